@@ -1,0 +1,141 @@
+//! [`CodexFact`]: what the Codex adapter tells the daemon.
+
+use crate::core::entry::TurnStatus;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+
+/// What happened at Codex. Only about the *visible* thread: helper threads are filtered out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CodexFact {
+    /// The app-server answers.
+    ServerStarted {
+        /// The app-server's own process (not the hold's).
+        pid: u32,
+        /// Its version, from the `initialize` reply.
+        version: String,
+        /// Its port.
+        port: u16,
+    },
+    /// The app-server is gone; everything that hung on it is void. It is being restarted unless
+    /// `gave_up`.
+    ServerLost {
+        /// A sentence.
+        why: String,
+        /// The adapter stopped trying; the next request starts it again.
+        gave_up: bool,
+    },
+    /// The app-server cannot be started at all (no program, too old, invalid configuration).
+    Unavailable {
+        /// A stable word: `not_found`, `too_old`, `invalid_configuration`, `failed`.
+        code: String,
+        /// A sentence with the next step.
+        why: String,
+    },
+    /// This is the visible thread from now on, and we are subscribed to it.
+    ThreadAdopted {
+        /// The thread.
+        thread_id: ThreadId,
+    },
+    /// The thread's status changed.
+    ThreadStatus {
+        /// What it is doing.
+        status: ThreadStatus,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// The thread.
+        thread_id: ThreadId,
+        /// The turn.
+        turn_id: TurnId,
+    },
+    /// A user message is durable in the thread: the proof of delivery when it carries our id.
+    UserMessage {
+        /// The turn that it is in.
+        turn_id: TurnId,
+        /// `clientUserMessageId`: ours is an entry id, the terminal's a random UUID.
+        client_id: Option<String>,
+        /// The first line of its text, at most 200 characters.
+        preview: String,
+        /// It joined a turn that was already running with another user message.
+        steered: bool,
+    },
+    /// A turn ended.
+    TurnCompleted {
+        /// The thread.
+        thread_id: ThreadId,
+        /// The turn.
+        turn_id: TurnId,
+        /// How.
+        status: TurnStatus,
+        /// The last agent message whose phase is `final_answer` or unknown.
+        final_answer: Option<String>,
+        /// The client ids of the user messages that were in it, in order.
+        client_ids: Vec<String>,
+        /// The error's text, for a failed one.
+        error: Option<String>,
+        /// It failed because of a usage limit.
+        usage_limited: bool,
+    },
+    /// The app-server took our message into its queue. No proof of anything.
+    Queued {
+        /// The message.
+        message_id: EntryId,
+    },
+    /// The app-server certainly does not have the message (refused, unreachable before the
+    /// request was sent, or recovery after a restart did not find it).
+    NotTaken {
+        /// The message.
+        message_id: EntryId,
+        /// A sentence.
+        why: String,
+    },
+    /// Recovery found the message held in the app-server's queue.
+    StillQueued {
+        /// The message.
+        message_id: EntryId,
+    },
+    /// The request was sent and its answer never came; recovery will tell.
+    Unanswered {
+        /// The message.
+        message_id: EntryId,
+    },
+    /// The terminal connected through the proxy, or left.
+    Tui {
+        /// Connected.
+        attached: bool,
+        /// Its process, where the operating system says.
+        pid: Option<u32>,
+    },
+    /// Somebody came to the proxy with a wrong token.
+    ProxyRefused {
+        /// How many since the last such fact (at most one fact a second).
+        count: u64,
+    },
+    /// Tokens used of the context window.
+    ContextUsed {
+        /// In the context now.
+        used: u64,
+        /// The window.
+        window: u64,
+    },
+    /// Approvals and questions of the visible thread that wait for the human.
+    ApprovalsPending {
+        /// How many.
+        count: u64,
+    },
+}
+
+/// `thread/status/changed`, in Codex's own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadStatus {
+    /// Loaded, no turn.
+    Idle,
+    /// A turn runs.
+    Active {
+        /// It waits for an approval or an answer.
+        waiting: bool,
+    },
+    /// The last turn failed; the next one may work.
+    SystemError,
+    /// Unloaded.
+    NotLoaded,
+}

@@ -1,0 +1,37 @@
+//! [`CodexRequest`]: what the daemon asks of the Codex adapter.
+
+use tokio::sync::oneshot;
+
+use crate::core::delivery::OnBusy;
+use crate::core::id::{EntryId, ThreadId};
+
+/// What the daemon asks of the adapter. Answers come as facts unless a reply channel is named.
+#[derive(Debug)]
+pub enum CodexRequest {
+    /// Have the app-server run and a thread ready.
+    Ensure {
+        /// The thread, or a sentence with the next step.
+        reply: oneshot::Sender<Result<ThreadId, String>>,
+    },
+    /// Hand over one message; one at a time, the daemon waits for the outcome.
+    Deliver {
+        /// Becomes `clientUserMessageId`.
+        message_id: EntryId,
+        /// The text in its envelope.
+        text: String,
+        /// `Steer` joins the running turn when there is one; falls back to the queue on the
+        /// precise races.
+        on_busy: OnBusy,
+    },
+    /// After a restart of the daemon: these were attempted before and have no proof. The adapter
+    /// answers each with `UserMessage`, `StillQueued` or `NotTaken` by the recovery rule.
+    Recover {
+        /// The messages.
+        message_ids: Vec<EntryId>,
+    },
+    /// Stop the app-server (interrupt, SIGTERM, 2 s, SIGKILL) and do not restart it.
+    Stop {
+        /// It is gone.
+        reply: oneshot::Sender<()>,
+    },
+}

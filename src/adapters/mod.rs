@@ -1,0 +1,6 @@
+//! The outside agents, behind facts and requests of our own.
+//!
+//! An adapter speaks a vendor's protocol on one side and [`codex::fact::CodexFact`] /
+//! [`codex::request::CodexRequest`] on the other. It records nothing and decides nothing.
+
+pub mod codex;

@@ -1,0 +1,121 @@
+//! One typed client of the daemon, two ways to reach it.
+//!
+//! [`Client`] is a cheap clone. In process it hands [`Command`]s to the daemon's loop as they
+//! are; over the control WebSocket (or `operator.sock`) it speaks `wire::control` and redials
+//! for ever.
+
+use std::fmt;
+
+use tokio::sync::{broadcast, watch};
+
+use crate::wire::control::{Command, Notification, Refusal, Reply, Welcome};
+
+mod endpoint;
+mod websocket;
+
+pub use endpoint::{Dial, Endpoint};
+pub use websocket::{WebsocketOptions, connect};
+
+/// How many notifications a slow reader may fall behind before it is told so by
+/// [`Notification::Lagged`]. A deck redraws far more often than this many entries arrive.
+pub const NOTIFICATIONS_MAX: usize = 1024;
+
+/// Whether the daemon can be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Connection {
+    /// It answered `hello`.
+    Connected(Welcome),
+    /// It does not answer; we go on trying.
+    Connecting {
+        /// A sentence.
+        why: String,
+    },
+    /// It was killed by the operator: we look for a new start and do not start it ourselves.
+    Dormant,
+}
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The daemon refused.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// No daemon answers within the deadline of the call.
+    #[error("the ctxrelay daemon is not reachable: {0}")]
+    Unreachable(String),
+    /// The call was sent and the connection broke before its answer: it may have taken effect.
+    #[error("the connection to the ctxrelay daemon broke before it answered")]
+    Unanswered,
+    /// The answer is not of this protocol.
+    #[error("the daemon's answer is not understood: {0}")]
+    Protocol(String),
+}
+
+impl ClientError {
+    /// The stable word, sentence and next step of this error.
+    pub fn to_refusal(&self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal.clone(),
+            Self::Unreachable(_) => Refusal::new(
+                "daemon_unreachable",
+                self.to_string(),
+                "start it with `ctxrelay` or `ctxrelay daemon` in the project; this client keeps trying",
+            ),
+            Self::Unanswered => Refusal::new(
+                "unanswered",
+                self.to_string(),
+                "read the record before you repeat the call: it may have taken effect",
+            ),
+            Self::Protocol(_) => Refusal::new(
+                "protocol",
+                self.to_string(),
+                "restart the daemon so that both sides are of one version",
+            ),
+        }
+    }
+}
+
+/// A way to ask the daemon.
+#[derive(Clone)]
+pub struct Client {
+    transport: Transport,
+}
+
+#[derive(Clone)]
+enum Transport {
+    Websocket(websocket::Handle),
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Asks, and waits for the answer. Not sent twice by itself.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`]. Waits at most the transport's deadline (10 s, plus the command's own
+    /// waiting time) for a daemon to be there.
+    pub async fn call(&self, command: Command) -> Result<Reply, ClientError> {
+        match &self.transport {
+            Transport::Websocket(handle) => handle.call(command).await,
+        }
+    }
+
+    /// Notifications from now on.
+    pub fn notifications(&self) -> broadcast::Receiver<Notification> {
+        match &self.transport {
+            Transport::Websocket(handle) => handle.notifications(),
+        }
+    }
+
+    /// Whether the daemon can be asked, now and from now on.
+    pub fn connection(&self) -> watch::Receiver<Connection> {
+        match &self.transport {
+            Transport::Websocket(handle) => handle.connection(),
+        }
+    }
+}

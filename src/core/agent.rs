@@ -1,0 +1,152 @@
+//! [`Agent`], [`Party`] and [`AgentState`]: who acts, and what it is doing.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One of the two coding agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+}
+
+impl Agent {
+    /// Both, in the order in which they are shown.
+    pub const ALL: [Self; 2] = [Self::Claude, Self::Codex];
+
+    /// The other one.
+    pub fn peer(self) -> Self {
+        match self {
+            Self::Claude => Self::Codex,
+            Self::Codex => Self::Claude,
+        }
+    }
+
+    /// The lower-case name used on the wire and on disk.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The name people use.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude",
+            Self::Codex => "Codex",
+        }
+    }
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who wrote an entry, or whom it is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Party {
+    /// An agent.
+    Agent(Agent),
+    /// The operator at the keyboard.
+    Human,
+    /// `ctxrelay` itself.
+    System,
+    /// A name that a ledger of another version holds; kept and shown as it is.
+    Other(String),
+}
+
+impl Party {
+    /// The name on disk.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Agent(agent) => agent.as_str(),
+            Self::Human => "human",
+            Self::System => "system",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// The agent, when it is one.
+    pub fn agent(&self) -> Option<Agent> {
+        match self {
+            Self::Agent(agent) => Some(*agent),
+            _ => None,
+        }
+    }
+}
+
+impl From<Agent> for Party {
+    fn from(agent: Agent) -> Self {
+        Self::Agent(agent)
+    }
+}
+
+impl From<String> for Party {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "claude" => Self::Agent(Agent::Claude),
+            "codex" => Self::Agent(Agent::Codex),
+            "human" => Self::Human,
+            "system" => Self::System,
+            _ => Self::Other(name),
+        }
+    }
+}
+
+impl From<Party> for String {
+    fn from(party: Party) -> Self {
+        party.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What an agent is doing, as its own events say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentState {
+    /// Connected, no turn running.
+    Idle,
+    /// A turn is running.
+    Busy,
+    /// A turn waits for the human (an approval or a question).
+    Waiting,
+    /// The vendor refuses work until a limit resets.
+    Limited,
+    /// Connected once, not heard of for too long.
+    Stale,
+    /// Not connected.
+    #[default]
+    Offline,
+}
+
+impl AgentState {
+    /// The word shown beside the glyph.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Busy => "busy",
+            Self::Waiting => "waiting",
+            Self::Limited => "limited",
+            Self::Stale => "stale",
+            Self::Offline => "offline",
+        }
+    }
+
+    /// Whether the agent's process is there to receive something.
+    pub fn is_attached(self) -> bool {
+        !matches!(self, Self::Offline | Self::Stale)
+    }
+}

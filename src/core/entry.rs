@@ -1,0 +1,388 @@
+//! [`Entry`]: one fact of the ledger, and [`EntryKind`], the closed set of what can be recorded.
+//!
+//! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::agent::{Agent, AgentState, Party};
+use super::delivery::{OnBusy, Outcome};
+use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+
+/// One recorded fact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Unique id; for messages and handoffs the id under which they travel.
+    pub id: EntryId,
+    /// Wall clock at the time of recording, ms since the epoch. Not monotone: order is file order.
+    pub timestamp_ms: i64,
+    /// The session (ledger file) that the entry was written to.
+    pub session_id: SessionId,
+    /// Who caused it.
+    pub source: Party,
+    /// For whom it is.
+    pub target: Option<Party>,
+    /// The readable text.
+    pub content: String,
+    /// What happened, with its details.
+    pub kind: EntryKind,
+    /// The pair that it belongs to; `None` in entries of older ledgers means shared by all.
+    pub runtime_session: Option<RuntimeSession>,
+    /// Further `meta` keys, kept as they were read.
+    pub meta: Map<String, Value>,
+    /// Where in the ledger it stands. [`Seq`] 0 until it is appended.
+    pub seq: Seq,
+}
+
+/// The kinds of entries. A kind that this version does not know is kept whole in
+/// [`EntryKind::Other`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum EntryKind {
+    /// A session begins; the first entry of every file that we start.
+    SessionStarted {
+        /// The sealed session that this one follows after a clear.
+        predecessor: Option<Predecessor>,
+    },
+    /// Text from one party to another.
+    Message(Message),
+    /// Work handed over.
+    Handoff(Handoff),
+    /// Something to remember.
+    Note {
+        /// What sort of note.
+        note: NoteKind,
+        /// Handoffs that the note answers.
+        handles: Vec<EntryId>,
+    },
+    /// A piece of evidence or output; always a claim of its source.
+    Artifact(Artifact),
+    /// An agent says that the work is done.
+    FinalityProposal(FinalityProposal),
+    /// The operator's answer to a proposal.
+    FinalityDecision(FinalityDecision),
+    /// What became of a message.
+    Delivery(DeliveryRecord),
+    /// An agent attached, left, or changed its state.
+    AgentChanged(AgentChanged),
+    /// A Codex turn began or ended.
+    Turn(TurnRecord),
+    /// The life of the daemon and of what it owns: started, stopped, recovered.
+    Lifecycle {
+        /// A stable word, for example `daemon_started`.
+        event: String,
+    },
+    /// Something went wrong and a person should know.
+    Error {
+        /// A stable word, for example `torn_tail`.
+        code: String,
+    },
+    /// An entry of another version or product, by its type name.
+    Other {
+        /// The `type` on the line.
+        entry_type: String,
+        /// All detail fields, untouched.
+        detail: Map<String, Value>,
+        /// Handoffs that the entry says it handled; every kind may carry them.
+        handles: Vec<EntryId>,
+    },
+}
+
+/// The sealed ledger that a session follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Predecessor {
+    /// Its session id.
+    pub session_id: SessionId,
+    /// How many lines it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+}
+
+/// A message's details.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// The sender waits for an answer.
+    pub require_reply: bool,
+    /// Handoffs that the message answers.
+    pub handles: Vec<EntryId>,
+    /// The message that this one answers.
+    pub in_reply_to: Option<EntryId>,
+    /// The text is the final answer of a Codex turn that a relayed message had started, not a
+    /// tool call.
+    pub from_turn: Option<TurnId>,
+}
+
+/// A handoff's details; the content is the ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Handoff {
+    /// Why it is handed over.
+    pub reason: String,
+    /// Files, entries or links that the receiver should look at.
+    pub context_refs: Vec<String>,
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// Earlier handoffs that this one answers.
+    pub handles: Vec<EntryId>,
+}
+
+/// The kinds of notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// What is to be reached.
+    Goal,
+    /// How.
+    Plan,
+    /// What was decided.
+    Decision,
+    /// What stands in the way.
+    Blocker,
+    /// What comes next.
+    NextStep,
+    /// Anything else.
+    #[default]
+    Note,
+}
+
+impl NoteKind {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Goal => "goal",
+            Self::Plan => "plan",
+            Self::Decision => "decision",
+            Self::Blocker => "blocker",
+            Self::NextStep => "next_step",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// An artifact's details.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// One of the ten kinds, or a word of the agent's own.
+    pub kind: String,
+    /// One line.
+    pub title: String,
+    /// What it says.
+    pub summary: String,
+    /// Its outcome.
+    pub status: ArtifactStatus,
+    /// Commands, files, figures.
+    pub evidence: Vec<String>,
+}
+
+/// The outcome that an artifact claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum ArtifactStatus {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+    /// It could not go on.
+    Blocked,
+    /// Nobody said.
+    #[default]
+    Unknown,
+    /// It was left out.
+    Skipped,
+    /// It took too long.
+    TimedOut,
+}
+
+impl ArtifactStatus {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Unknown => "unknown",
+            Self::Skipped => "skipped",
+            Self::TimedOut => "timed_out",
+        }
+    }
+}
+
+/// A proposal that the work is done; the content is a readable rendering.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinalityProposal {
+    /// What is done.
+    pub summary: String,
+    /// Why one should believe it.
+    pub evidence: Vec<String>,
+    /// What may still be wrong.
+    pub remaining_risk: Option<String>,
+    /// Handoffs that it would close.
+    pub handles: Vec<EntryId>,
+    /// The state of the work tree when it was proposed.
+    pub tree: Option<WorkTree>,
+}
+
+/// A commit and the tree of everything that lies in the work tree, tracked or not yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkTree {
+    /// `HEAD`, or `None` in a repository without a commit.
+    pub commit: Option<String>,
+    /// The git tree id of the work tree as it lies there.
+    pub tree: String,
+    /// Files that differ from the commit.
+    pub changed: u64,
+}
+
+/// What the operator said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinalityDecision {
+    /// The proposal.
+    pub proposal_id: EntryId,
+    /// Yes or no.
+    pub approved: bool,
+    /// Why; always given for a rejection.
+    pub reason: Option<String>,
+    /// The state of the work tree at the moment of the decision.
+    pub tree: Option<WorkTree>,
+    /// Handoffs that the decision closes.
+    pub handles: Vec<EntryId>,
+}
+
+/// What became of one message. Attempts are not recorded here: they live in the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryRecord {
+    /// The message or handoff.
+    pub message_id: EntryId,
+    /// The attempt that led here, if any was made.
+    pub attempt_id: Option<AttemptId>,
+    /// The receiver.
+    pub to: Agent,
+    /// Where the message stands now.
+    pub result: DeliveryResult,
+    /// What the sender was told.
+    pub outcome: Option<Outcome>,
+    /// By which way (`queue`, `channel`, `doorbell`, `hook`, `pull`, …).
+    pub rung: Option<String>,
+    /// The turn in which it arrived.
+    pub turn_id: Option<TurnId>,
+}
+
+/// The states of a message that the ledger knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryResult {
+    /// There is proof that the receiver has it.
+    Confirmed,
+    /// The receiver acknowledged it (Claude's `ack`); implies confirmed.
+    Acknowledged,
+    /// It was refused and will not be tried again.
+    Rejected,
+    /// It waited too long.
+    Expired,
+    /// It may or may not have arrived; only the operator may send it again.
+    Ambiguous,
+    /// The operator took it back.
+    Cancelled,
+    /// The operator asked for another try.
+    Requeued,
+}
+
+impl DeliveryResult {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Acknowledged => "acknowledged",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::Ambiguous => "ambiguous",
+            Self::Cancelled => "cancelled",
+            Self::Requeued => "requeued",
+        }
+    }
+}
+
+/// A change in what an agent is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentChanged {
+    /// The agent.
+    pub agent: Agent,
+    /// Its state from now on.
+    pub state: AgentState,
+    /// Its process, when known.
+    pub pid: Option<u32>,
+    /// Codex: the thread in the operator's terminal.
+    pub thread_id: Option<ThreadId>,
+    /// The reason, when it is not plain from the state.
+    pub why: Option<String>,
+}
+
+/// The beginning or end of a Codex turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRecord {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Which of the two, and how it ended.
+    pub status: TurnStatus,
+    /// Who started it.
+    pub started_by: Party,
+}
+
+/// The states of a turn, in Codex's own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnStatus {
+    /// It runs.
+    InProgress,
+    /// It came to its end.
+    Completed,
+    /// It was stopped, or died with the app-server.
+    Interrupted,
+    /// It ended with an error.
+    Failed,
+}
+
+impl TurnStatus {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InProgress => "inProgress",
+            Self::Completed => "completed",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Entry {
+    /// The handoffs that this entry says it answers.
+    pub fn handles(&self) -> &[EntryId] {
+        match &self.kind {
+            EntryKind::Message(message) => &message.handles,
+            EntryKind::Handoff(handoff) => &handoff.handles,
+            EntryKind::Note { handles, .. } | EntryKind::Other { handles, .. } => handles,
+            EntryKind::FinalityProposal(proposal) => &proposal.handles,
+            EntryKind::FinalityDecision(decision) => &decision.handles,
+            _ => &[],
+        }
+    }
+
+    /// How the receiver's being busy is to be met, for what is delivered at all.
+    pub fn on_busy(&self) -> Option<OnBusy> {
+        match &self.kind {
+            EntryKind::Message(message) => Some(message.on_busy),
+            EntryKind::Handoff(handoff) => Some(handoff.on_busy),
+            _ => None,
+        }
+    }
+
+    /// The agent that this entry has to be delivered to, if it is of a kind that is delivered.
+    pub fn receiver(&self) -> Option<Agent> {
+        self.on_busy()?;
+        self.target.as_ref()?.agent()
+    }
+}

@@ -1,0 +1,273 @@
+//! [`fold`]: `Snapshot + Entry -> Snapshot`. Replay and live use this one function.
+
+use std::collections::VecDeque;
+
+use super::agent::AgentState;
+use super::entry::{
+    AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision, NoteKind,
+};
+use super::id::EntryId;
+use super::snapshot::{
+    ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, MessageSnapshot, NoteSnapshot,
+    ProposalSnapshot, RECENT_MAX, Snapshot,
+};
+
+/// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
+pub fn fold(world: &mut Snapshot, entry: &Entry) {
+    world.entries += 1;
+    world.seq = entry.seq;
+    world.last_at_ms = entry.timestamp_ms;
+    world.session_id = Some(entry.session_id.clone());
+    *world
+        .counts
+        .entry(entry.kind.type_name().to_owned())
+        .or_default() += 1;
+
+    match &entry.kind {
+        EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
+        EntryKind::Message(message) => {
+            track(world, entry);
+            if let Some(handoff) = message
+                .in_reply_to
+                .as_ref()
+                .and_then(|id| world.open_handoffs.get_mut(id))
+            {
+                handoff.answer = Some(entry.id.clone());
+            }
+        }
+        EntryKind::Handoff(handoff) => {
+            track(world, entry);
+            world.open_handoffs.insert(
+                entry.id.clone(),
+                HandoffSnapshot {
+                    id: entry.id.clone(),
+                    seq: entry.seq,
+                    from: entry.source.clone(),
+                    to: entry.target.clone(),
+                    ask: entry.content.clone(),
+                    reason: handoff.reason.clone(),
+                    at_ms: entry.timestamp_ms,
+                    runtime_session: entry.runtime_session.clone(),
+                    delivered: false,
+                    answer: None,
+                    blocked_by: None,
+                    handled_by: None,
+                },
+            );
+        }
+        EntryKind::Note { note, handles } => fold_note(world, entry, *note, handles),
+        EntryKind::Artifact(artifact) => push_recent(
+            &mut world.artifacts,
+            ArtifactSnapshot {
+                id: entry.id.clone(),
+                seq: entry.seq,
+                by: entry.source.clone(),
+                at_ms: entry.timestamp_ms,
+                artifact: artifact.clone(),
+            },
+        ),
+        EntryKind::FinalityProposal(proposal) => {
+            world.pending_proposals.insert(
+                entry.id.clone(),
+                ProposalSnapshot {
+                    id: entry.id.clone(),
+                    seq: entry.seq,
+                    by: entry.source.clone(),
+                    at_ms: entry.timestamp_ms,
+                    proposal: proposal.clone(),
+                    decision: None,
+                },
+            );
+        }
+        EntryKind::FinalityDecision(decision) => fold_decision(world, entry, decision),
+        EntryKind::Delivery(record) => fold_delivery(world, entry, record),
+        EntryKind::AgentChanged(change) => fold_agent(world, entry, change),
+        EntryKind::Turn(turn) => {
+            if let Some(agent) = entry.source.agent() {
+                let agent = world.agents.entry(agent).or_default();
+                agent.turn(&turn.turn_id, turn.status, &entry.content);
+            }
+        }
+        EntryKind::Lifecycle { event } if event == DAEMON_STARTED => {
+            // Whoever was attached was attached to the daemon before this one.
+            for agent in world.agents.values_mut() {
+                agent.state = AgentState::Offline;
+                agent.since_ms = entry.timestamp_ms;
+                agent.pid = None;
+                agent.turn_id = None;
+                agent.turn_text = None;
+                agent.why = None;
+            }
+        }
+        EntryKind::Lifecycle { .. } => {}
+        EntryKind::Error { code } => push_recent(
+            &mut world.errors,
+            ErrorSnapshot {
+                seq: entry.seq,
+                at_ms: entry.timestamp_ms,
+                code: code.clone(),
+                text: entry.content.clone(),
+            },
+        ),
+        EntryKind::Other { .. } => {}
+    }
+
+    close_handled(world, entry);
+}
+
+/// The lifecycle event that opens a daemon's life.
+pub const DAEMON_STARTED: &str = "daemon_started";
+
+impl EntryKind {
+    /// The `type` on the line.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::SessionStarted { .. } => "session_started",
+            Self::Message(_) => "message",
+            Self::Handoff(_) => "handoff",
+            Self::Note { .. } => "note",
+            Self::Artifact(artifact) if artifact.kind == "release_gate" => "release_gate",
+            Self::Artifact(_) => "artifact",
+            Self::FinalityProposal(_) => "finality_proposal",
+            Self::FinalityDecision(_) => "finality_decision",
+            Self::Delivery(_) | Self::AgentChanged(_) | Self::Turn(_) | Self::Lifecycle { .. } => {
+                "runtime_event"
+            }
+            Self::Error { .. } => "error",
+            Self::Other { entry_type, .. } => entry_type,
+        }
+    }
+}
+
+fn track(world: &mut Snapshot, entry: &Entry) {
+    if let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) {
+        world.unsettled.insert(
+            entry.id.clone(),
+            MessageSnapshot {
+                seq: entry.seq,
+                from: entry.source.clone(),
+                to,
+                at_ms: entry.timestamp_ms,
+                runtime_session: entry.runtime_session.clone(),
+                on_busy,
+                result: None,
+                rung: None,
+            },
+        );
+    }
+}
+
+fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[EntryId]) {
+    if let Some(agent) = entry.source.agent() {
+        world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
+    }
+    if note == NoteKind::Blocker {
+        for id in handles {
+            if let Some(handoff) = world.open_handoffs.get_mut(id) {
+                handoff.blocked_by = Some(entry.id.clone());
+            }
+        }
+    }
+    push_recent(
+        &mut world.notes,
+        NoteSnapshot {
+            id: entry.id.clone(),
+            seq: entry.seq,
+            by: entry.source.clone(),
+            at_ms: entry.timestamp_ms,
+            kind: note,
+            text: entry.content.clone(),
+        },
+    );
+}
+
+fn fold_decision(world: &mut Snapshot, entry: &Entry, decision: &FinalityDecision) {
+    // The first decision stands: a second one for the same proposal finds nothing pending.
+    if let Some(mut proposal) = world.pending_proposals.remove(&decision.proposal_id) {
+        proposal.decision = Some((decision.clone(), entry.timestamp_ms));
+        push_recent(&mut world.decided_proposals, proposal);
+    }
+}
+
+fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
+    let proven = matches!(
+        record.result,
+        DeliveryResult::Confirmed | DeliveryResult::Acknowledged
+    );
+    if proven {
+        if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
+            handoff.delivered = true;
+        }
+        if let Some(rung) = &record.rung {
+            world.agents.entry(record.to).or_default().proven_rung =
+                Some((rung.clone(), entry.timestamp_ms));
+        }
+    }
+    let Some(message) = world.unsettled.get_mut(&record.message_id) else {
+        return;
+    };
+    let settled = match record.result {
+        // Codex has what its thread has; Claude says itself when it has read.
+        DeliveryResult::Confirmed => record.to == super::agent::Agent::Codex,
+        DeliveryResult::Acknowledged
+        | DeliveryResult::Rejected
+        | DeliveryResult::Expired
+        | DeliveryResult::Cancelled => true,
+        DeliveryResult::Ambiguous => message.is_proven(),
+        DeliveryResult::Requeued => false,
+    };
+    if settled && record.result != DeliveryResult::Ambiguous {
+        world.unsettled.remove(&record.message_id);
+    } else if !settled {
+        message.result = Some(record.result);
+        if record.rung.is_some() {
+            message.rung.clone_from(&record.rung);
+        }
+    }
+}
+
+fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
+    let agent = world.agents.entry(change.agent).or_default();
+    if agent.state != change.state {
+        agent.since_ms = entry.timestamp_ms;
+    }
+    agent.state = change.state;
+    agent.why.clone_from(&change.why);
+    if change.pid.is_some() || !change.state.is_attached() {
+        agent.pid = change.pid;
+    }
+    if change.thread_id.is_some() {
+        agent.thread_id.clone_from(&change.thread_id);
+    }
+    if matches!(change.state, AgentState::Offline | AgentState::Idle) {
+        agent.turn_id = None;
+        agent.turn_text = None;
+    }
+}
+
+fn close_handled(world: &mut Snapshot, entry: &Entry) {
+    // A proposal names what it would close, and a blocker what it blocks: neither closes it.
+    let closes = match &entry.kind {
+        EntryKind::FinalityProposal(_) => false,
+        EntryKind::Note { note, .. } => *note != NoteKind::Blocker,
+        EntryKind::FinalityDecision(decision) => decision.approved,
+        _ => true,
+    };
+    if !closes {
+        return;
+    }
+    for id in entry.handles() {
+        if let Some(mut handoff) = world.open_handoffs.remove(id) {
+            handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
+            world.closed_handoffs_total += 1;
+            push_recent(&mut world.closed_handoffs, handoff);
+        }
+    }
+}
+
+fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
+    if recent.len() == RECENT_MAX {
+        recent.pop_front();
+    }
+    recent.push_back(item);
+}

@@ -1,0 +1,144 @@
+//! Ids as types of their own, so that a thread id cannot be passed for a turn id.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes the text as it is; ids from outside are opaque.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// The last eight characters: enough to tell entries of one session apart on a screen.
+            ///
+            /// The tail, because the head of a time-ordered id is the time and hardly differs.
+            pub fn short(&self) -> &str {
+                let start = self.0.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
+                &self.0[start..]
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::new(text)
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text)
+            }
+        }
+    };
+}
+
+id!(
+    /// A ledger entry. The id of a message or handoff entry is also the id of that message, end
+    /// to end: in the queue, as Codex's `clientUserMessageId`, in what Claude acknowledges.
+    EntryId
+);
+id!(
+    /// One attempt to hand a message to its receiver.
+    AttemptId
+);
+id!(
+    /// A session: one ledger file, `session_<epoch-millis>_<8-hex>`.
+    SessionId
+);
+id!(
+    /// A pair of agents that share deliveries; `default` is a value like any other.
+    RuntimeSession
+);
+id!(
+    /// A Codex thread.
+    ThreadId
+);
+id!(
+    /// A Codex turn.
+    TurnId
+);
+
+impl Default for RuntimeSession {
+    fn default() -> Self {
+        Self("default".to_owned())
+    }
+}
+
+impl SessionId {
+    /// Whether the text has the shape of a session id and so may name a file.
+    ///
+    /// Anything else must not reach a path: `current` lies where an agent can write it.
+    pub fn is_well_formed(text: &str) -> bool {
+        let Some((millis, hex)) = text
+            .strip_prefix("session_")
+            .and_then(|rest| rest.split_once('_'))
+        else {
+            return false;
+        };
+        (10..=13).contains(&millis.len())
+            && millis.bytes().all(|byte| byte.is_ascii_digit())
+            && hex.len() == 8
+            && hex
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    }
+}
+
+/// A position in the ledger, counted in physical lines from 1.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default,
+)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_id_that_could_leave_its_folder_is_refused() {
+        assert!(SessionId::is_well_formed("session_1795000000000_a1b2c3d4"));
+        for text in [
+            "",
+            "session_1795000000000_a1b2c3d4/../x",
+            "../session_1795000000000_a1b2c3d4",
+            "session_1795000000000_A1B2C3D4",
+            "session_17_a1b2c3d4",
+            "session_1795000000000_a1b2c3d",
+        ] {
+            assert!(!SessionId::is_well_formed(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn short_keeps_the_tail_and_survives_short_and_wide_text() {
+        assert_eq!(EntryId::new("0123456789abcdef").short(), "89abcdef");
+        assert_eq!(EntryId::new("abc").short(), "abc");
+        assert_eq!(EntryId::new("ééééééééééé").short(), "éééééééé");
+    }
+}

@@ -1,0 +1,11 @@
+//! The domain: entries, what they fold to, and the rules of delivery.
+//!
+//! Pure: no IO, no clock, no runtime. Time and fresh ids are arguments.
+
+pub mod agent;
+pub mod delivery;
+pub mod entry;
+pub mod fold;
+pub mod id;
+pub mod redact;
+pub mod snapshot;

@@ -1,0 +1,300 @@
+//! [`Snapshot`]: the whole visible world, folded from entries by `core::fold`.
+//!
+//! Holds what is open in full and of the rest only counts and the latest, so that its size
+//! follows the work at hand and not the length of the record.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::{Agent, AgentState, Party};
+use super::delivery::OnBusy;
+use super::entry::{
+    Artifact, DeliveryResult, FinalityDecision, FinalityProposal, NoteKind, Predecessor, TurnStatus,
+};
+use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+
+/// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
+pub const RECENT_MAX: usize = 50;
+
+/// The world as the ledger tells it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Snapshot {
+    /// The session of the last entry.
+    pub session_id: Option<SessionId>,
+    /// The sealed session before it.
+    pub predecessor: Option<Predecessor>,
+    /// The last entry folded in.
+    pub seq: Seq,
+    /// Its timestamp.
+    pub last_at_ms: i64,
+    /// Entries folded in.
+    pub entries: u64,
+    /// Entries by type name.
+    pub counts: BTreeMap<String, u64>,
+    /// The two agents.
+    pub agents: BTreeMap<Agent, AgentSnapshot>,
+    /// Messages and handoffs that their receiver has not settled yet.
+    pub unsettled: BTreeMap<EntryId, MessageSnapshot>,
+    /// Open handoffs, all of them.
+    pub open_handoffs: BTreeMap<EntryId, HandoffSnapshot>,
+    /// Handoffs that were answered lately, oldest first.
+    pub closed_handoffs: VecDeque<HandoffSnapshot>,
+    /// Handoffs that were answered, all in all.
+    pub closed_handoffs_total: u64,
+    /// The latest artifacts, oldest first.
+    pub artifacts: VecDeque<ArtifactSnapshot>,
+    /// Proposals that wait for the operator.
+    pub pending_proposals: BTreeMap<EntryId, ProposalSnapshot>,
+    /// Proposals that the operator decided lately, oldest first.
+    pub decided_proposals: VecDeque<ProposalSnapshot>,
+    /// The latest notes, oldest first.
+    pub notes: VecDeque<NoteSnapshot>,
+    /// The latest errors, oldest first.
+    pub errors: VecDeque<ErrorSnapshot>,
+}
+
+/// An agent as the ledger tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct AgentSnapshot {
+    /// What it is doing.
+    pub state: AgentState,
+    /// Since when, ms since the epoch.
+    pub since_ms: i64,
+    /// Its process, when known.
+    pub pid: Option<u32>,
+    /// Codex: the thread in the operator's terminal.
+    pub thread_id: Option<ThreadId>,
+    /// Codex: the turn that runs.
+    pub turn_id: Option<TurnId>,
+    /// Codex: what the running turn is about.
+    pub turn_text: Option<String>,
+    /// The reason for the state.
+    pub why: Option<String>,
+    /// The way by which a message last provably arrived, and when.
+    pub proven_rung: Option<(String, i64)>,
+    /// When it last wrote a note.
+    pub last_note_ms: Option<i64>,
+}
+
+/// A message that is not settled: not confirmed (Codex), not acknowledged (Claude).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageSnapshot {
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who sent it.
+    pub from: Party,
+    /// For whom it is.
+    pub to: Agent,
+    /// When it was recorded.
+    pub at_ms: i64,
+    /// The pair that it belongs to.
+    pub runtime_session: Option<RuntimeSession>,
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// Where it stands; `None` while nothing is known.
+    pub result: Option<DeliveryResult>,
+    /// How it arrived.
+    pub rung: Option<String>,
+}
+
+impl MessageSnapshot {
+    /// Whether there is proof that the receiver has it.
+    pub fn is_proven(&self) -> bool {
+        matches!(
+            self.result,
+            Some(DeliveryResult::Confirmed | DeliveryResult::Acknowledged)
+        )
+    }
+}
+
+/// A handoff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandoffSnapshot {
+    /// Its id.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who handed over.
+    pub from: Party,
+    /// To whom.
+    pub to: Option<Party>,
+    /// What is asked.
+    pub ask: String,
+    /// Why.
+    pub reason: String,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// The pair that it belongs to.
+    pub runtime_session: Option<RuntimeSession>,
+    /// There is proof that the receiver has it.
+    pub delivered: bool,
+    /// A message that answers it without closing it.
+    pub answer: Option<EntryId>,
+    /// A blocker note that names it.
+    pub blocked_by: Option<EntryId>,
+    /// The entry that closed it, and when.
+    pub handled_by: Option<(EntryId, i64)>,
+}
+
+/// The lanes of the task board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// Handed over, not with the receiver yet.
+    Open,
+    /// With the receiver.
+    Active,
+    /// Somebody noted a blocker.
+    Blocked,
+    /// With the receiver for long.
+    Stale,
+    /// Answered.
+    Done,
+}
+
+impl Lane {
+    /// The word shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Active => "active",
+            Self::Blocked => "blocked",
+            Self::Stale => "stale",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// A handoff is stale after this long without an answer, in ms.
+pub const STALE_AFTER_MS: i64 = 60 * 60 * 1000;
+
+impl HandoffSnapshot {
+    /// The lane in which it stands at a given time.
+    pub fn lane(&self, now_ms: i64) -> Lane {
+        if self.handled_by.is_some() {
+            Lane::Done
+        } else if self.blocked_by.is_some() {
+            Lane::Blocked
+        } else if now_ms.saturating_sub(self.at_ms) > STALE_AFTER_MS {
+            Lane::Stale
+        } else if self.delivered {
+            Lane::Active
+        } else {
+            Lane::Open
+        }
+    }
+}
+
+/// An artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactSnapshot {
+    /// Its id.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who claims it.
+    pub by: Party,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What it says.
+    pub artifact: Artifact,
+}
+
+/// A proposal that the work is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposalSnapshot {
+    /// Its id.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who proposes.
+    pub by: Party,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What it says.
+    pub proposal: FinalityProposal,
+    /// The operator's answer, and when it was given.
+    pub decision: Option<(FinalityDecision, i64)>,
+}
+
+/// A note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoteSnapshot {
+    /// Its id.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who wrote it.
+    pub by: Party,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What sort.
+    pub kind: NoteKind,
+    /// What it says.
+    pub text: String,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorSnapshot {
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// A stable word.
+    pub code: String,
+    /// What happened.
+    pub text: String,
+}
+
+/// How a turn that the ledger knows ended; kept only for the running one in [`AgentSnapshot`].
+impl AgentSnapshot {
+    /// Takes the end or beginning of a turn in.
+    pub(super) fn turn(&mut self, turn: &TurnId, status: TurnStatus, text: &str) {
+        match status {
+            TurnStatus::InProgress => {
+                self.turn_id = Some(turn.clone());
+                self.turn_text = Some(text.to_owned());
+            }
+            TurnStatus::Completed | TurnStatus::Interrupted | TurnStatus::Failed => {
+                if self.turn_id.as_ref() == Some(turn) {
+                    self.turn_id = None;
+                    self.turn_text = None;
+                }
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    /// The agent's part; offline when the ledger never heard of it.
+    pub fn agent(&self, agent: Agent) -> AgentSnapshot {
+        self.agents.get(&agent).cloned().unwrap_or_default()
+    }
+
+    /// What keeps the pending proposals from being plain: open handoffs that they do not close.
+    pub fn blockers(&self, proposal: &FinalityProposal) -> Vec<String> {
+        self.open_handoffs
+            .values()
+            .filter(|handoff| !proposal.handles.contains(&handoff.id))
+            .map(|handoff| format!("handoff {} is open", handoff.id))
+            .chain(
+                self.unsettled
+                    .iter()
+                    .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
+                    .map(|(id, _)| format!("delivery of {id} is ambiguous")),
+            )
+            .collect()
+    }
+
+    /// Handoffs per lane, in the order open, active, blocked, stale, done.
+    pub fn lanes(&self, now_ms: i64) -> [u64; 5] {
+        let mut lanes = [0; 5];
+        for handoff in self.open_handoffs.values() {
+            lanes[handoff.lane(now_ms) as usize] += 1;
+        }
+        lanes[Lane::Done as usize] = self.closed_handoffs_total;
+        lanes
+    }
+}

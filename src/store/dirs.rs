@@ -1,0 +1,267 @@
+//! [`ProjectDirs`] and [`UserDirs`]: where things lie, inside a project and outside of it.
+//!
+//! Everything inside a project may have been written by an agent or come with a clone: what is
+//! opened there is opened without following links, and no name read there becomes a path
+//! unchecked.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::core::id::SessionId;
+
+/// The folder in a project that holds everything of ours.
+pub const RELAY_DIR: &str = ".contextrelay";
+
+/// Where things lie in one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectDirs {
+    /// The project itself, absolute and without links.
+    pub root: PathBuf,
+    /// `.contextrelay`.
+    pub relay: PathBuf,
+    /// `.contextrelay/state`, or `CONTEXTRELAY_STATE_DIR`.
+    pub state: PathBuf,
+}
+
+impl ProjectDirs {
+    /// Takes a project root as it is.
+    pub fn new(root: PathBuf, state: Option<PathBuf>) -> Self {
+        let relay = root.join(RELAY_DIR);
+        let state = state.unwrap_or_else(|| relay.join("state"));
+        Self { root, relay, state }
+    }
+
+    /// The project of a folder: the nearest ancestor with `.contextrelay/`, else the git root,
+    /// else the folder itself.
+    ///
+    /// # Errors
+    ///
+    /// When the folder does not exist or cannot be reached.
+    pub fn discover(from: &Path, state: Option<PathBuf>) -> io::Result<Self> {
+        let from = from.canonicalize()?;
+        let marked = |mark: &str| {
+            from.ancestors()
+                .find(|dir| dir.join(mark).symlink_metadata().is_ok())
+                .map(Path::to_path_buf)
+        };
+        let root = marked(RELAY_DIR).or_else(|| marked(".git")).unwrap_or(from);
+        Ok(Self::new(root, state))
+    }
+
+    /// `sessions/<id>.jsonl`.
+    pub fn ledger(&self, session: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{session}.jsonl"))
+    }
+
+    /// `sessions`.
+    pub fn sessions(&self) -> PathBuf {
+        self.relay.join("sessions")
+    }
+
+    /// `archives`.
+    pub fn archives(&self) -> PathBuf {
+        self.relay.join("archives")
+    }
+
+    /// `current`: names the active session.
+    pub fn current(&self) -> PathBuf {
+        self.relay.join("current")
+    }
+
+    /// `config.json`.
+    pub fn config(&self) -> PathBuf {
+        self.relay.join("config.json")
+    }
+
+    /// A file in the state folder.
+    pub fn state_file(&self, name: &str) -> PathBuf {
+        self.state.join(name)
+    }
+
+    /// The id that stands for this project outside of it: `ctx_` and twelve hex digits of the
+    /// SHA-256 of its path.
+    pub fn instance_id(&self) -> String {
+        let digest = Sha256::digest(self.root.as_os_str().as_encoded_bytes());
+        let mut id = String::from("ctx_");
+        for byte in digest.iter().take(6) {
+            id.push_str(&format!("{byte:02x}"));
+        }
+        id
+    }
+
+    /// Makes the folders: `.contextrelay/.gitignore` with `*` first, so that nothing of ours is
+    /// ever committed by accident; folders 0700.
+    ///
+    /// # Errors
+    ///
+    /// When the project cannot be written, or one of the folders is a link.
+    pub fn create(&self) -> io::Result<()> {
+        make_private_dir(&self.relay)?;
+        let ignore = self.relay.join(".gitignore");
+        if ignore.symlink_metadata().is_err() {
+            write_private(&ignore, b"*\n")?;
+        }
+        for dir in [
+            self.sessions(),
+            self.archives(),
+            self.relay.join("blobs"),
+            self.state.clone(),
+        ] {
+            make_private_dir(&dir)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where things lie outside the projects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserDirs {
+    /// `${CONTEXTRELAY_REGISTRY_DIR:-${XDG_STATE_HOME:-~/.local/state}/contextrelay}`.
+    pub registry: PathBuf,
+    /// `${XDG_DATA_HOME:-~/.local/share}/contextrelay`.
+    pub data: PathBuf,
+}
+
+impl UserDirs {
+    /// Reads the environment through `var`.
+    ///
+    /// Returns `None` when there is neither an override nor a home folder.
+    pub fn from_env(var: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
+        let home = || var("HOME").filter(|home| home.is_absolute());
+        let base = |name: &str, fallback: &str| {
+            var(name)
+                .filter(|dir| dir.is_absolute())
+                .or_else(|| home().map(|home| home.join(fallback)))
+        };
+        let registry = match var("CONTEXTRELAY_REGISTRY_DIR").filter(|dir| dir.is_absolute()) {
+            Some(dir) => dir,
+            None if cfg!(target_os = "macos") => {
+                home()?.join("Library/Application Support/ContextRelay")
+            }
+            None => base("XDG_STATE_HOME", ".local/state")?.join("contextrelay"),
+        };
+        let data = base("XDG_DATA_HOME", ".local/share")?.join("contextrelay");
+        Some(Self { registry, data })
+    }
+
+    /// `instances.json`.
+    pub fn instances(&self) -> PathBuf {
+        self.registry.join("instances.json")
+    }
+
+    /// `heads/<instanceId>.json`.
+    pub fn head(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("heads")
+            .join(format!("{instance_id}.json"))
+    }
+
+    /// `run/<instanceId>/operator.sock`.
+    pub fn operator_socket(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("run")
+            .join(instance_id)
+            .join("operator.sock")
+    }
+}
+
+/// What a running daemon publishes about itself: `state/ports.json`, 0600, no secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Published {
+    /// The daemon's process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// Its control protocol.
+    pub protocol: u32,
+    /// Its control port.
+    pub control_port: u16,
+    /// Its proxy port.
+    pub proxy_port: u16,
+    /// When it started, ms since the epoch.
+    pub started_at: i64,
+    /// It ends by itself when nothing is attached.
+    pub detached: bool,
+}
+
+impl Published {
+    /// What the last daemon of a project published; `None` when there is nothing readable. A
+    /// file proves nothing: whether somebody lives there is told by connecting.
+    pub fn read(dirs: &ProjectDirs) -> Option<Self> {
+        let text = read_private(&dirs.state_file("ports.json"), 64 * 1024).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+}
+
+/// Makes a folder that only its owner can enter. An existing one is taken, a link is refused.
+///
+/// # Errors
+///
+/// When it cannot be made, or something else has its name.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("{} is in the way: not a folder, or a link", path.display()),
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a file of ours for reading, never through a link.
+///
+/// # Errors
+///
+/// As [`File::open`]; a link is an error.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+}
+
+/// Reads a file of ours that should be small.
+///
+/// # Errors
+///
+/// As [`open_private`], and when it is longer than `max` bytes.
+pub fn read_private(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_private(path)?.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{} is larger than {max} bytes", path.display()),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Replaces a file whole, 0600: readers see the old or the new one, and after a crash as well.
+///
+/// # Errors
+///
+/// When the folder cannot be written or the disk fails; the old file is then still there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(dir)?.sync_all()
+}
+
+/// Whether a path exists, links not followed.
+pub fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}

@@ -1,0 +1,1 @@
+//! The subset of the Codex app-server protocol that we use.

@@ -1,0 +1,245 @@
+//! [`Status`]: what `ctxrelay status --json` prints, from a live daemon or from the disk alone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::agent::AgentState;
+use crate::core::id::{EntryId, SessionId, ThreadId, TurnId};
+
+/// The state of one project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    /// A daemon answers.
+    pub running: bool,
+    /// Its version.
+    pub version: String,
+    /// Its control protocol.
+    pub protocol: u32,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// When it started, ms since the epoch.
+    pub started_at: Option<i64>,
+    /// The project's instance.
+    pub instance_id: String,
+    /// The project.
+    pub project_root: String,
+    /// Its plumbing.
+    pub state_dir: String,
+    /// A prefix of the SHA-256 of the daemon's identity, never the secret.
+    pub daemon_identity: Option<String>,
+    /// The control port.
+    pub control_port: Option<u16>,
+    /// The app-server's port; `None` while none runs.
+    pub codex_port: Option<u16>,
+    /// The proxy's port.
+    pub proxy_port: Option<u16>,
+    /// The current session.
+    pub session_id: Option<SessionId>,
+    /// The record.
+    pub ledger: LedgerStatus,
+    /// The agents.
+    pub agents: AgentsStatus,
+    /// The outbox.
+    pub queue: QueueStatus,
+    /// Handoffs.
+    pub handoffs: HandoffsStatus,
+    /// The task lanes.
+    pub tasks: TasksStatus,
+    /// Sign-off.
+    pub finality: FinalityStatus,
+    /// Approvals that wait.
+    pub approvals: ApprovalsStatus,
+    /// Policy.
+    pub policy: PolicyStatus,
+    /// Autonomy.
+    pub autonomy: AutonomyStatus,
+    /// Sentences that a person should read; empty when all is well.
+    pub notices: Vec<String>,
+    /// A detached daemon that ends by itself when nothing is attached.
+    pub detached: bool,
+}
+
+/// The record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LedgerStatus {
+    /// The file.
+    pub path: String,
+    /// Entries in it, bad lines not counted.
+    pub entries: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Its last entry.
+    pub head: Option<HeadStatus>,
+    /// `ok`, `broken` or `unchained`.
+    pub chain: String,
+    /// Lines that are no entries.
+    pub bad_lines: u64,
+}
+
+/// The last entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct HeadStatus {
+    /// Its place.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// The agents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct AgentsStatus {
+    /// Claude Code.
+    pub claude: ClaudeStatus,
+    /// Codex.
+    pub codex: CodexStatus,
+}
+
+/// Claude Code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaudeStatus {
+    /// What it is doing.
+    pub state: AgentState,
+    /// Since when, ms since the epoch.
+    pub since: Option<i64>,
+    /// How messages reach it.
+    pub delivery: DeliveryStatus,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// Why it is in this state.
+    pub why: Option<String>,
+    /// The program was found.
+    pub installed: bool,
+    /// Messages that it has not acknowledged.
+    pub unread: u64,
+}
+
+/// How messages reach an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct DeliveryStatus {
+    /// `push`, `pull` or `auto`.
+    pub mode: String,
+    /// `channel`, `doorbell`, `hook`, `pull`, `queue` or `none`.
+    pub rung: String,
+    /// A message provably arrived this way since the agent attached.
+    pub proven: bool,
+    /// In words.
+    pub why: String,
+}
+
+/// Codex.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CodexStatus {
+    /// What it is doing.
+    pub state: AgentState,
+    /// Since when, ms since the epoch.
+    pub since: Option<i64>,
+    /// How messages reach it.
+    pub delivery: DeliveryStatus,
+    /// The thread.
+    pub thread_id: Option<ThreadId>,
+    /// The turn that runs.
+    pub turn_id: Option<TurnId>,
+    /// What the running turn is about.
+    pub turn_text: Option<String>,
+    /// The app-server.
+    pub app_server: Option<AppServerStatus>,
+    /// The terminal is connected through the proxy.
+    pub tui: bool,
+    /// Why it is in this state.
+    pub why: Option<String>,
+    /// The program was found.
+    pub installed: bool,
+    /// Context used and context window, in tokens.
+    pub context: Option<(u64, u64)>,
+}
+
+/// The app-server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AppServerStatus {
+    /// Its process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+}
+
+/// The outbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct QueueStatus {
+    /// For Claude.
+    pub claude: LaneStatus,
+    /// For Codex.
+    pub codex: LaneStatus,
+}
+
+/// One receiver's lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LaneStatus {
+    /// Recorded or queued.
+    pub pending: u64,
+    /// Attempted or offered.
+    pub in_flight: u64,
+    /// Unknown.
+    pub ambiguous: u64,
+}
+
+/// Handoffs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct HandoffsStatus {
+    /// Not answered.
+    pub open: u64,
+}
+
+/// The task lanes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct TasksStatus {
+    /// Handed over, not with the receiver yet.
+    pub open: u64,
+    /// With the receiver.
+    pub active: u64,
+    /// Somebody noted a blocker.
+    pub blocked: u64,
+    /// With the receiver for long.
+    pub stale: u64,
+    /// Answered.
+    pub done: u64,
+}
+
+/// Sign-off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct FinalityStatus {
+    /// `manual`: only the operator decides.
+    pub mode: String,
+    /// Proposals that wait.
+    pub pending: Vec<EntryId>,
+}
+
+/// Approvals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct ApprovalsStatus {
+    /// That wait.
+    pub pending: u64,
+}
+
+/// Policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyStatus {
+    /// Who may write to git (advisory).
+    pub coordinator: String,
+    /// The ledger cannot be written now.
+    pub read_only: bool,
+}
+
+/// Autonomy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct AutonomyStatus {
+    /// Never by itself in this version.
+    pub enabled: bool,
+}
