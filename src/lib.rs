@@ -21,7 +21,13 @@
 //! - Every queue is bounded and says what happens when it is full; every wait has a deadline.
 
 pub mod adapters;
+pub mod bridge;
+pub mod cli;
 pub mod client;
 pub mod core;
+pub mod daemon;
+pub mod deck;
+pub mod demo;
+pub mod host;
 pub mod store;
 pub mod wire;

@@ -10,10 +10,16 @@ use tokio::sync::{broadcast, watch};
 
 use crate::wire::control::{Command, Notification, Refusal, Reply, Welcome};
 
+mod autostart;
 mod endpoint;
+#[cfg(test)]
+pub(crate) mod fake_daemon;
+mod in_process;
+mod socket;
 mod websocket;
 
-pub use endpoint::{Dial, Endpoint};
+pub use autostart::{Autostart, forget_agent};
+pub use endpoint::{Dial, DialError, Endpoint, operator_dial, project_dial};
 pub use websocket::{WebsocketOptions, connect};
 
 /// How many notifications a slow reader may fall behind before it is told so by
@@ -83,6 +89,7 @@ pub struct Client {
 
 #[derive(Clone)]
 enum Transport {
+    InProcess(in_process::Handle),
     Websocket(websocket::Handle),
 }
 
@@ -101,6 +108,7 @@ impl Client {
     /// waiting time) for a daemon to be there.
     pub async fn call(&self, command: Command) -> Result<Reply, ClientError> {
         match &self.transport {
+            Transport::InProcess(handle) => handle.call(command).await,
             Transport::Websocket(handle) => handle.call(command).await,
         }
     }
@@ -108,6 +116,7 @@ impl Client {
     /// Notifications from now on.
     pub fn notifications(&self) -> broadcast::Receiver<Notification> {
         match &self.transport {
+            Transport::InProcess(handle) => handle.notifications(),
             Transport::Websocket(handle) => handle.notifications(),
         }
     }
@@ -115,6 +124,7 @@ impl Client {
     /// Whether the daemon can be asked, now and from now on.
     pub fn connection(&self) -> watch::Receiver<Connection> {
         match &self.transport {
+            Transport::InProcess(handle) => handle.connection(),
             Transport::Websocket(handle) => handle.connection(),
         }
     }

@@ -1,9 +1,62 @@
-//! The WebSocket transport: to be written.
+//! [`connect`]: the transport over the control WebSocket, or over `operator.sock`.
+//!
+//! One task per client owns the connection, dials again for ever, says `hello` first and hands
+//! answers back by id. It knows frames and deadlines, and nothing of what the commands mean.
 
-use tokio::sync::{broadcast, watch};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::{Client, ClientError, Connection, Dial};
-use crate::wire::control::{Command, Hello, Notification, Reply};
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::endpoint::DialError;
+use super::socket::{self, OpenError};
+use super::{Client, ClientError, Connection, Dial, NOTIFICATIONS_MAX, Transport};
+use crate::wire::control::{Command, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome};
+use crate::wire::jsonrpc::{ErrorObject, Frame};
+
+/// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
+/// wild, and the caller is told instead of the queue growing.
+const CALLS_MAX: usize = 128;
+
+/// How long a call waits for a connection. Long enough for a daemon to be started, short enough
+/// that an agent's turn does not hang.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+/// How long an answer may take, the command's own waiting time aside.
+const ANSWER_WAIT: Duration = Duration::from_secs(30);
+
+/// What a command that waits by itself may take beyond its own time.
+const WAIT_GRACE: Duration = Duration::from_secs(5);
+
+/// How long one attempt to connect and say hello may take.
+const HELLO_WAIT: Duration = Duration::from_secs(5);
+
+/// How long one frame may take to leave. A daemon that does not read for so long is stuck.
+const SEND_WAIT: Duration = Duration::from_secs(10);
+
+/// The first pause between two attempts; doubled up to [`REDIAL_MAX`].
+const REDIAL_MIN: Duration = Duration::from_millis(50);
+
+/// The longest pause between two attempts: what an agent may wait longer than necessary.
+const REDIAL_MAX: Duration = Duration::from_secs(2);
+
+/// How often a killed project is looked at again.
+const DORMANT_POLL: Duration = Duration::from_secs(1);
+
+/// How often the daemon is asked for a sign of life.
+const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// A connection that was silent for so long is dead: two pings went unanswered.
+const SILENCE_MAX: Duration = Duration::from_secs(45);
 
 /// How to connect.
 #[derive(Debug, Clone)]
@@ -17,22 +70,413 @@ pub struct WebsocketOptions {
     pub on_connect: Vec<Command>,
 }
 
-/// Starts the client's task on the current runtime and returns at once.
-pub fn connect(_options: WebsocketOptions) -> Client {
-    unimplemented!()
+/// Starts the client's task on the current runtime and returns at once. The task ends when the
+/// last clone of the client is dropped.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+pub fn connect(options: WebsocketOptions) -> Client {
+    connect_within(options, CONNECT_WAIT)
 }
 
+/// As [`connect`]; calls wait for a connection as long as `connect_wait`.
+fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
+    let (calls, waiting) = mpsc::channel(CALLS_MAX);
+    let (notifications, _) = broadcast::channel(NOTIFICATIONS_MAX);
+    let (state, connection) = watch::channel(Connection::Connecting {
+        why: "not connected yet".to_owned(),
+    });
+    let dropped = CancellationToken::new();
+    let link = Link {
+        options,
+        calls: waiting,
+        notifications: notifications.clone(),
+        state,
+        pending: HashMap::new(),
+        next_id: 0,
+    };
+    let ended = dropped.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = link.run() => {}
+            () = ended.cancelled() => {}
+        }
+    });
+    Client {
+        transport: Transport::Websocket(Handle {
+            calls,
+            notifications,
+            connection,
+            connect_wait,
+            _dropped: Arc::new(dropped.drop_guard()),
+        }),
+    }
+}
+
+/// A caller's end.
 #[derive(Clone)]
-pub(super) struct Handle;
+pub(super) struct Handle {
+    calls: mpsc::Sender<Call>,
+    notifications: broadcast::Sender<Notification>,
+    /// Never marked as seen, so that a clone reports the first attempt as a change even when it
+    /// is over already.
+    connection: watch::Receiver<Connection>,
+    connect_wait: Duration,
+    _dropped: Arc<DropGuard>,
+}
+
+/// A call on its way.
+struct Call {
+    frame: Frame,
+    /// Set by whoever comes first: the link that sends it, or the caller that gives up. A call
+    /// whose caller was told "not reachable" is never sent.
+    claimed: Arc<AtomicBool>,
+    answer: oneshot::Sender<Result<Value, ClientError>>,
+}
 
 impl Handle {
-    pub(super) async fn call(&self, _command: Command) -> Result<Reply, ClientError> {
-        unimplemented!()
+    pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {
+        let answer_wait = match &command {
+            Command::WaitMessages(params) => {
+                Duration::from_millis(params.timeout_ms).saturating_add(WAIT_GRACE)
+            }
+            _ => ANSWER_WAIT,
+        };
+        let frame = request_frame(&command)?;
+        let deadline = Instant::now() + self.connect_wait;
+        self.reachable(deadline).await?;
+
+        let claimed = Arc::new(AtomicBool::new(false));
+        let (answer, mut answered) = oneshot::channel();
+        let call = Call {
+            frame,
+            claimed: Arc::clone(&claimed),
+            answer,
+        };
+        self.calls
+            .try_send(call)
+            .map_err(|_| ClientError::Unreachable("too many calls wait already".to_owned()))?;
+
+        let result = match timeout_at(deadline, &mut answered).await {
+            Ok(result) => result,
+            Err(_) if !claimed.swap(true, Ordering::AcqRel) => {
+                return Err(ClientError::Unreachable(self.why()));
+            }
+            // It was sent within the connect wait; its answer may take its own time.
+            Err(_) => match timeout(answer_wait, answered).await {
+                Ok(result) => result,
+                Err(_) => return Err(ClientError::Unanswered),
+            },
+        };
+        let value = result.unwrap_or(Err(ClientError::Unanswered))?;
+        serde_json::from_value(value).map_err(|error| ClientError::Protocol(error.to_string()))
     }
+
+    /// Waits until there is a connection.
+    async fn reachable(&self, deadline: Instant) -> Result<(), ClientError> {
+        let mut connection = self.connection.clone();
+        let settled = connection
+            .wait_for(|state| matches!(state, Connection::Connected(_) | Connection::Dormant));
+        match timeout_at(deadline, settled).await {
+            Ok(Ok(state)) if *state == Connection::Dormant => {
+                Err(ClientError::Unreachable(DORMANT.to_owned()))
+            }
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) => Err(ClientError::Unreachable("the client has ended".to_owned())),
+            Err(_) => Err(ClientError::Unreachable(self.why())),
+        }
+    }
+
+    fn why(&self) -> String {
+        match &*self.connection.borrow() {
+            Connection::Connecting { why } => why.clone(),
+            Connection::Dormant => DORMANT.to_owned(),
+            Connection::Connected(_) => "it does not take calls".to_owned(),
+        }
+    }
+
     pub(super) fn notifications(&self) -> broadcast::Receiver<Notification> {
-        unimplemented!()
+        self.notifications.subscribe()
     }
+
     pub(super) fn connection(&self) -> watch::Receiver<Connection> {
-        unimplemented!()
+        self.connection.clone()
     }
 }
+
+const DORMANT: &str = "it was stopped by the operator (`ctxrelay kill`)";
+
+/// The connection's owner.
+struct Link {
+    options: WebsocketOptions,
+    calls: mpsc::Receiver<Call>,
+    notifications: broadcast::Sender<Notification>,
+    state: watch::Sender<Connection>,
+    /// Calls that were sent and not answered, by id.
+    pending: HashMap<u64, oneshot::Sender<Result<Value, ClientError>>>,
+    next_id: u64,
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("the daemon does not answer in time")]
+    Silent,
+    #[error("the daemon closed the connection")]
+    Closed,
+    #[error("{0}")]
+    Socket(#[from] tokio_tungstenite::tungstenite::Error),
+    #[error("the daemon refused this client: {}", .0.message)]
+    Refused(Refusal),
+    #[error("the daemon speaks protocol {0}, this program {PROTOCOL}")]
+    Protocol(u32),
+    #[error("the daemon's answer is not understood: {0}")]
+    Frame(String),
+}
+
+impl Link {
+    async fn run(mut self) {
+        let mut pause = REDIAL_MIN;
+        loop {
+            let why = match (self.options.dial.0)() {
+                Ok(endpoint) => {
+                    let began = match timeout(HELLO_WAIT, socket::open(&endpoint)).await {
+                        Ok(Ok(socket::Socket::Tcp(ws))) => self.converse(ws).await,
+                        Ok(Ok(socket::Socket::Unix(ws))) => self.converse(ws).await,
+                        Ok(Err(error)) => (false, Broken::Open(error)),
+                        Err(_) => (false, Broken::Silent),
+                    };
+                    let (welcomed, broken) = began;
+                    if welcomed {
+                        pause = REDIAL_MIN;
+                    }
+                    tracing::debug!(%broken, "not connected to the daemon");
+                    broken.to_string()
+                }
+                Err(DialError::Killed) => {
+                    self.tell(Connection::Dormant);
+                    sleep(DORMANT_POLL).await;
+                    pause = REDIAL_MIN;
+                    continue;
+                }
+                Err(DialError::NotYet(why)) => why,
+            };
+            self.tell(Connection::Connecting { why });
+            sleep(pause).await;
+            pause = (pause * 2).min(REDIAL_MAX);
+        }
+    }
+
+    /// Publishes the state, and only when it is news: the first failed attempt is, however the
+    /// state may have read before it.
+    fn tell(&mut self, now: Connection) {
+        self.state.send_if_modified(|state| {
+            let news = *state != now;
+            *state = now;
+            news
+        });
+    }
+
+    /// Says hello and serves calls until the connection breaks. Says whether it was welcomed.
+    async fn converse<S>(&mut self, mut ws: WebSocketStream<S>) -> (bool, Broken)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let welcome = match timeout(HELLO_WAIT, self.greet(&mut ws)).await {
+            Ok(Ok(welcome)) => welcome,
+            Ok(Err(broken)) => return (false, broken),
+            Err(_) => return (false, Broken::Silent),
+        };
+        self.tell(Connection::Connected(welcome));
+        let broken = match self.serve(&mut ws).await {
+            Ok(()) => Broken::Closed,
+            Err(broken) => broken,
+        };
+        // A call in flight is never sent again by itself: it may have taken effect.
+        for (_, answer) in self.pending.drain() {
+            let _ = answer.send(Err(ClientError::Unanswered));
+        }
+        (true, broken)
+    }
+
+    async fn greet<S>(&mut self, ws: &mut WebSocketStream<S>) -> Result<Welcome, Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let params = serde_json::to_value(&self.options.hello)
+            .map_err(|error| Broken::Frame(error.to_string()))?;
+        let id = self.fresh_id();
+        send(ws, &Frame::request(id, "hello", params)).await?;
+        let welcome = loop {
+            let Some(frame) = next_frame(ws).await? else {
+                continue;
+            };
+            if frame.id != Some(Value::from(id)) {
+                self.take(frame);
+                continue;
+            }
+            if let Some(error) = frame.error {
+                return Err(Broken::Refused(refusal(error)));
+            }
+            let welcome: Welcome = serde_json::from_value(frame.result.unwrap_or_default())
+                .map_err(|error| Broken::Frame(error.to_string()))?;
+            break welcome;
+        };
+        if welcome.protocol != PROTOCOL {
+            return Err(Broken::Protocol(welcome.protocol));
+        }
+        for command in self.options.on_connect.clone() {
+            let id = self.fresh_id();
+            let frame = request_frame(&command).map_err(|e| Broken::Frame(e.to_string()))?;
+            send(ws, &with_id(frame, id)).await?;
+        }
+        Ok(welcome)
+    }
+
+    async fn serve<S>(&mut self, ws: &mut WebSocketStream<S>) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut ping = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+        let mut silent_at = Instant::now() + SILENCE_MAX;
+        loop {
+            tokio::select! {
+                message = ws.next() => {
+                    silent_at = Instant::now() + SILENCE_MAX;
+                    match message {
+                        None | Some(Ok(Message::Close(_))) => return Ok(()),
+                        Some(Err(error)) => return Err(error.into()),
+                        Some(Ok(message)) => {
+                            if let Some(frame) = read_frame(&message)? {
+                                self.take(frame);
+                            }
+                        }
+                    }
+                }
+                Some(call) = self.calls.recv() => {
+                    if call.claimed.swap(true, Ordering::AcqRel) {
+                        continue;
+                    }
+                    let id = self.fresh_id();
+                    // Callers that gave up leave their entry behind.
+                    if self.pending.len() >= CALLS_MAX {
+                        self.pending.retain(|_, answer| !answer.is_closed());
+                    }
+                    self.pending.insert(id, call.answer);
+                    send(ws, &with_id(call.frame, id)).await?;
+                }
+                _ = ping.tick() => {
+                    timeout(SEND_WAIT, ws.send(Message::Ping(Vec::new().into())))
+                        .await
+                        .map_err(|_| Broken::Silent)??;
+                }
+                () = tokio::time::sleep_until(silent_at) => return Err(Broken::Silent),
+            }
+        }
+    }
+
+    /// Takes an answer or a notification in.
+    fn take(&mut self, frame: Frame) {
+        if let Some(method) = frame.method {
+            let mut tagged = serde_json::Map::new();
+            tagged.insert("method".to_owned(), Value::from(method));
+            if let Some(params) = frame.params {
+                tagged.insert("params".to_owned(), params);
+            }
+            match serde_json::from_value::<Notification>(Value::Object(tagged)) {
+                // Nobody may be listening, which is no fault.
+                Ok(notification) => drop(self.notifications.send(notification)),
+                Err(error) => tracing::debug!(%error, "a notification of another version"),
+            }
+            return;
+        }
+        let answer = frame
+            .id
+            .as_ref()
+            .and_then(Value::as_u64)
+            .and_then(|id| self.pending.remove(&id));
+        match (answer, frame.error) {
+            (Some(answer), Some(error)) => {
+                let _ = answer.send(Err(ClientError::Refused(refusal(error))));
+            }
+            (Some(answer), None) => {
+                let _ = answer.send(Ok(frame.result.unwrap_or_default()));
+            }
+            (None, Some(error)) => {
+                tracing::warn!(error = %error.message, "the daemon refused a command");
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn fresh_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+}
+
+/// A command as a request without its id.
+fn request_frame(command: &Command) -> Result<Frame, ClientError> {
+    let tagged =
+        serde_json::to_value(command).map_err(|error| ClientError::Protocol(error.to_string()))?;
+    serde_json::from_value(tagged).map_err(|error| ClientError::Protocol(error.to_string()))
+}
+
+fn with_id(frame: Frame, id: u64) -> Frame {
+    Frame {
+        jsonrpc: Some("2.0".to_owned()),
+        id: Some(Value::from(id)),
+        ..frame
+    }
+}
+
+async fn send<S>(ws: &mut WebSocketStream<S>, frame: &Frame) -> Result<(), Broken>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let text = serde_json::to_string(frame).map_err(|error| Broken::Frame(error.to_string()))?;
+    timeout(SEND_WAIT, ws.send(Message::Text(text.into())))
+        .await
+        .map_err(|_| Broken::Silent)??;
+    Ok(())
+}
+
+async fn next_frame<S>(ws: &mut WebSocketStream<S>) -> Result<Option<Frame>, Broken>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    match ws.next().await {
+        None => Err(Broken::Closed),
+        Some(Err(error)) => Err(error.into()),
+        Some(Ok(message)) => read_frame(&message),
+    }
+}
+
+fn read_frame(message: &Message) -> Result<Option<Frame>, Broken> {
+    match message {
+        Message::Text(text) => serde_json::from_str(text)
+            .map(Some)
+            .map_err(|error| Broken::Frame(error.to_string())),
+        Message::Close(_) => Err(Broken::Closed),
+        _ => Ok(None),
+    }
+}
+
+/// The refusal in a JSON-RPC error; one without `data` still says something.
+fn refusal(error: ErrorObject) -> Refusal {
+    let word = |key: &str| {
+        let data = error.data.as_ref()?;
+        data.get(key)?.as_str().map(str::to_owned)
+    };
+    Refusal {
+        code: word("code").unwrap_or_else(|| format!("rpc{}", error.code)),
+        hint: word("hint").unwrap_or_default(),
+        message: error.message,
+    }
+}
+
+#[cfg(test)]
+mod tests;

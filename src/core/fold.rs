@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use super::agent::AgentState;
 use super::entry::{
-    AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision, NoteKind,
+    AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
+    FinalityProposal, NoteKind, TurnStatus,
 };
 use super::id::EntryId;
 use super::snapshot::{
-    ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, MessageSnapshot, NoteSnapshot,
-    ProposalSnapshot, RECENT_MAX, Snapshot,
+    ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX, MessageSnapshot, NoteSnapshot,
+    ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
 };
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
@@ -27,6 +28,19 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
         EntryKind::Message(message) => {
             track(world, entry);
+            if let (true, Some(to)) = (message.require_reply, entry.receiver()) {
+                world.open_questions.insert(
+                    entry.seq,
+                    QuestionSnapshot {
+                        id: entry.id.clone(),
+                        from: entry.source.clone(),
+                        to,
+                    },
+                );
+            }
+            if let Some(question) = &message.in_reply_to {
+                world.open_questions.retain(|_, open| open.id != *question);
+            }
             if let Some(handoff) = message
                 .in_reply_to
                 .as_ref()
@@ -44,8 +58,8 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                     seq: entry.seq,
                     from: entry.source.clone(),
                     to: entry.target.clone(),
-                    ask: entry.content.clone(),
-                    reason: handoff.reason.clone(),
+                    ask: cut(&entry.content),
+                    reason: cut(&handoff.reason),
                     at_ms: entry.timestamp_ms,
                     runtime_session: entry.runtime_session.clone(),
                     delivered: false,
@@ -63,7 +77,13 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 seq: entry.seq,
                 by: entry.source.clone(),
                 at_ms: entry.timestamp_ms,
-                artifact: artifact.clone(),
+                artifact: Artifact {
+                    kind: cut(&artifact.kind),
+                    title: cut(&artifact.title),
+                    summary: cut(&artifact.summary),
+                    status: artifact.status,
+                    evidence: cut_all(&artifact.evidence),
+                },
             },
         ),
         EntryKind::FinalityProposal(proposal) => {
@@ -74,7 +94,13 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                     seq: entry.seq,
                     by: entry.source.clone(),
                     at_ms: entry.timestamp_ms,
-                    proposal: proposal.clone(),
+                    proposal: FinalityProposal {
+                        summary: cut(&proposal.summary),
+                        evidence: cut_all(&proposal.evidence),
+                        remaining_risk: proposal.remaining_risk.as_deref().map(cut),
+                        handles: proposal.handles.clone(),
+                        tree: proposal.tree.clone(),
+                    },
                     decision: None,
                 },
             );
@@ -86,6 +112,17 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             if let Some(agent) = entry.source.agent() {
                 let agent = world.agents.entry(agent).or_default();
                 agent.turn(&turn.turn_id, turn.status, &entry.content);
+                let state = match turn.status {
+                    TurnStatus::InProgress => AgentState::Busy,
+                    _ => AgentState::Idle,
+                };
+                // A limit outlives the turn that ran into it.
+                if agent.state.is_attached() && agent.state != AgentState::Limited {
+                    if agent.state != state {
+                        agent.since_ms = entry.timestamp_ms;
+                    }
+                    agent.state = state;
+                }
             }
         }
         EntryKind::Lifecycle { event } if event == DAEMON_STARTED => {
@@ -106,7 +143,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 seq: entry.seq,
                 at_ms: entry.timestamp_ms,
                 code: code.clone(),
-                text: entry.content.clone(),
+                text: cut(&entry.content),
             },
         ),
         EntryKind::Other { .. } => {}
@@ -176,7 +213,7 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
             by: entry.source.clone(),
             at_ms: entry.timestamp_ms,
             kind: note,
-            text: entry.content.clone(),
+            text: cut(&entry.content),
         },
     );
 }
@@ -206,6 +243,9 @@ fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
     let Some(message) = world.unsettled.get_mut(&record.message_id) else {
         return;
     };
+    if proven && !message.is_proven() {
+        *world.delivered.entry(record.to).or_default() += 1;
+    }
     let settled = match record.result {
         // Codex has what its thread has; Claude says itself when it has read.
         DeliveryResult::Confirmed => record.to == super::agent::Agent::Codex,
@@ -270,4 +310,16 @@ fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
         recent.pop_front();
     }
     recent.push_back(item);
+}
+
+/// The beginning of a text; all of it is in the record.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn cut_all(texts: &[String]) -> Vec<String> {
+    texts.iter().take(ITEMS_MAX).map(|text| cut(text)).collect()
 }

@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod delivery;
 pub mod entry;
+pub mod envelope;
 pub mod fold;
 pub mod id;
 pub mod redact;

@@ -17,6 +17,13 @@ use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
 pub const RECENT_MAX: usize = 50;
 
+/// The most that is kept of one text here, in characters: a snapshot is handed around whole, and
+/// the record has the rest.
+pub const TEXT_CHARS_MAX: usize = 4_000;
+
+/// How many items of evidence are kept.
+pub const ITEMS_MAX: usize = 50;
+
 /// The world as the ledger tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Snapshot {
@@ -34,6 +41,8 @@ pub struct Snapshot {
     pub counts: BTreeMap<String, u64>,
     /// The two agents.
     pub agents: BTreeMap<Agent, AgentSnapshot>,
+    /// Messages and handoffs that provably arrived, by receiver.
+    pub delivered: BTreeMap<Agent, u64>,
     /// Messages and handoffs that their receiver has not settled yet.
     pub unsettled: BTreeMap<EntryId, MessageSnapshot>,
     /// Open handoffs, all of them.
@@ -42,6 +51,8 @@ pub struct Snapshot {
     pub closed_handoffs: VecDeque<HandoffSnapshot>,
     /// Handoffs that were answered, all in all.
     pub closed_handoffs_total: u64,
+    /// Messages whose sender waits for an answer, oldest first.
+    pub open_questions: BTreeMap<Seq, QuestionSnapshot>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
     /// Proposals that wait for the operator.
@@ -186,6 +197,17 @@ impl HandoffSnapshot {
     }
 }
 
+/// A message whose sender waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionSnapshot {
+    /// The message.
+    pub id: EntryId,
+    /// Who asked.
+    pub from: Party,
+    /// Who was asked.
+    pub to: Agent,
+}
+
 /// An artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactSnapshot {
@@ -248,7 +270,6 @@ pub struct ErrorSnapshot {
     pub text: String,
 }
 
-/// How a turn that the ledger knows ended; kept only for the running one in [`AgentSnapshot`].
 impl AgentSnapshot {
     /// Takes the end or beginning of a turn in.
     pub(super) fn turn(&mut self, turn: &TurnId, status: TurnStatus, text: &str) {

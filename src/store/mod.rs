@@ -1,5 +1,18 @@
 //! The disk: where things lie, the ledger, the queue, the registry, the owner's lock.
 //!
-//! Knows `core` and `wire::line`; knows nothing of sockets and agents.
+//! Knows `core` and `wire::line`; knows nothing of sockets and agents. Everything here blocks:
+//! who calls it from an async task does so on a thread of its own.
 
+pub mod child;
 pub mod dirs;
+pub mod head;
+pub mod ledger;
+pub mod owner;
+pub mod queue;
+pub mod registry;
+pub mod secrets;
+pub mod sentinel;
+pub mod session;
+
+#[cfg(test)]
+mod testing;

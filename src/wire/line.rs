@@ -1,1 +1,61 @@
-//! The ledger line.
+//! The ledger line: [`serialize`], [`parse`] and the hash chain ([`seal`], [`Link`]).
+//!
+//! A line is one JSON object in the `v1` shape of ContextRelay 3.13: `schema, id, timestamp,
+//! sessionId, type, source, target?, content`, then the detail fields of its type, `meta`, and
+//! last what is ours: `seq, prev, hash`. Reading is lenient, because ledgers of other versions
+//! and of ContextRelay itself stay readable for ever: what is unknown is kept, what is missing
+//! gets a plain default. Knows no files: where a line stands is the reader's business.
+
+mod chain;
+mod read;
+mod write;
+
+#[cfg(test)]
+pub(crate) mod arbitrary;
+#[cfg(test)]
+mod tests;
+
+pub use chain::{GENESIS, Link, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
+pub use read::{BadLine, ParsedLine, parse};
+pub use write::serialize;
+
+/// The value of `schema` on every line.
+pub const SCHEMA: &str = "v1";
+
+/// Keys that the envelope owns; no detail field may take their place.
+const ENVELOPE: [&str; 13] = [
+    "schema",
+    "id",
+    "timestamp",
+    "sessionId",
+    "type",
+    "source",
+    "target",
+    "content",
+    "meta",
+    "seq",
+    "prev",
+    "hash",
+    HANDLES,
+];
+
+/// The handoff that an entry answers, as ContextRelay writes it.
+const HANDLES_ONE: &str = "handles_handoff_id";
+
+/// All handoffs that an entry answers.
+const HANDLES: &str = "handles_handoff_ids";
+
+/// The key in `meta` that holds the runtime session.
+const RUNTIME_SESSION: &str = "runtimeSessionId";
+
+/// The `runtimeEvent.kind` words of our own runtime events.
+mod event {
+    /// What became of a message; ContextRelay's word.
+    pub(super) const DELIVERY: &str = "message_delivery";
+    /// An agent attached, left or changed its state.
+    pub(super) const AGENT: &str = "agent_state";
+    /// A Codex turn began or ended.
+    pub(super) const TURN: &str = "turn";
+    /// The life of the daemon.
+    pub(super) const LIFECYCLE: &str = "lifecycle";
+}

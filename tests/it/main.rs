@@ -1,1 +1,13 @@
-fn main() {}
+//! The integration tests: one binary, so that the program and its support are linked once.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failed unwrap in a test is a failed test"
+)]
+
+mod cli;
+mod control;
+mod demo;
+mod harness;
+mod relay;
+mod support;
+mod tidy;

@@ -1,1 +1,54 @@
-//! x
+//! The screen of `ctxrelay`: [`DeckView`](model::DeckView) in, [`Effect`]s out.
+//!
+//! ```text
+//!   terminal ──► Msg ──► update(&mut Deck, Msg) ──► Vec<Effect> ──► caller
+//!   daemon   ──► Msg::View          │
+//!                                   ▼
+//!                          view(&Deck, &mut Frame)
+//! ```
+//!
+//! Invariants: this crate knows no daemon, no socket, no file and no clock; it never reads the
+//! time ([`DeckView`](model::DeckView) and [`Msg::Tick`] carry it). [`Deck`] holds the state
+//! of the *screen* only: focus, selection, scroll, overlays. Text of the view is hostile and goes
+//! through [`sanitize`] before it reaches a cell. Colours are roles of a [`theme`], keys are data
+//! of a [`keymap`].
+
+pub mod action;
+mod deck;
+mod drafts;
+pub mod effect;
+pub mod glyph;
+mod hint_bar;
+mod inbox_rows;
+pub mod key;
+pub mod keymap;
+mod layout;
+pub mod model;
+pub mod msg;
+mod overlays;
+pub mod pane;
+mod panes;
+pub mod sanitize;
+#[cfg(feature = "scenes")]
+pub mod scenes;
+pub mod source_error;
+#[cfg(feature = "shots")]
+pub mod svg;
+pub mod text;
+pub mod theme;
+mod timeline_state;
+mod update;
+mod view;
+mod widgets;
+
+pub use action::Action;
+pub use deck::{Deck, Settings};
+pub use effect::{Effect, QuitChoice};
+pub use glyph::Glyphs;
+pub use keymap::Keymap;
+pub use msg::Msg;
+pub use pane::Pane;
+pub use source_error::SourceError;
+pub use theme::{Depth, Theme};
+pub use update::update;
+pub use view::view;

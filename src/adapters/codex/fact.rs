@@ -88,7 +88,9 @@ pub enum CodexFact {
         /// A sentence.
         why: String,
     },
-    /// Recovery found the message held in the app-server's queue.
+    /// The message is held in the app-server's queue: recovery found it there, or an idle thread
+    /// did not take it within three seconds (after the human stopped a turn, the queue waits for
+    /// their next one).
     StillQueued {
         /// The message.
         message_id: EntryId,

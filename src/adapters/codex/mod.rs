@@ -1,4 +1,23 @@
 //! Codex: its app-server as a child, a second client on it, and the proxy for its terminal.
+//!
+//! ```text
+//! adapter ─► run ─► server  (spawn, banner, end)      proxy (terminal ─► app-server)
+//!              └──► session (rpc ─► turns, recovery)
+//! ```
 
+pub mod adapter;
 pub mod fact;
+mod inflight;
+mod launch;
+mod memory;
+mod proxy;
+mod recovery;
 pub mod request;
+mod rpc;
+mod run;
+mod server;
+mod session;
+mod turns;
+
+#[cfg(test)]
+mod tests;

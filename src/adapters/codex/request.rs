@@ -29,7 +29,8 @@ pub enum CodexRequest {
         /// The messages.
         message_ids: Vec<EntryId>,
     },
-    /// Stop the app-server (interrupt, SIGTERM, 2 s, SIGKILL) and do not restart it.
+    /// Stop the app-server (SIGTERM, 2 s, SIGKILL) and do not restart it before the next request. No
+    /// `turn/interrupt`: it would hold the queue over the restart.
     Stop {
         /// It is gone.
         reply: oneshot::Sender<()>,

@@ -1,0 +1,139 @@
+//! [`Marketplace`]: the plugin for a plain `claude`, as a marketplace of one in a folder of ours.
+//!
+//! Claude reads a marketplace in a folder from where it lies (2.1.330, observed), so the folder
+//! has no version in its name: an upgrade is live at Claude's next start. What `claude plugin`
+//! changes are the user's own settings; the caller asks before it runs [`Marketplace::install`]
+//! or [`remove`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::files::write_tree;
+use super::plugin::{PLUGIN_NAME, PluginError, PluginSpec};
+
+/// The marketplace's name.
+pub const MARKETPLACE_NAME: &str = "ctxrelay-market";
+
+/// Arguments of one `claude` command.
+pub type ClaudeArgs = Vec<OsString>;
+
+/// The folder that `claude plugin marketplace add` is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marketplace {
+    dir: PathBuf,
+}
+
+/// What `claude plugin list --json` tells about our plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Installed {
+    /// It is not there.
+    No,
+    /// It is there, and Claude loads it.
+    Enabled(String),
+    /// It is there, and the user has switched it off.
+    Disabled(String),
+}
+
+impl Marketplace {
+    /// The one in the user's data folder.
+    pub fn new(data: &Path) -> Self {
+        Self {
+            dir: data.join("market"),
+        }
+    }
+
+    /// Where it lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes it with a plugin that serves whatever project Claude runs in. Says whether
+    /// anything had to be written.
+    ///
+    /// # Errors
+    ///
+    /// See [`PluginError`].
+    pub fn write(&self, program: PathBuf, version: &str) -> Result<bool, PluginError> {
+        let plugin = PluginSpec {
+            program,
+            version: version.to_owned(),
+            project: None,
+        };
+        let wrote = plugin.write(&self.dir.join("plugins").join(PLUGIN_NAME))?;
+        let manifest = json!({
+            "name": MARKETPLACE_NAME,
+            "owner": {"name": "ctxrelay"},
+            "description": "The Claude Code plugin of the ctxrelay that is installed here",
+            "plugins": [{
+                "name": PLUGIN_NAME,
+                "source": format!("./plugins/{PLUGIN_NAME}"),
+                "description": "Claude Code and Codex as one auditable team, over ctxrelay",
+                "version": version,
+            }],
+        });
+        let tree = vec![(".claude-plugin/marketplace.json", format!("{manifest:#}\n"))];
+        let wrote_manifest = write_tree(&self.dir, &tree).map_err(|source| PluginError::Write {
+            dir: self.dir.clone(),
+            source,
+        })?;
+        Ok(wrote || wrote_manifest)
+    }
+
+    /// What `claude` is run with, one after the other, to install the plugin for this user. Both
+    /// may be repeated.
+    pub fn install(&self) -> [ClaudeArgs; 2] {
+        let mut add = words(&["plugin", "marketplace", "add"]);
+        add.push(self.dir.as_os_str().to_owned());
+        let install = words(&["plugin", "install", &plugin_id(), "--scope", "user"]);
+        [add, install]
+    }
+}
+
+/// What `claude` is run with to take the plugin away again.
+pub fn remove() -> [ClaudeArgs; 2] {
+    [
+        words(&["plugin", "uninstall", &plugin_id(), "--scope", "user"]),
+        words(&["plugin", "marketplace", "remove", MARKETPLACE_NAME]),
+    ]
+}
+
+/// What `claude` is run with to find out; its output is for [`Installed::read`].
+pub fn list() -> ClaudeArgs {
+    words(&["plugin", "list", "--json"])
+}
+
+/// The plugin's name for `claude plugin`.
+pub fn plugin_id() -> String {
+    format!("{PLUGIN_NAME}@{MARKETPLACE_NAME}")
+}
+
+impl Installed {
+    /// Reads the output of [`list`]; `None` when it is not understood.
+    pub fn read(json: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Row {
+            id: String,
+            #[serde(default)]
+            version: String,
+            #[serde(default)]
+            enabled: bool,
+        }
+        let rows: Vec<Row> = serde_json::from_str(json).ok()?;
+        let ours = rows.into_iter().find(|row| row.id == plugin_id());
+        Some(match ours {
+            None => Self::No,
+            Some(row) if row.enabled => Self::Enabled(row.version),
+            Some(row) => Self::Disabled(row.version),
+        })
+    }
+}
+
+fn words(words: &[&str]) -> ClaudeArgs {
+    words.iter().map(OsString::from).collect()
+}
+
+#[cfg(test)]
+mod tests;

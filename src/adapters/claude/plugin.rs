@@ -1,0 +1,205 @@
+//! [`PluginSpec`]: the Claude plugin, generated outside of the project with absolute paths.
+//!
+//! A plugin inside the project could be rewritten by an agent and would run with the operator's
+//! rights at the next start; one that looks for `ctxrelay` on `PATH` might find another.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::files::{Tree, is_current, write_tree};
+use super::shell::Quoted;
+
+/// The plugin's name, and its MCP server's.
+pub const PLUGIN_NAME: &str = "contextrelay";
+
+/// Claude's name for the plugin's server; in the list of allowed tools it means all of them.
+pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
+
+/// The hook events that are listened to.
+const HOOK_EVENTS: [&str; 5] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "Stop",
+    "StopFailure",
+    "SessionEnd",
+];
+
+/// After how long Claude gives a hook up, in s. The hook itself ends far earlier.
+const HOOK_TIMEOUT_S: u64 = 5;
+
+/// Why there is no plugin.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// A path that cannot be written into it safely.
+    #[error("cannot make a plugin for {}: {why}", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// A sentence.
+        why: &'static str,
+    },
+    /// The disk.
+    #[error("cannot write the plugin into {}", dir.display())]
+    Write {
+        /// The plugin's folder.
+        dir: PathBuf,
+        /// The reason.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// For what a plugin is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginSpec {
+    /// The program that it runs, absolute.
+    pub program: PathBuf,
+    /// The program's version.
+    pub version: String,
+    /// One project; `None` for a plugin that serves whatever project Claude runs in.
+    pub project: Option<PathBuf>,
+}
+
+/// Where the plugin of one project lies: `DATA/VERSION/INSTANCE`.
+pub fn project_dir(data: &Path, version: &str, instance_id: &str) -> PathBuf {
+    data.join(version).join(instance_id)
+}
+
+/// What Claude is started with to have the plugin for one run. `=` because the flag takes any
+/// number of words and would swallow a prompt (Claude Code 2.1.330, observed).
+pub fn launch_args(dir: &Path) -> Vec<OsString> {
+    vec![
+        OsString::from("--plugin-dir"),
+        dir.as_os_str().to_owned(),
+        OsString::from(format!("--allowedTools={ALLOWED_TOOLS}")),
+    ]
+}
+
+impl PluginSpec {
+    /// Writes the plugin; says whether anything had to be written.
+    ///
+    /// # Errors
+    ///
+    /// See [`PluginError`].
+    pub fn write(&self, dir: &Path) -> Result<bool, PluginError> {
+        write_tree(dir, &self.tree()?).map_err(|source| PluginError::Write {
+            dir: dir.to_path_buf(),
+            source,
+        })
+    }
+
+    /// Whether the plugin there is the one that would be written now.
+    pub fn is_current(&self, dir: &Path) -> bool {
+        self.tree().is_ok_and(|tree| is_current(dir, &tree))
+    }
+
+    /// The plugin's files.
+    pub(super) fn tree(&self) -> Result<Tree, PluginError> {
+        let program = Quoted::new(&self.program)?;
+        let project = self.project.as_deref().map(Quoted::new).transpose()?;
+        Ok(vec![
+            (
+                ".claude-plugin/plugin.json",
+                pretty(&self.manifest(&program, project.as_ref())),
+            ),
+            (
+                "hooks/hooks.json",
+                pretty(&hooks(&program, project.as_ref())),
+            ),
+            (
+                "monitors/monitors.json",
+                pretty(&monitors(&program, project.as_ref())),
+            ),
+            ("commands/handoff.md", HANDOFF.to_owned()),
+            ("commands/status.md", STATUS.to_owned()),
+            ("commands/finalize.md", FINALIZE.to_owned()),
+        ])
+    }
+
+    fn manifest(&self, program: &Quoted, project: Option<&Quoted>) -> Value {
+        let mut args = vec!["bridge"];
+        if let Some(project) = project {
+            args.extend(["--project", project.as_str()]);
+        }
+        json!({
+            "name": PLUGIN_NAME,
+            "version": self.version,
+            "description": "Claude Code and Codex as one auditable team, over ctxrelay",
+            "author": {"name": "ctxrelay"},
+            "license": "MIT OR Apache-2.0",
+            "mcpServers": {
+                PLUGIN_NAME: {
+                    "command": program.as_str(),
+                    "args": args,
+                    "alwaysLoad": true,
+                }
+            },
+        })
+    }
+}
+
+/// A hook whose program is gone must not fail: that would be shown at every prompt.
+fn hooks(program: &Quoted, project: Option<&Quoted>) -> Value {
+    // A hook runs wherever Claude has gone to; its environment names the project.
+    let project = project.map_or_else(|| "\"$CLAUDE_PROJECT_DIR\"".to_owned(), Quoted::to_string);
+    let events = HOOK_EVENTS
+        .into_iter()
+        .map(|event| {
+            let command =
+                format!("[ ! -x {program} ] || exec {program} hook {event} --project {project}");
+            let hook = json!({"type": "command", "command": command, "timeout": HOOK_TIMEOUT_S});
+            (event.to_owned(), json!([{"hooks": [hook]}]))
+        })
+        .collect();
+    json!({"hooks": Value::Object(events)})
+}
+
+/// A monitor that ends costs a turn and is not started again, so one without its program sleeps.
+fn monitors(program: &Quoted, project: Option<&Quoted>) -> Value {
+    // Without a project of its own it runs in that of Claude (2.1.330, observed).
+    let project = project.map_or_else(String::new, |project| format!(" --project {project}"));
+    json!([{
+        "name": "relay-inbox",
+        "description": "contextrelay inbox",
+        "command": format!(
+            "if [ -x {program} ]; then exec {program} doorbell{project}; else exec sleep 86400; fi"
+        ),
+    }])
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+const HANDOFF: &str = "\
+---
+description: Hand a piece of work to Codex
+argument-hint: what Codex should do
+---
+Hand this to Codex with the contextrelay `handoff` tool: $ARGUMENTS
+
+Write `ask` so that it stands alone: what is to be done, what is done already, which files it concerns, and how the result is checked. Write `reason` in one sentence, and name the files and entries to look at in `context_refs`. When nothing was named above, take the next step of the current plan and say which one you took. Then tell me the handoff's id and its outcome, and do not wait for the answer.
+";
+
+const STATUS: &str = "\
+---
+description: What the team is doing, from the shared record
+---
+Call the contextrelay tools `session_info` and `task_state`, and `get_messages` when messages wait. Then tell me in a few lines: what each agent is doing, which handoffs are open and how old they are, what waits for me, and what stands in the way of sign-off. Report what they say and nothing else.
+";
+
+const FINALIZE: &str = "\
+---
+description: Propose that the work is done
+argument-hint: what is done
+---
+Prepare a proposal that the work is done: $ARGUMENTS
+
+Read `task_state` first. Answer or name every open handoff. Run the checks that this project has, now, and take their commands and results as `evidence`; what you have not run is no evidence. Say in `remaining_risk` what may still be wrong. Then call the contextrelay `propose_final` tool and tell me its id and its blockers. I decide in the deck.
+";
+
+#[cfg(test)]
+mod tests;

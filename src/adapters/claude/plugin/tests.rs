@@ -1,0 +1,170 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use super::*;
+
+fn spec(program: &Path, project: &Path) -> PluginSpec {
+    PluginSpec {
+        program: program.to_path_buf(),
+        version: "0.1.0".to_owned(),
+        project: Some(project.to_path_buf()),
+    }
+}
+
+fn read(dir: &Path, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(dir.join(name)).unwrap()).unwrap()
+}
+
+/// A program that prints its arguments, one a line, below a folder with a difficult name.
+fn program(dir: &Path) -> PathBuf {
+    let folder = dir.join("it's a \"folder\" $(exit 9)");
+    fs::create_dir(&folder).unwrap();
+    let program = folder.join("ctxrelay");
+    fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    program
+}
+
+fn shell(command: &str, project: Option<&Path>) -> (bool, String) {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command);
+    if let Some(project) = project {
+        shell.env("CLAUDE_PROJECT_DIR", project);
+    }
+    let output = shell.output().unwrap();
+    (
+        output.status.success(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
+}
+
+#[test]
+fn its_commands_run_the_program_with_paths_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = program(dir.path());
+    let project = dir.path().join("my `project` & co");
+    let plugin = dir.path().join("plugin");
+    spec(&program, &project).write(&plugin).unwrap();
+
+    let server = &read(&plugin, ".claude-plugin/plugin.json")["mcpServers"]["contextrelay"];
+    assert_eq!(server["command"], program.to_str().unwrap());
+    assert_eq!(
+        server["args"],
+        json!(["bridge", "--project", project.to_str().unwrap()])
+    );
+    assert_eq!(server["alwaysLoad"], true);
+
+    let monitor = &read(&plugin, "monitors/monitors.json")[0]["command"];
+    let (ok, printed) = shell(monitor.as_str().unwrap(), None);
+    assert!(ok);
+    assert_eq!(
+        printed,
+        format!("doorbell\n--project\n{}\n", project.display())
+    );
+
+    let hooks = &read(&plugin, "hooks/hooks.json")["hooks"];
+    for event in HOOK_EVENTS {
+        let hook = hooks[event][0]["hooks"][0]["command"].as_str().unwrap();
+        let (ok, printed) = shell(hook, None);
+        assert!(ok);
+        assert_eq!(
+            printed,
+            format!("hook\n{event}\n--project\n{}\n", project.display())
+        );
+    }
+}
+
+#[test]
+fn without_its_program_hooks_succeed_and_the_monitor_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let plugin = dir.path().join("plugin");
+    spec(&dir.path().join("gone"), dir.path())
+        .write(&plugin)
+        .unwrap();
+    let hooks = &read(&plugin, "hooks/hooks.json")["hooks"];
+    let hook = hooks["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert_eq!(shell(hook, None), (true, String::new()));
+    let monitor = read(&plugin, "monitors/monitors.json")[0]["command"].clone();
+    // The same guard with a sleep that ends.
+    let monitor = monitor.as_str().unwrap().replace("86400", "0");
+    assert_eq!(shell(&monitor, None), (true, String::new()));
+}
+
+#[test]
+fn a_plugin_for_any_project_takes_it_from_the_hooks_environment_unharmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = program(dir.path());
+    let plugin = dir.path().join("plugin");
+    let mut spec = spec(&program, dir.path());
+    spec.project = None;
+    spec.write(&plugin).unwrap();
+    let manifest = fs::read_to_string(plugin.join(".claude-plugin/plugin.json")).unwrap();
+    assert!(!manifest.contains("--project"));
+    let hooks = &read(&plugin, "hooks/hooks.json")["hooks"];
+    let hook = hooks["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
+    let hostile = Path::new("/tmp/$(exit 3) \"x\"");
+    assert_eq!(
+        shell(hook, Some(hostile)),
+        (
+            true,
+            format!("hook\nStop\n--project\n{}\n", hostile.display())
+        )
+    );
+}
+
+#[test]
+fn it_is_written_again_only_where_it_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let plugin = dir.path().join("plugin");
+    let spec = spec(Path::new("/usr/bin/ctxrelay"), dir.path());
+    assert!(!spec.is_current(&plugin));
+    assert!(spec.write(&plugin).unwrap());
+    assert!(!spec.write(&plugin).unwrap());
+    assert!(spec.is_current(&plugin));
+    fs::write(plugin.join("commands/status.md"), "changed").unwrap();
+    assert!(!spec.is_current(&plugin));
+    assert!(spec.write(&plugin).unwrap());
+    assert!(spec.is_current(&plugin));
+    let names = fs::read_dir(plugin.join("commands")).unwrap();
+    assert_eq!(names.count(), 3, "no temporary file stays");
+}
+
+#[test]
+fn no_command_is_the_beginning_of_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = spec(Path::new("/x"), dir.path()).tree().unwrap();
+    let commands: Vec<_> = tree
+        .iter()
+        .filter_map(|(name, _)| name.strip_prefix("commands/")?.strip_suffix(".md"))
+        .collect();
+    assert_eq!(commands, ["handoff", "status", "finalize"]);
+    for one in &commands {
+        for other in &commands {
+            assert!(one == other || !other.starts_with(one));
+        }
+    }
+}
+
+#[test]
+fn a_path_that_claude_would_change_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(Path::new("/x"), Path::new("/a/${HOME}"));
+    let error = spec.write(&dir.path().join("plugin")).unwrap_err();
+    assert!(matches!(error, PluginError::Path { .. }), "{error}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_flags_do_not_swallow_a_prompt() {
+    assert_eq!(
+        launch_args(Path::new("/d a/p")),
+        [
+            "--plugin-dir",
+            "/d a/p",
+            "--allowedTools=mcp__plugin_contextrelay_contextrelay"
+        ]
+    );
+}

@@ -1,0 +1,127 @@
+//! [`start`], [`CodexOptions`] and [`CodexHandle`]: the way in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+
+use crate::adapters::hold::ChildRecord;
+use crate::core::id::ThreadId;
+
+use super::fact::CodexFact;
+use super::launch::Surroundings;
+use super::memory::Memory;
+use super::proxy::{Proxy, Waits};
+use super::request::CodexRequest;
+use super::run::Run;
+use super::session::Terms;
+
+/// Requests that wait for the adapter. The daemon hands over one message at a time.
+const REQUESTS_MAX: usize = 64;
+
+/// Facts that wait for the daemon. When it is full the adapter waits, and so does the app-server.
+const FACTS_MAX: usize = 256;
+
+/// Is told about the child that runs now, or that none does; for `state/codex-app-server.json`.
+pub type RecordChild = Box<dyn Fn(Option<ChildRecord>) + Send + Sync>;
+
+/// What the adapter needs.
+pub struct CodexOptions {
+    /// The project: the folder of the app-server and of the threads.
+    pub project_root: PathBuf,
+    /// `codex`, when it is not to be looked for on `PATH`.
+    pub program: Option<PathBuf>,
+    /// The app-server's port, unless it is taken; then a free one.
+    pub preferred_port: u16,
+    /// Where `/mcp` is.
+    pub control_port: u16,
+    /// The secret of `/mcp`.
+    pub mcp_token: String,
+    /// The terminal's port, bound.
+    pub proxy_listener: TcpListener,
+    /// What the terminal must show there.
+    pub proxy_token: String,
+    /// The thread of an earlier daemon.
+    pub resume_thread: Option<ThreadId>,
+    /// Our own binary, for `hold`.
+    pub hold_program: PathBuf,
+    /// Goes into the mark of the children.
+    pub instance_id: String,
+    /// Called whenever the app-server's process changes.
+    pub record_child: RecordChild,
+}
+
+impl std::fmt::Debug for CodexOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the secrets.
+        f.debug_struct("CodexOptions")
+            .field("project_root", &self.project_root)
+            .field("program", &self.program)
+            .field("preferred_port", &self.preferred_port)
+            .field("control_port", &self.control_port)
+            .field("resume_thread", &self.resume_thread)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The cheap way in. When the last one is dropped, everything is stopped.
+#[derive(Debug, Clone)]
+pub struct CodexHandle {
+    /// Requests, bounded; a full queue makes the sender wait.
+    pub requests: mpsc::Sender<CodexRequest>,
+}
+
+/// Starts the adapter's tasks on the current runtime. The app-server is not started before a
+/// request, or a terminal at the proxy, needs it.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) {
+    let (requests, requested) = mpsc::channel(REQUESTS_MAX);
+    let (facts, told) = mpsc::channel(FACTS_MAX);
+    let (upstream, upstream_now) = watch::channel(None);
+    // One place: the wish is the same however many terminals have it.
+    let (wanted, wishes) = mpsc::channel(1);
+
+    let proxy = Proxy {
+        token: options.proxy_token,
+        upstream: upstream_now,
+        wanted,
+        facts: facts.clone(),
+        waits: Waits::default(),
+    };
+    let proxy = tokio::spawn(Arc::new(proxy).serve(options.proxy_listener));
+
+    let name = options.project_root.file_name();
+    let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let terms = Terms {
+        project_root: options.project_root.to_string_lossy().into_owned(),
+        thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
+        facts,
+    };
+    let run = Run {
+        surroundings: Surroundings {
+            project_root: options.project_root,
+            program: options.program,
+            hold_program: options.hold_program,
+            instance_id: options.instance_id,
+            control_port: options.control_port,
+            mcp_token: options.mcp_token,
+        },
+        terms,
+        memory: Memory::new(options.resume_thread),
+        preferred_port: options.preferred_port,
+        record_child: options.record_child,
+        requests: requested,
+        backlog: std::collections::VecDeque::new(),
+        wishes,
+        upstream,
+    };
+    tokio::spawn(async move {
+        run.until_dropped().await;
+        proxy.abort();
+    });
+    (CodexHandle { requests }, told)
+}

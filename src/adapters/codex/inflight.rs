@@ -1,0 +1,107 @@
+//! [`Inflight`]: the messages that were handed over and have no proof yet.
+
+use super::recovery::Doubt;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+
+/// The daemon hands over one at a time; more come only from recovery.
+const INFLIGHT_MAX: usize = 256;
+
+/// A message without proof.
+#[derive(Debug)]
+pub(super) struct Unproven {
+    /// The message.
+    pub(super) id: EntryId,
+    /// Where it went.
+    pub(super) thread_id: ThreadId,
+    /// What it says; unknown for one that an earlier daemon handed over.
+    pub(super) text: Option<String>,
+    /// The turn that it was to join. When that ends without it, it is in doubt.
+    pub(super) steered_into: Option<TurnId>,
+    /// Something happened that may have lost it.
+    pub(super) doubt: Option<Doubt>,
+}
+
+/// The messages without proof, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Inflight {
+    messages: Vec<Unproven>,
+}
+
+impl Inflight {
+    /// Adds a message. `false` when there is no room, or it is there already.
+    pub(super) fn add(&mut self, message: Unproven) -> bool {
+        let fits = self.messages.len() < INFLIGHT_MAX && !self.holds(message.id.as_str());
+        if fits {
+            self.messages.push(message);
+        }
+        fits
+    }
+
+    /// Whether this id is one of ours without proof.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        self.messages
+            .iter()
+            .any(|message| message.id.as_str() == id)
+    }
+
+    /// Takes a message out.
+    pub(super) fn remove(&mut self, id: &str) -> Option<Unproven> {
+        let at = self
+            .messages
+            .iter()
+            .position(|message| message.id.as_str() == id)?;
+        Some(self.messages.remove(at))
+    }
+
+    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Unproven> {
+        self.messages
+            .iter_mut()
+            .find(|message| message.id.as_str() == id)
+    }
+
+    /// The connection was lost: everything is in doubt.
+    pub(super) fn doubt_all(&mut self) {
+        for message in &mut self.messages {
+            message.steered_into = None;
+            message.doubt = Some(Doubt::default());
+        }
+    }
+
+    /// A turn ended: what was to join it and has no proof is in doubt. Whether there was any.
+    pub(super) fn doubt_steered(&mut self, turn_id: &str) -> bool {
+        let mut any = false;
+        for message in &mut self.messages {
+            if message
+                .steered_into
+                .as_ref()
+                .is_some_and(|turn| turn.as_str() == turn_id)
+            {
+                message.steered_into = None;
+                message.doubt = Some(Doubt::default());
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The ids on a thread, all or only those in doubt.
+    pub(super) fn on(&self, thread_id: &ThreadId, in_doubt: bool) -> Vec<EntryId> {
+        self.messages
+            .iter()
+            .filter(|message| message.thread_id == *thread_id)
+            .filter(|message| !in_doubt || message.doubt.is_some())
+            .map(|message| message.id.clone())
+            .collect()
+    }
+
+    /// The threads other than this one that still have messages.
+    pub(super) fn threads_besides(&self, thread_id: Option<&ThreadId>) -> Vec<ThreadId> {
+        let mut threads: Vec<ThreadId> = Vec::new();
+        for message in &self.messages {
+            if Some(&message.thread_id) != thread_id && !threads.contains(&message.thread_id) {
+                threads.push(message.thread_id.clone());
+            }
+        }
+        threads
+    }
+}

@@ -1,0 +1,55 @@
+//! [`Memory`]: what outlives a connection and an app-server.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::core::id::{EntryId, ThreadId};
+
+use super::inflight::Inflight;
+use super::turns::TurnBook;
+
+/// What the adapter knows about its conversation.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// The visible thread.
+    pub(super) visible: Option<TurnBook>,
+    /// Threads that were visible before and still run a message of ours.
+    pub(super) left: Vec<TurnBook>,
+    /// Messages without proof.
+    pub(super) inflight: Inflight,
+    /// Messages that wait for an idle thread, where the app-server has no queue.
+    pub(super) waiting: VecDeque<(EntryId, String)>,
+    /// Questions to the human: request id, thread. They end with the connection.
+    pub(super) approvals: BTreeMap<String, Option<String>>,
+    /// How many of them were told last.
+    pub(super) approvals_told: u64,
+    /// Tokens in the context, and its size, as told last.
+    pub(super) context_told: (u64, u64),
+}
+
+impl Memory {
+    pub(super) fn new(thread_id: Option<ThreadId>) -> Self {
+        Self {
+            visible: thread_id.map(TurnBook::new),
+            ..Self::default()
+        }
+    }
+
+    /// The visible thread's id.
+    pub(super) fn thread_id(&self) -> Option<&ThreadId> {
+        self.visible.as_ref().map(TurnBook::thread_id)
+    }
+
+    /// The book of a thread that we follow.
+    pub(super) fn book(&mut self, thread_id: &str) -> Option<&mut TurnBook> {
+        self.visible
+            .iter_mut()
+            .chain(&mut self.left)
+            .find(|book| book.thread_id().as_str() == thread_id)
+    }
+
+    /// Whether it is the visible thread.
+    pub(super) fn is_visible(&self, thread_id: &str) -> bool {
+        self.thread_id()
+            .is_some_and(|visible| visible.as_str() == thread_id)
+    }
+}

@@ -1,0 +1,451 @@
+//! [`Run`]: the adapter's task. It has an app-server run while one is wanted.
+//!
+//! ```text
+//! idle ──request, terminal──► starting ──► session ──connection lost──► reconnecting ─┐
+//!  ▲                             ▲  │         ▲                                       │
+//!  └──stop, gave up──────────────┼──┘         └───────────────────────────────────────┤
+//!                                └──────────── the app-server is gone: backoff ───────┘
+//! ```
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::core::id::{EntryId, ThreadId};
+
+use super::adapter::RecordChild;
+use super::fact::CodexFact;
+use super::launch::{Launch, Surroundings, Unavailable};
+use super::memory::Memory;
+use super::request::CodexRequest;
+use super::server::{AppServer, Upstream};
+use super::session::{CallError, Session, Terms, add_doubtful};
+
+/// Between an app-server that went away and the next.
+const BACKOFF_MIN: Duration = Duration::from_millis(200);
+const BACKOFF_MAX: Duration = Duration::from_secs(10);
+
+/// An app-server that lived shorter than this counts as a failure.
+const QUICK: Duration = Duration::from_secs(5);
+
+/// Failures in a row after which nobody tries any more by itself: 0.2 + 0.4 + … s, about 6 s of
+/// waiting besides the starts themselves.
+const FAILURES_MAX: u32 = 6;
+
+/// After giving up, a terminal that reconnects is no reason to start again at once.
+const TERMINAL_REST: Duration = Duration::from_secs(10);
+
+/// The exit of a process whose connection just ended.
+const EXIT_WAIT: Duration = Duration::from_secs(1);
+
+/// Requests taken in while a start or an answer is awaited. Full: they stay in their channel.
+const BACKLOG_MAX: usize = 64;
+
+/// The adapter's state.
+pub(super) struct Run {
+    pub(super) surroundings: Surroundings,
+    pub(super) terms: Terms,
+    pub(super) memory: Memory,
+    pub(super) preferred_port: u16,
+    pub(super) record_child: RecordChild,
+    pub(super) requests: mpsc::Receiver<CodexRequest>,
+    pub(super) backlog: VecDeque<CodexRequest>,
+    pub(super) wishes: mpsc::Receiver<()>,
+    pub(super) upstream: watch::Sender<Option<Upstream>>,
+}
+
+/// Why a stretch of work ended.
+enum End {
+    /// Somebody asked for it.
+    Stop(oneshot::Sender<()>),
+    /// Nobody can ask for anything any more.
+    Dropped,
+    /// The app-server cannot be had.
+    GaveUp(Unavailable),
+}
+
+/// How a session ended.
+enum Over {
+    End(End),
+    /// The connection is of no use, the app-server may be.
+    Lost(String),
+    /// The app-server is gone.
+    Gone(String),
+}
+
+impl Run {
+    /// Works until the last handle is dropped.
+    pub(super) async fn until_dropped(mut self) {
+        let mut rest_until = Instant::now();
+        loop {
+            match self.wait_for_need(rest_until).await {
+                Ok(()) => {}
+                Err(End::Stop(reply)) => {
+                    let _ = reply.send(());
+                    continue;
+                }
+                Err(End::Dropped | End::GaveUp(_)) => return,
+            }
+            match self.serve().await {
+                End::Stop(reply) => {
+                    let _ = reply.send(());
+                }
+                End::Dropped => return,
+                End::GaveUp(unavailable) => {
+                    rest_until = Instant::now() + TERMINAL_REST;
+                    self.refuse_backlog(&unavailable.why).await;
+                }
+            }
+        }
+    }
+
+    /// Waits for a request or a terminal. The request is left in the backlog.
+    async fn wait_for_need(&mut self, rest_until: Instant) -> Result<(), End> {
+        loop {
+            if let Some(stop) = take_stop(&mut self.backlog) {
+                return Err(End::Stop(stop));
+            }
+            if !self.backlog.is_empty() {
+                return Ok(());
+            }
+            tokio::select! {
+                request = self.requests.recv() => match request {
+                    Some(request) => self.backlog.push_back(request),
+                    None => return Err(End::Dropped),
+                },
+                Some(()) = self.wishes.recv() => {
+                    if Instant::now() >= rest_until {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has an app-server run, again and again, until that is no longer wanted or possible.
+    async fn serve(&mut self) -> End {
+        let mut failures = 0;
+        loop {
+            let started = Instant::now();
+            let (why, server_ran) = match self.serve_once().await {
+                Ok(end) => return end,
+                Err((why, server_ran)) => (why, server_ran),
+            };
+            let failure = match why {
+                Why::Unavailable(unavailable) if unavailable.code != "failed" => {
+                    self.tell_unavailable(&unavailable).await;
+                    return End::GaveUp(unavailable);
+                }
+                Why::Unavailable(unavailable) => unavailable,
+                Why::Gone(why) => Unavailable::new("failed", why),
+            };
+            failures = if started.elapsed() < QUICK {
+                failures + 1
+            } else {
+                1
+            };
+            let gave_up = failures >= FAILURES_MAX;
+            if server_ran {
+                let why = failure.why.clone();
+                self.tell(CodexFact::ServerLost { why, gave_up }).await;
+            }
+            if gave_up {
+                self.close_turns().await;
+                self.tell_unavailable(&failure).await;
+                return End::GaveUp(failure);
+            }
+            let pause = BACKOFF_MIN * 2_u32.saturating_pow(failures - 1);
+            let pause = sleep(pause.min(BACKOFF_MAX));
+            if let Err(end) = interruptible(&mut self.requests, &mut self.backlog, pause).await {
+                self.close_turns().await;
+                return end;
+            }
+        }
+    }
+
+    /// One app-server, from its start to its end. `Err` holds whether it was told to be running.
+    async fn serve_once(&mut self) -> Result<End, (Why, bool)> {
+        let starting = async {
+            let launch = Launch::inspect(&self.surroundings).await?;
+            AppServer::start(&self.surroundings, &launch, self.preferred_port).await
+        };
+        let mut server = match interruptible(&mut self.requests, &mut self.backlog, starting).await
+        {
+            Ok(Ok(server)) => server,
+            Ok(Err(unavailable)) => return Err((Why::Unavailable(unavailable), false)),
+            Err(end) => {
+                self.close_turns().await;
+                return Ok(end);
+            }
+        };
+        (self.record_child)(Some(server.record().clone()));
+        let mut told = false;
+        let over = self.converse(&mut server, &mut told).await;
+        self.upstream.send_replace(None);
+        let result = match over {
+            Over::End(end) => {
+                server.end().await;
+                Ok(end)
+            }
+            Over::Lost(why) | Over::Gone(why) => {
+                server.end().await;
+                Err((Why::Gone(why), told))
+            }
+        };
+        (self.record_child)(None);
+        self.forget_approvals().await;
+        if result.is_ok() {
+            self.close_turns().await;
+        }
+        result
+    }
+
+    /// Sessions with one app-server: a connection that ends is made again, once.
+    async fn converse(&mut self, server: &mut AppServer, told: &mut bool) -> Over {
+        let mut fresh = true;
+        loop {
+            let opened = Instant::now();
+            let upstream = server.upstream().clone();
+            let pid = server.record().pid;
+            let opening = async {
+                let mut session = Session::open(&upstream, &self.terms, &mut self.memory).await?;
+                if !std::mem::replace(told, true) {
+                    let version = session.version().to_owned();
+                    let port = upstream.port;
+                    let started = CodexFact::ServerStarted { pid, version, port };
+                    let _ = self.terms.facts.send(started).await;
+                }
+                session.take_up(fresh).await?;
+                Ok(session)
+            };
+            let opening = async {
+                tokio::select! {
+                    session = opening => session.map_err(|error: CallError| match error {
+                        CallError::Refused(error) => format!("codex refused: {}", error.message),
+                        CallError::Lost(lost) => lost.to_string(),
+                    }),
+                    why = server.gone() => Err(why),
+                }
+            };
+            let session = interruptible(&mut self.requests, &mut self.backlog, opening).await;
+            let session = match session {
+                Ok(Ok(session)) => session,
+                Ok(Err(why)) => return Over::Lost(why),
+                Err(end) => return Over::End(end),
+            };
+            // Only now: a terminal that comes back resumes the thread, and that starts the
+            // delivery of what is queued before it could be noted.
+            self.upstream.send_replace(Some(upstream));
+            let over = talk(
+                session,
+                server,
+                &mut self.requests,
+                &mut self.backlog,
+                &mut self.wishes,
+            )
+            .await;
+            let Over::Lost(why) = over else {
+                return over;
+            };
+            if let Ok(gone) = timeout(EXIT_WAIT, server.gone()).await {
+                return Over::Gone(gone);
+            }
+            if opened.elapsed() < QUICK {
+                // It hangs, or does not want us.
+                return Over::Lost(why);
+            }
+            self.forget_approvals().await;
+            fresh = false;
+        }
+    }
+
+    /// No process runs these turns any more, and none will say how they ended.
+    async fn close_turns(&mut self) {
+        let mut facts = Vec::new();
+        for book in self.memory.visible.iter_mut().chain(&mut self.memory.left) {
+            book.close_as_interrupted(&mut facts);
+        }
+        self.memory.left.clear();
+        for fact in facts {
+            self.tell(fact).await;
+        }
+    }
+
+    /// Their ids mean nothing to the next connection; what still waits is sent to us again.
+    async fn forget_approvals(&mut self) {
+        self.memory.approvals.clear();
+        if std::mem::take(&mut self.memory.approvals_told) > 0 {
+            self.tell(CodexFact::ApprovalsPending { count: 0 }).await;
+        }
+    }
+
+    async fn refuse_backlog(&mut self, why: &str) {
+        let mut kept = VecDeque::new();
+        let waiting = std::mem::take(&mut self.memory.waiting);
+        for (message_id, _) in waiting {
+            let why = why.to_owned();
+            self.tell(CodexFact::NotTaken { message_id, why }).await;
+        }
+        while let Some(request) = self.backlog.pop_front() {
+            match request {
+                CodexRequest::Ensure { reply } => {
+                    let _ = reply.send(Err(why.to_owned()));
+                }
+                CodexRequest::Deliver { message_id, .. } => {
+                    let why = why.to_owned();
+                    self.tell(CodexFact::NotTaken { message_id, why }).await;
+                }
+                // The next app-server will tell.
+                CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
+                stop @ CodexRequest::Stop { .. } => kept.push_back(stop),
+            }
+        }
+        self.backlog = kept;
+    }
+
+    async fn doubt(&mut self, message_ids: Vec<EntryId>) {
+        match self.memory.thread_id().cloned() {
+            Some(thread_id) => add_doubtful(&mut self.memory, &thread_id, message_ids),
+            None => {
+                for message_id in message_ids {
+                    self.tell(CodexFact::Unanswered { message_id }).await;
+                }
+            }
+        }
+    }
+
+    async fn tell_unavailable(&self, unavailable: &Unavailable) {
+        self.tell(CodexFact::Unavailable {
+            code: unavailable.code.to_owned(),
+            why: unavailable.why.clone(),
+        })
+        .await;
+    }
+
+    async fn tell(&self, fact: CodexFact) {
+        let _ = self.terms.facts.send(fact).await;
+    }
+}
+
+enum Why {
+    Unavailable(Unavailable),
+    Gone(String),
+}
+
+/// Requests and frames, until the session is over.
+async fn talk(
+    mut session: Session<'_>,
+    server: &mut AppServer,
+    requests: &mut mpsc::Receiver<CodexRequest>,
+    backlog: &mut VecDeque<CodexRequest>,
+    wishes: &mut mpsc::Receiver<()>,
+) -> Over {
+    loop {
+        if let Some(stop) = take_stop(backlog) {
+            session.close().await;
+            return Over::End(End::Stop(stop));
+        }
+        let work = async {
+            session.settle().await?;
+            if let Some(request) = backlog.pop_front() {
+                perform(&mut session, request).await?;
+                session.settle().await?;
+            }
+            Ok(())
+        };
+        // No request is taken in meanwhile: each of these is short, and has its deadline.
+        if let Err(lost) = work.await {
+            return over(lost);
+        }
+        if !backlog.is_empty() {
+            continue;
+        }
+        let look_at = session.next_look();
+        let look = async {
+            match look_at {
+                Some(when) => sleep_until(when).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            frame = session.next() => match frame {
+                Ok(frame) => session.take(frame).await,
+                Err(lost) => return over(lost),
+            },
+            request = requests.recv() => match request {
+                Some(request) => backlog.push_back(request),
+                None => {
+                    session.close().await;
+                    return Over::End(End::Dropped);
+                }
+            },
+            // It has what it wants.
+            Some(()) = wishes.recv() => {}
+            () = look => {
+                if let Err(lost) = session.look().await {
+                    return over(lost);
+                }
+            }
+            why = server.gone() => return Over::Gone(why),
+        }
+    }
+}
+
+fn over(lost: super::rpc::Lost) -> Over {
+    Over::Lost(lost.to_string())
+}
+
+async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(), super::rpc::Lost> {
+    match request {
+        CodexRequest::Ensure { reply } => {
+            let thread_id: Option<ThreadId> = session.thread_id().cloned();
+            let _ = reply.send(thread_id.ok_or_else(|| "codex has no thread".to_owned()));
+            Ok(())
+        }
+        CodexRequest::Deliver {
+            message_id,
+            text,
+            on_busy,
+        } => session.deliver(message_id, text, on_busy).await,
+        CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
+        // Taken out of the backlog before.
+        CodexRequest::Stop { reply } => {
+            let _ = reply.send(());
+            Ok(())
+        }
+    }
+}
+
+fn take_stop(backlog: &mut VecDeque<CodexRequest>) -> Option<oneshot::Sender<()>> {
+    let at = backlog
+        .iter()
+        .position(|request| matches!(request, CodexRequest::Stop { .. }))?;
+    match backlog.remove(at) {
+        Some(CodexRequest::Stop { reply }) => Some(reply),
+        _ => None,
+    }
+}
+
+/// Does some work, and lets go of it when somebody asks to stop. Other requests wait.
+async fn interruptible<T>(
+    requests: &mut mpsc::Receiver<CodexRequest>,
+    backlog: &mut VecDeque<CodexRequest>,
+    work: impl Future<Output = T>,
+) -> Result<T, End> {
+    tokio::pin!(work);
+    loop {
+        if let Some(stop) = take_stop(backlog) {
+            return Err(End::Stop(stop));
+        }
+        let room = backlog.len() < BACKLOG_MAX;
+        tokio::select! {
+            done = &mut work => return Ok(done),
+            request = requests.recv(), if room => match request {
+                Some(request) => backlog.push_back(request),
+                None => return Err(End::Dropped),
+            },
+        }
+    }
+}

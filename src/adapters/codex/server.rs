@@ -1,0 +1,261 @@
+//! [`AppServer`]: the child that speaks, from its spawn to its end.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::ChildStderr;
+use tokio::time::timeout;
+
+use super::launch::{
+    Launch, Surroundings, Unavailable, cannot_start, held, invalid_configuration, mark,
+};
+use crate::adapters::hold::{ChildRecord, HeldChild, spawn_held};
+
+/// From the spawn to the banner. 0.3 s on a free machine; node and a cold disk can take long.
+const BANNER_WAIT: Duration = Duration::from_secs(20);
+
+/// Longer lines of standard error are cut.
+const LINE_BYTES_MAX: u64 = 8 * 1024;
+
+/// How much of the last line is kept for the reason of an end.
+const REASON_CHARS_MAX: usize = 200;
+
+/// Where the app-server is, for the terminal's proxy. The token is no one else's business.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Upstream {
+    /// On 127.0.0.1.
+    pub(super) port: u16,
+    /// Its own token.
+    pub(super) token: String,
+}
+
+impl std::fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Upstream")
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A running app-server.
+#[derive(Debug)]
+pub(super) struct AppServer {
+    child: HeldChild,
+    upstream: Upstream,
+    last_words: Arc<Mutex<String>>,
+}
+
+enum Start {
+    Listening(Box<AppServer>),
+    PortTaken,
+}
+
+impl AppServer {
+    /// Starts one on the preferred port, or on a free one when that is taken.
+    pub(super) async fn start(
+        surroundings: &Surroundings,
+        launch: &Launch,
+        preferred_port: u16,
+    ) -> Result<Self, Unavailable> {
+        // Spares a start that is bound to fail; that the port is free now is no promise.
+        let free = std::net::TcpListener::bind(("127.0.0.1", preferred_port)).is_ok();
+        for port in [preferred_port, 0].into_iter().skip(usize::from(!free)) {
+            match Self::start_on(surroundings, launch, port).await? {
+                Start::Listening(server) => return Ok(*server),
+                Start::PortTaken => {}
+            }
+        }
+        Err(launch.failed("the app-server found no free port".to_owned()))
+    }
+
+    async fn start_on(
+        surroundings: &Surroundings,
+        launch: &Launch,
+        port: u16,
+    ) -> Result<Start, Unavailable> {
+        let token = fresh_token();
+        let digest = hex(&Sha256::digest(token.as_bytes()));
+        let mut command = held(surroundings, &launch.program);
+        command
+            .args(launch.arguments(port, surroundings.control_port, &digest))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = spawn_held(command, &mark(surroundings))
+            .await
+            .map_err(|error| cannot_start(&launch.program, &error))?;
+        let Some(stderr) = child.take_stderr() else {
+            return Err(launch.failed("the app-server's standard error is missing".to_owned()));
+        };
+        let mut stderr = BufReader::new(stderr);
+        let mut last = String::new();
+        let listening = timeout(BANNER_WAIT, banner(&mut stderr, &mut last)).await;
+        match listening {
+            Ok(Banner::Listening(port)) => {
+                // The banner is our child's own word for what it bound: nobody else can answer
+                // there.
+                let last_words = Arc::new(Mutex::new(String::new()));
+                tokio::spawn(listen(stderr, Arc::clone(&last_words)));
+                Ok(Start::Listening(Box::new(Self {
+                    child,
+                    upstream: Upstream { port, token },
+                    last_words,
+                })))
+            }
+            Ok(Banner::PortTaken) => {
+                child.end().await;
+                Ok(Start::PortTaken)
+            }
+            Ok(Banner::InvalidConfiguration) => {
+                child.end().await;
+                Err(invalid_configuration())
+            }
+            Ok(Banner::Ended) => {
+                child.end().await;
+                let said = if last.is_empty() {
+                    "it said nothing".to_owned()
+                } else {
+                    last
+                };
+                Err(launch.failed(format!("codex app-server ended at its start: {said}")))
+            }
+            Err(_) => {
+                child.end().await;
+                Err(launch.failed(format!(
+                    "codex app-server did not come up within {} s",
+                    BANNER_WAIT.as_secs()
+                )))
+            }
+        }
+    }
+
+    /// Where it is.
+    pub(super) fn upstream(&self) -> &Upstream {
+        &self.upstream
+    }
+
+    /// What is needed to find it again.
+    pub(super) fn record(&self) -> &ChildRecord {
+        self.child.record()
+    }
+
+    /// Waits until it is gone and says why. May be dropped and called again.
+    pub(super) async fn gone(&mut self) -> String {
+        let how = match self.child.gone().await {
+            Ok(status) => match status.code() {
+                Some(0) => "it ended by itself".to_owned(),
+                Some(code) if code > 128 => format!("signal {}", code - 128),
+                Some(code) => format!("exit code {code}"),
+                None => "its hold was killed".to_owned(),
+            },
+            Err(error) => error.to_string(),
+        };
+        match self.last_words() {
+            said if said.is_empty() => format!("the app-server is gone: {how}"),
+            said => format!("the app-server is gone: {how}, after: {said}"),
+        }
+    }
+
+    fn last_words(&self) -> String {
+        match self.last_words.lock() {
+            Ok(words) => words.clone(),
+            Err(poisoned) => poisoned.into_inner().clone(),
+        }
+    }
+
+    /// Ends it: SIGTERM, two seconds, SIGKILL.
+    pub(super) async fn end(self) {
+        self.child.end().await;
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Banner {
+    Listening(u16),
+    PortTaken,
+    InvalidConfiguration,
+    Ended,
+}
+
+/// Reads standard error up to the banner. The complaint about the configuration stands before it
+/// (Codex 0.169.0, observed).
+async fn banner(stderr: &mut (impl AsyncBufRead + Unpin), last: &mut String) -> Banner {
+    while let Some(line) = next_line(stderr).await {
+        if line.contains("Invalid configuration") {
+            return Banner::InvalidConfiguration;
+        }
+        if line.contains("Address in use") || line.contains("Address already in use") {
+            return Banner::PortTaken;
+        }
+        if let Some(port) = line
+            .split_once("listening on: ws://")
+            .and_then(|(_, address)| address.trim().rsplit_once(':'))
+            .and_then(|(_, port)| port.parse().ok())
+        {
+            return Banner::Listening(port);
+        }
+        let words = plain(&line);
+        if !words.is_empty() {
+            *last = words;
+        }
+    }
+    Banner::Ended
+}
+
+/// Reads on for ever: a full pipe would stop the app-server.
+async fn listen(mut stderr: BufReader<ChildStderr>, last_words: Arc<Mutex<String>>) {
+    while let Some(line) = next_line(&mut stderr).await {
+        // Warnings about the surroundings are no reason for an end; errors may be.
+        if let (true, Ok(mut words)) = (
+            line.starts_with("Error") || line.contains("panicked"),
+            last_words.lock(),
+        ) {
+            *words = plain(&line);
+        }
+    }
+}
+
+async fn next_line(stderr: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
+    let mut line = Vec::new();
+    let read = stderr
+        .take(LINE_BYTES_MAX)
+        .read_until(b'\n', &mut line)
+        .await;
+    match read {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(String::from_utf8_lossy(&line).into_owned()),
+    }
+}
+
+/// A line for people: without control characters, and not long.
+fn plain(line: &str) -> String {
+    line.trim()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(REASON_CHARS_MAX)
+        .collect()
+}
+
+/// 64 hex digits from the operating system's generator.
+fn fresh_token() -> String {
+    format!(
+        "{}{}",
+        uuid::Uuid::new_v4().simple(),
+        uuid::Uuid::new_v4().simple()
+    )
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+#[path = "tests/server.rs"]
+mod tests;

@@ -1,0 +1,222 @@
+//! [`Session`]: one connection to one app-server, and everything that is said on it.
+//!
+//! Frames are handled in the order in which they come, also while an answer is awaited; what they
+//! ask for in return (following a new thread, a look at the queue) is put on a list and done by
+//! [`Session::settle`].
+
+mod deliver;
+mod follow;
+mod recover;
+mod rollout;
+mod take;
+
+pub(super) use recover::add_doubtful;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use crate::core::id::ThreadId;
+use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
+use crate::wire::codex::frame::{Incoming, RpcError};
+use crate::wire::codex::thread::Thread;
+
+use super::fact::{CodexFact, ThreadStatus};
+use super::memory::Memory;
+use super::rpc::{Lost, Rpc};
+use super::server::Upstream;
+
+/// For the answer to a request. All of them are answered within milliseconds; a thread with a
+/// long history takes longer to load.
+const ANSWER_WAIT: Duration = Duration::from_secs(10);
+
+/// From an idle thread's answer to the message in it. A turn starts within milliseconds; after
+/// this long somebody should know that it did not.
+const PROOF_WAIT: Duration = Duration::from_secs(3);
+
+/// Between two looks at a message in doubt. The moment in which it can be seen nowhere lasts some
+/// 30 ms (observed).
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// What is the same for every session.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// The folder of new threads.
+    pub(super) project_root: String,
+    /// The name of new threads.
+    pub(super) thread_name: String,
+    /// Where facts go. Full: the session waits, and so does the app-server.
+    pub(super) facts: mpsc::Sender<CodexFact>,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CallError {
+    /// The app-server said no; it certainly did not do it.
+    #[error("{}", .0.message)]
+    Refused(RpcError),
+    /// Nobody knows.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+}
+
+/// Something that a frame asked for.
+#[derive(Debug)]
+enum Todo {
+    /// A thread that a human may be looking at was started.
+    Follow(Thread),
+    /// The visible thread was unloaded, or we are not subscribed.
+    Resubscribe,
+    /// The visible thread is idle.
+    Idle,
+    /// A thread that was left behind may be of no more interest.
+    Leave(ThreadId),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Session<'a> {
+    rpc: Rpc,
+    terms: &'a Terms,
+    memory: &'a mut Memory,
+    version: String,
+    todo: VecDeque<Todo>,
+    /// A thread that could not be resumed when it was started; its first turn makes it possible.
+    candidate: Option<Thread>,
+    /// Where the visible thread's rollout lies.
+    rollout: Option<String>,
+    /// What the visible thread does.
+    status: ThreadStatus,
+    /// The app-server has `thread/queue/*`.
+    has_queue: bool,
+    /// When to look at the messages in doubt again.
+    next_look: Option<Instant>,
+}
+
+impl<'a> Session<'a> {
+    /// Connects. The session has no thread before [`Session::take_up`].
+    pub(super) async fn open(
+        upstream: &Upstream,
+        terms: &'a Terms,
+        memory: &'a mut Memory,
+    ) -> Result<Self, CallError> {
+        let rpc = Rpc::connect(upstream).await?;
+        let mut session = Self {
+            rpc,
+            terms,
+            memory,
+            version: String::new(),
+            todo: VecDeque::new(),
+            candidate: None,
+            rollout: None,
+            status: ThreadStatus::NotLoaded,
+            has_queue: true,
+            next_look: None,
+        };
+        let initialized = session
+            .call(Initialize {
+                client_info: ClientVersion {
+                    name: "ctxrelay",
+                    title: "ctxrelay",
+                    version: env!("CARGO_PKG_VERSION"),
+                },
+                capabilities: Capabilities {
+                    experimental_api: true,
+                },
+            })
+            .await?;
+        session.version = initialized.version().to_owned();
+        session.rpc.initialized().await?;
+        session.memory.inflight.doubt_all();
+        Ok(session)
+    }
+
+    /// The app-server's version.
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The visible thread.
+    pub(super) fn thread_id(&self) -> Option<&ThreadId> {
+        self.memory.thread_id()
+    }
+
+    /// When [`Session::look`] is due.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.next_look
+    }
+
+    /// The next frame. Safe to cancel.
+    pub(super) async fn next(&mut self) -> Result<Incoming, Lost> {
+        self.rpc.next().await
+    }
+
+    /// Does what the frames so far asked for.
+    pub(super) async fn settle(&mut self) -> Result<(), Lost> {
+        while let Some(todo) = self.todo.pop_front() {
+            match todo {
+                Todo::Follow(thread) => self.follow(thread).await?,
+                Todo::Resubscribe => self.resubscribe().await?,
+                Todo::Leave(thread_id) => self.leave(&thread_id).await?,
+                Todo::Idle => {
+                    self.deliver_waiting().await?;
+                    self.look().await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says goodbye. A turn that runs is left to die with the app-server: after `turn/interrupt`
+    /// the thread's queue is held until the next human turn, over restarts too, and would take
+    /// our next messages without delivering them (Codex 0.169.0, observed).
+    pub(super) async fn close(self) {
+        self.rpc.close().await;
+    }
+
+    /// Sends a request and waits for its answer; other frames are taken in meanwhile.
+    async fn call<C: Call>(&mut self, params: C) -> Result<C::Answer, CallError> {
+        let deadline = Instant::now() + ANSWER_WAIT;
+        let id = self.rpc.request(C::METHOD, &params).await?;
+        loop {
+            match timeout_at(deadline, self.rpc.next()).await {
+                Err(_) => return Err(Lost::Silent(C::METHOD).into()),
+                Ok(Err(lost)) => return Err(lost.into()),
+                Ok(Ok(Incoming::Answer {
+                    id: answered,
+                    result,
+                })) if answered == id => {
+                    return read::<C>(result);
+                }
+                Ok(Ok(other)) => self.take(other).await,
+            }
+        }
+    }
+
+    async fn tell(&self, fact: CodexFact) {
+        // Without a receiver the adapter is about to end.
+        let _ = self.terms.facts.send(fact).await;
+    }
+
+    async fn tell_all(&mut self, facts: Vec<CodexFact>) {
+        for fact in facts {
+            if let CodexFact::UserMessage {
+                client_id: Some(id),
+                ..
+            } = &fact
+            {
+                self.memory.inflight.remove(id);
+            }
+            self.tell(fact).await;
+        }
+    }
+}
+
+fn read<C: Call>(result: Result<Box<RawValue>, RpcError>) -> Result<C::Answer, CallError> {
+    let result = result.map_err(CallError::Refused)?;
+    // An answer of another shape than we know is no answer that we can use.
+    serde_json::from_str(result.get()).map_err(|error| Lost::Encode(error).into())
+}

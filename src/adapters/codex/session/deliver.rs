@@ -1,0 +1,252 @@
+//! Handing a message over.
+
+use tokio::time::Instant;
+
+use crate::core::delivery::OnBusy;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::wire::codex::call::{QueueAdd, TextInput, TurnStart, TurnSteer};
+use crate::wire::codex::frame::RpcError;
+
+use super::super::fact::CodexFact;
+use super::super::inflight::Unproven;
+use super::super::recovery::Doubt;
+use super::super::rpc::Lost;
+use super::{CallError, PROOF_WAIT, Session};
+
+/// Messages that wait for an idle thread, where there is no queue. The daemon hands over one at a
+/// time.
+const WAITING_MAX: usize = 16;
+
+impl Session<'_> {
+    /// Hands over one message. What becomes of it is told by facts.
+    pub(in super::super) async fn deliver(
+        &mut self,
+        id: EntryId,
+        text: String,
+        on_busy: OnBusy,
+    ) -> Result<(), Lost> {
+        let Some(book) = &self.memory.visible else {
+            let why = "there is no thread to deliver it to".to_owned();
+            self.tell(CodexFact::NotTaken {
+                message_id: id,
+                why,
+            })
+            .await;
+            return Ok(());
+        };
+        let (thread_id, turn_id) = (book.thread_id().clone(), book.open_turn().cloned());
+        match (on_busy, turn_id) {
+            (OnBusy::Reject, _) if !self.is_idle() => {
+                let why = "codex is working".to_owned();
+                self.tell(CodexFact::NotTaken {
+                    message_id: id,
+                    why,
+                })
+                .await;
+                Ok(())
+            }
+            (OnBusy::Steer, Some(turn_id)) => self.steer(id, text, thread_id, turn_id).await,
+            _ => self.enqueue(id, text, thread_id).await,
+        }
+    }
+
+    async fn steer(
+        &mut self,
+        id: EntryId,
+        text: String,
+        thread_id: ThreadId,
+        turn_id: TurnId,
+    ) -> Result<(), Lost> {
+        if !self
+            .sent(&id, &text, &thread_id, Some(turn_id.clone()))
+            .await
+        {
+            return Ok(());
+        }
+        let steer = self
+            .call(TurnSteer {
+                thread_id: thread_id.to_string(),
+                expected_turn_id: turn_id.to_string(),
+                client_user_message_id: id.to_string(),
+                input: TextInput::message(text.clone()),
+            })
+            .await;
+        match steer {
+            Err(CallError::Refused(error)) if is_too_late(&error) => {
+                self.memory.inflight.remove(id.as_str());
+                self.enqueue(id, text, thread_id).await
+            }
+            other => self.answered(id, other.map(|_| ())).await,
+        }
+    }
+
+    async fn enqueue(
+        &mut self,
+        id: EntryId,
+        text: String,
+        thread_id: ThreadId,
+    ) -> Result<(), Lost> {
+        if !self.has_queue {
+            return self.wait_for_idle(id, text).await;
+        }
+        if !self.sent(&id, &text, &thread_id, None).await {
+            return Ok(());
+        }
+        let mut resubscribed = false;
+        loop {
+            let added = self
+                .call(QueueAdd {
+                    thread_id: thread_id.to_string(),
+                    client_user_message_id: id.to_string(),
+                    input: TextInput::message(text.clone()),
+                })
+                .await;
+            match added {
+                Err(CallError::Refused(error)) if has_no_queue(&error) => {
+                    self.memory.inflight.remove(id.as_str());
+                    self.has_queue = false;
+                    return self.wait_for_idle(id, text).await;
+                }
+                Err(CallError::Refused(error)) if is_unloaded(&error) && !resubscribed => {
+                    resubscribed = true;
+                    self.resubscribe().await?;
+                }
+                other => return self.answered(id, other.map(|_| ())).await,
+            }
+        }
+    }
+
+    /// Without a queue: `turn/start` once the thread is idle. On a busy thread it would silently
+    /// be a steer.
+    async fn wait_for_idle(&mut self, id: EntryId, text: String) -> Result<(), Lost> {
+        if self.memory.waiting.len() >= WAITING_MAX {
+            let why = "too many messages wait for codex".to_owned();
+            self.tell(CodexFact::NotTaken {
+                message_id: id,
+                why,
+            })
+            .await;
+            return Ok(());
+        }
+        self.memory.waiting.push_back((id, text));
+        self.deliver_waiting().await
+    }
+
+    /// Starts a turn with the first of the waiting messages, if the thread is idle.
+    pub(super) async fn deliver_waiting(&mut self) -> Result<(), Lost> {
+        let idle = self.is_idle();
+        let Some(book) = self
+            .memory
+            .visible
+            .as_ref()
+            .filter(|book| idle && book.open_turn().is_none())
+        else {
+            return Ok(());
+        };
+        let thread_id = book.thread_id().clone();
+        if !self.memory.inflight.on(&thread_id, false).is_empty() {
+            // The one before has not shown up yet; its turn is about to begin.
+            return Ok(());
+        }
+        let Some((id, text)) = self.memory.waiting.pop_front() else {
+            return Ok(());
+        };
+        if !self.sent(&id, &text, &thread_id, None).await {
+            return Ok(());
+        }
+        let started = self
+            .call(TurnStart {
+                thread_id: thread_id.to_string(),
+                client_user_message_id: id.to_string(),
+                input: TextInput::message(text),
+            })
+            .await;
+        self.answered(id, started.map(|_| ())).await
+    }
+
+    /// Notes a message before its first byte leaves.
+    async fn sent(
+        &mut self,
+        id: &EntryId,
+        text: &str,
+        thread_id: &ThreadId,
+        steered_into: Option<TurnId>,
+    ) -> bool {
+        let noted = self.memory.inflight.add(Unproven {
+            id: id.clone(),
+            thread_id: thread_id.clone(),
+            text: Some(text.to_owned()),
+            steered_into,
+            doubt: None,
+        });
+        if !noted && !self.memory.inflight.holds(id.as_str()) {
+            let why = "too many messages wait for their proof".to_owned();
+            self.tell(CodexFact::NotTaken {
+                message_id: id.clone(),
+                why,
+            })
+            .await;
+        }
+        noted
+    }
+
+    /// An idle thread has no reason to keep a message waiting, but may: after the human stopped a
+    /// turn its queue is held until their next one. So it is looked at in a while.
+    fn expect_proof(&mut self, id: &EntryId) {
+        if self.is_idle()
+            && let Some(message) = self.memory.inflight.get_mut(id.as_str())
+        {
+            message.doubt = Some(Doubt::default());
+            let when = Instant::now() + PROOF_WAIT;
+            self.next_look = Some(self.next_look.map_or(when, |look| look.min(when)));
+        }
+    }
+
+    async fn answered(&mut self, id: EntryId, answer: Result<(), CallError>) -> Result<(), Lost> {
+        // The proof may have come before the answer; then nothing is left to be said.
+        let proven = !self.memory.inflight.holds(id.as_str());
+        match answer {
+            Ok(()) if !proven => {
+                self.expect_proof(&id);
+                self.tell(CodexFact::Queued { message_id: id }).await;
+            }
+            Err(CallError::Refused(error)) if !proven => {
+                self.memory.inflight.remove(id.as_str());
+                let why = format!("codex refused it: {}", error.message);
+                self.tell(CodexFact::NotTaken {
+                    message_id: id,
+                    why,
+                })
+                .await;
+            }
+            Ok(()) | Err(CallError::Refused(_)) => {}
+            Err(CallError::Lost(lost)) => {
+                if !proven {
+                    self.tell(CodexFact::Unanswered { message_id: id }).await;
+                }
+                return Err(lost);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The turn ended, another began, or it is of a kind that nobody can join.
+fn is_too_late(error: &RpcError) -> bool {
+    ["no active turn to steer", "expected active turn id"]
+        .iter()
+        .any(|start| error.message.starts_with(start))
+        || error.message.contains("not steerable")
+        || error.message.contains("cannot steer")
+}
+
+/// The experimental API is absent, or was taken back.
+fn has_no_queue(error: &RpcError) -> bool {
+    error.message.contains("requires experimentalApi")
+        || (error.message.contains("unknown variant") && error.message.contains("thread/queue"))
+        || error.code == -32601
+}
+
+fn is_unloaded(error: &RpcError) -> bool {
+    error.message.starts_with("thread not found")
+}

@@ -1,0 +1,215 @@
+//! The visible thread: making it, taking it up again, following the terminal to a new one.
+
+use crate::core::id::{ThreadId, TurnId};
+use crate::wire::codex::call::{
+    ThreadNameSet, ThreadResume, ThreadStart, ThreadTurnsList, ThreadUnsubscribe,
+};
+use crate::wire::codex::thread::Thread;
+
+use super::super::fact::{CodexFact, ThreadStatus};
+use super::super::memory::Memory;
+use super::super::rpc::Lost;
+use super::super::turns::TurnBook;
+use super::{CallError, Session};
+
+/// Turns that a lost connection can have hidden from us, and are worth telling.
+const CATCH_UP_TURNS: u32 = 3;
+
+/// Threads that were left behind with a message of ours in them; more are not waited for.
+const LEFT_MAX: usize = 8;
+
+impl Session<'_> {
+    /// Takes up the thread of before, or makes one. `fresh`: the app-server was just started, so
+    /// no turn of before can still be running.
+    pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
+        if let Some(thread_id) = self.memory.thread_id().cloned() {
+            let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
+            let cut_off = open.filter(|_| fresh).cloned();
+            self.note_queued(&thread_id).await?;
+            match self.resume(&thread_id).await {
+                Ok(thread) => {
+                    self.adopt(&thread).await;
+                    self.catch_up(cut_off).await?;
+                    self.settle_elsewhere(fresh).await?;
+                    return Ok(self.look().await?);
+                }
+                Err(CallError::Refused(error)) => {
+                    tracing::info!(
+                        why = error.message,
+                        "the thread cannot be resumed; a new one is made"
+                    );
+                }
+                Err(lost) => return Err(lost),
+            }
+        }
+        let started = self
+            .call(ThreadStart {
+                cwd: self.terms.project_root.clone(),
+            })
+            .await?;
+        self.name(&started.thread).await?;
+        let before = self
+            .memory
+            .visible
+            .replace(TurnBook::new(ThreadId::new(&started.thread.id)));
+        if let Some(mut before) = before {
+            let mut facts = Vec::new();
+            before.close_as_interrupted(&mut facts);
+            self.tell_all(facts).await;
+        }
+        self.adopt(&started.thread).await;
+        Ok(self.settle_elsewhere(fresh).await?)
+    }
+
+    /// Makes a thread of the terminal's the visible one.
+    pub(super) async fn follow(&mut self, thread: Thread) -> Result<(), Lost> {
+        if self.memory.book(&thread.id).is_some() {
+            return Ok(());
+        }
+        self.name(&thread).await?;
+        let thread_id = ThreadId::new(&thread.id);
+        match self.resume(&thread_id).await {
+            Ok(resumed) => {
+                if let Some(before) = self.memory.visible.replace(TurnBook::new(thread_id)) {
+                    self.move_away_from(before).await?;
+                }
+                self.status = ThreadStatus::NotLoaded;
+                self.adopt(&resumed).await;
+                self.catch_up(None).await
+            }
+            Err(CallError::Refused(error)) => {
+                tracing::debug!(why = error.message, "a new thread cannot be resumed yet");
+                self.candidate = Some(thread);
+                Ok(())
+            }
+            Err(CallError::Lost(lost)) => Err(lost),
+        }
+    }
+
+    /// Subscribes to the visible thread again; a new one is made when it is gone for good.
+    pub(super) async fn resubscribe(&mut self) -> Result<(), Lost> {
+        match self.take_up(false).await {
+            Ok(()) => Ok(()),
+            Err(CallError::Lost(lost)) => Err(lost),
+            Err(CallError::Refused(error)) => Err(Lost::Ended(error.message)),
+        }
+    }
+
+    /// Stops following a thread that was left behind, once nothing of ours is in it.
+    pub(super) async fn leave(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
+        let waits = !self.memory.inflight.on(thread_id, false).is_empty();
+        let Some(at) = self
+            .memory
+            .left
+            .iter()
+            .position(|book| book.thread_id() == thread_id)
+        else {
+            return Ok(());
+        };
+        if waits || self.memory.left[at].open_turn().is_some() {
+            return Ok(());
+        }
+        self.memory.left.remove(at);
+        self.unsubscribe(thread_id).await
+    }
+
+    /// The human went on elsewhere: what still waits in the old thread's queue is taken back, so
+    /// that it reaches the conversation that they look at; what runs there is seen to its end.
+    async fn move_away_from(&mut self, before: TurnBook) -> Result<(), Lost> {
+        let thread_id = before.thread_id().clone();
+        self.take_back_queued(&thread_id).await?;
+        let ours = !self.memory.inflight.on(&thread_id, false).is_empty();
+        if (ours || before.open_turn().is_some()) && self.memory.left.len() < LEFT_MAX {
+            self.memory.left.push(before);
+            return Ok(());
+        }
+        self.unsubscribe(&thread_id).await
+    }
+
+    async fn unsubscribe(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
+        let thread_id = thread_id.to_string();
+        forgive(self.call(ThreadUnsubscribe { thread_id }).await)
+    }
+
+    async fn resume(&mut self, thread_id: &ThreadId) -> Result<Thread, CallError> {
+        let resume = ThreadResume {
+            thread_id: thread_id.to_string(),
+            exclude_turns: true,
+        };
+        Ok(self.call(resume).await?.thread)
+    }
+
+    /// Gives a thread a name, unless it has one. That also writes its rollout, without which it
+    /// cannot be resumed, and keeps the terminal's title helper away.
+    async fn name(&mut self, thread: &Thread) -> Result<(), Lost> {
+        if thread.name.is_some() {
+            return Ok(());
+        }
+        let name = ThreadNameSet {
+            thread_id: thread.id.clone(),
+            name: self.terms.thread_name.clone(),
+        };
+        forgive(self.call(name).await)
+    }
+
+    async fn adopt(&mut self, thread: &Thread) {
+        self.rollout.clone_from(&thread.path);
+        let thread_id = ThreadId::new(&thread.id);
+        self.tell(CodexFact::ThreadAdopted { thread_id }).await;
+        self.set_status(&thread.status).await;
+        self.tell_approvals().await;
+    }
+
+    /// Learns from the history what was missed: the turn that runs, or how the one ended that ran
+    /// when the connection was lost. `cut_off`: the turn that an earlier app-server ran.
+    async fn catch_up(&mut self, cut_off: Option<TurnId>) -> Result<(), Lost> {
+        let Some(book) = &self.memory.visible else {
+            return Ok(());
+        };
+        let was_open = book.open_turn().cloned();
+        if was_open.is_none() && self.is_idle() {
+            return Ok(());
+        }
+        let page = self
+            .call(ThreadTurnsList {
+                thread_id: book.thread_id().to_string(),
+                cursor: None,
+                limit: CATCH_UP_TURNS,
+                sort_direction: "desc",
+                items_view: "full",
+            })
+            .await;
+        let turns = match page {
+            Ok(page) => page.data,
+            Err(CallError::Refused(_)) => Vec::new(),
+            Err(CallError::Lost(lost)) => return Err(lost),
+        };
+        let mut facts = Vec::new();
+        let ended = cut_off.is_some() || self.is_idle();
+        let Memory {
+            visible, inflight, ..
+        } = &mut *self.memory;
+        if let Some(book) = visible {
+            // Oldest first; only the newest can be running.
+            for (age, turn) in turns.iter().enumerate().rev() {
+                let is_cut_off = cut_off.as_ref().is_some_and(|id| id.as_str() == turn.id);
+                let dead = age > 0 || is_cut_off;
+                book.recall(turn, dead, |id| inflight.holds(id), &mut facts);
+            }
+            // Further back than we looked, or not in the history at all.
+            if ended && was_open.is_some() && book.open_turn() == was_open.as_ref() {
+                book.close_as_interrupted(&mut facts);
+            }
+        }
+        self.tell_all(facts).await;
+        Ok(())
+    }
+}
+
+/// A refusal does not matter here.
+pub(super) fn forgive<T>(answer: Result<T, CallError>) -> Result<(), Lost> {
+    match answer {
+        Ok(_) | Err(CallError::Refused(_)) => Ok(()),
+        Err(CallError::Lost(lost)) => Err(lost),
+    }
+}

@@ -1,0 +1,103 @@
+//! [`hidden_message`]: a user message that the model will see and the protocol does not show.
+//!
+//! The app-server writes a user message to the thread's rollout in two lines: what the model gets
+//! (`response_item`), and a millisecond later the item that the history is made of. A kill in
+//! between leaves the first alone: the history has an empty turn, and yet the next request to the
+//! model holds the text (Codex 0.169.0, observed; a resend then stands there twice). The rollout
+//! is Codex's own file, so it is only read, and only as far as it looks the way we know it.
+
+use std::io::SeekFrom;
+
+use serde::Deserialize;
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
+
+/// Of the end of the file: the turn in question is the last one, or nearly.
+const TAIL_BYTES: u64 = 1 << 20;
+
+#[derive(Deserialize)]
+struct Line {
+    payload: Payload,
+}
+
+#[derive(Deserialize)]
+struct Payload {
+    role: String,
+    content: Vec<Part>,
+    #[serde(rename = "internal_chat_message_metadata_passthrough")]
+    origin: Origin,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(default)]
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Origin {
+    turn_id: String,
+    #[serde(default)]
+    content_item_kinds: Vec<String>,
+}
+
+/// The text of the user message of this turn in the rollout at `path`.
+pub(super) async fn hidden_message(path: &str, turn_id: &str) -> Option<String> {
+    let mut file = File::open(path).await.ok()?;
+    let length = file.metadata().await.ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))
+        .await
+        .ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut tail).await.ok()?;
+    tail.split(|byte| *byte == b'\n')
+        .find_map(|line| text_of(line, turn_id))
+}
+
+fn text_of(line: &[u8], turn_id: &str) -> Option<String> {
+    // Cheap, before a line with a command's whole output is parsed.
+    let start = &line[..line.len().min(400)];
+    if !String::from_utf8_lossy(start).contains(r#""role":"user""#) {
+        return None;
+    }
+    let Payload {
+        role,
+        content,
+        origin,
+    } = serde_json::from_slice::<Line>(line).ok()?.payload;
+    let is_message = origin
+        .content_item_kinds
+        .iter()
+        .any(|kind| kind == "user.text");
+    (role == "user" && is_message && origin.turn_id == turn_id)
+        .then(|| content.into_iter().map(|part| part.text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn line(turn_id: &str, kind: &str, text: &str) -> String {
+        format!(
+            r#"{{"timestamp":"t","ordinal":1,"type":"response_item","payload":{{"type":"message","id":"i","role":"user","content":[{{"type":"input_text","text":"{text}"}}],"internal_chat_message_metadata_passthrough":{{"turn_id":"{turn_id}","content_item_kinds":["{kind}"]}}}}}}"#
+        )
+    }
+
+    #[tokio::test]
+    async fn the_message_of_the_turn_is_found_among_everything_else() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = [
+            "torn line".to_owned(),
+            line("U", "environment_context", "where we are"),
+            line("V", "user.text", "another turn"),
+            line("U", "user.text", "the one"),
+            "{}".to_owned(),
+        ];
+        std::fs::write(file.path(), lines.join("\n")).unwrap();
+        let path = file.path().to_str().unwrap();
+        assert_eq!(hidden_message(path, "U").await.as_deref(), Some("the one"));
+        assert_eq!(hidden_message(path, "W").await, None);
+        assert_eq!(hidden_message("/no/such/rollout", "U").await, None);
+    }
+}

@@ -1,0 +1,165 @@
+//! What comes in by itself: notifications, and the server's requests, which we only count.
+
+use crate::wire::codex::frame::{Incoming, ServerRequest};
+use crate::wire::codex::notification::Notification;
+use crate::wire::codex::thread::{self, Thread};
+
+use super::super::fact::{CodexFact, ThreadStatus};
+use super::{Session, Todo};
+
+/// Open questions that are counted; more of them at one time are not believable.
+const APPROVALS_MAX: usize = 256;
+
+impl Session<'_> {
+    /// Takes in a frame that is no answer to a request that somebody waits for.
+    pub(in super::super) async fn take(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Answer { .. } => {}
+            Incoming::Request(request) => self.take_request(request).await,
+            Incoming::Notification(notification) => self.take_notification(notification).await,
+        }
+    }
+
+    async fn take_request(&mut self, request: ServerRequest) {
+        if request.waits_for_human() && self.memory.approvals.len() < APPROVALS_MAX {
+            self.memory.approvals.insert(request.id, request.thread_id);
+            self.tell_approvals().await;
+        }
+    }
+
+    async fn take_notification(&mut self, notification: Notification) {
+        let mut facts = Vec::new();
+        match notification {
+            Notification::ThreadStarted(thread) => self.thread_started(thread),
+            Notification::ThreadStatusChanged(changed) => {
+                if self.memory.is_visible(&changed.thread_id) {
+                    self.set_status(&changed.status).await;
+                } else if changed.status.is_active()
+                    && let Some(candidate) = self
+                        .candidate
+                        .take_if(|thread| thread.id == changed.thread_id)
+                {
+                    self.todo.push_back(Todo::Follow(candidate));
+                }
+            }
+            Notification::ThreadClosed(closed) => {
+                if self.memory.is_visible(&closed.thread_id) {
+                    self.todo.push_back(Todo::Resubscribe);
+                }
+            }
+            Notification::TurnStarted(started) => {
+                if let Some(book) = self.memory.book(&started.thread_id) {
+                    book.started(&started.turn.id, &mut facts);
+                }
+            }
+            Notification::ItemCompleted(completed) => {
+                if let Some(book) = self.memory.book(&completed.thread_id) {
+                    book.item(&completed.turn_id, &completed.item, &mut facts);
+                }
+            }
+            Notification::TurnCompleted(completed) => {
+                let doubt = self.memory.inflight.doubt_steered(&completed.turn.id);
+                if let Some(book) = self.memory.book(&completed.thread_id) {
+                    book.completed(&completed.turn, &mut facts);
+                    let thread_id = book.thread_id().clone();
+                    if !self.memory.is_visible(&completed.thread_id) {
+                        self.todo.push_back(Todo::Leave(thread_id));
+                    } else if doubt || !self.memory.waiting.is_empty() {
+                        self.todo.push_back(Todo::Idle);
+                    }
+                }
+            }
+            Notification::Error(reported) => {
+                if let Some(book) = self.memory.book(&reported.thread_id)
+                    && !reported.will_retry
+                {
+                    book.error(&reported.turn_id, reported.error);
+                }
+            }
+            Notification::TokenUsageUpdated(updated) => {
+                let used = updated.token_usage.last.total_tokens;
+                if let Some(window) = updated.token_usage.model_context_window
+                    && self.memory.is_visible(&updated.thread_id)
+                    && self.memory.context_told != (used, window)
+                {
+                    self.memory.context_told = (used, window);
+                    facts.push(CodexFact::ContextUsed { used, window });
+                }
+            }
+            Notification::ServerRequestResolved(resolved) => {
+                self.memory
+                    .approvals
+                    .remove(&resolved.request_id.to_string());
+                self.tell_approvals().await;
+            }
+        }
+        let facts = self.only_of_interest(facts);
+        self.tell_all(facts).await;
+    }
+
+    /// Of a thread that was left behind, only what concerns a message of ours.
+    fn only_of_interest(&self, facts: Vec<CodexFact>) -> Vec<CodexFact> {
+        let visible = self.memory.thread_id();
+        let left: Vec<_> = self.memory.left.iter().collect();
+        facts
+            .into_iter()
+            .filter(|fact| match fact {
+                CodexFact::TurnStarted { thread_id, .. } => Some(thread_id) == visible,
+                CodexFact::UserMessage {
+                    turn_id, client_id, ..
+                } => {
+                    !left.iter().any(|book| book.open_turn() == Some(turn_id))
+                        || client_id
+                            .as_ref()
+                            .is_some_and(|id| self.memory.inflight.holds(id))
+                }
+                _ => true,
+            })
+            .collect()
+    }
+
+    fn thread_started(&mut self, thread: Thread) {
+        if thread.is_conversation() && self.memory.book(&thread.id).is_none() {
+            self.todo.push_back(Todo::Follow(thread));
+        }
+    }
+
+    /// Notes what the visible thread does, and tells it when it changed.
+    pub(super) async fn set_status(&mut self, status: &thread::ThreadStatus) {
+        let status = match status.kind.as_str() {
+            "idle" => ThreadStatus::Idle,
+            "active" => ThreadStatus::Active {
+                waiting: !status.active_flags.is_empty(),
+            },
+            "systemError" => ThreadStatus::SystemError,
+            "notLoaded" => ThreadStatus::NotLoaded,
+            // A word of a newer Codex.
+            _ => return,
+        };
+        if status != self.status {
+            self.status = status;
+            self.tell(CodexFact::ThreadStatus { status }).await;
+        }
+        if self.is_idle() {
+            self.todo.push_back(Todo::Idle);
+        }
+    }
+
+    /// Whether a message would begin a turn at once. After a failed turn it does.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.status, ThreadStatus::Idle | ThreadStatus::SystemError)
+    }
+
+    /// Tells how many questions wait in the visible thread, when that changed.
+    pub(super) async fn tell_approvals(&mut self) {
+        let visible = self.memory.thread_id().map(|id| id.as_str());
+        let waiting = self.memory.approvals.values();
+        let count = waiting
+            .filter(|thread| thread.as_deref() == visible)
+            .count() as u64;
+        if count != self.memory.approvals_told {
+            self.memory.approvals_told = count;
+            self.tell(CodexFact::ApprovalsPending { count }).await;
+        }
+    }
+}

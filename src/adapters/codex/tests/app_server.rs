@@ -1,0 +1,296 @@
+//! [`Script`]: an app-server that says what a test wants, over a real WebSocket.
+//!
+//! The session runs in a task of its own, in the same way as the adapter's loop drives it.
+
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::memory::Memory;
+use crate::adapters::codex::rpc::Lost;
+use crate::adapters::codex::server::Upstream;
+use crate::adapters::codex::session::{CallError, Session, Terms};
+use crate::core::delivery::OnBusy;
+use crate::core::id::EntryId;
+
+/// For anything that a test waits for.
+const SOON: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What a test asks of the session.
+pub(super) enum Ask {
+    Deliver(&'static str, OnBusy),
+    Recover(Vec<EntryId>),
+}
+
+/// The test's side of the connection.
+pub(super) struct Script {
+    socket: WebSocketStream<TcpStream>,
+    pub(super) facts: mpsc::Receiver<CodexFact>,
+    pub(super) asks: mpsc::Sender<Ask>,
+    session: JoinHandle<(Memory, String)>,
+}
+
+impl Script {
+    /// Connects a session with this memory, up to its `initialize`.
+    pub(super) async fn connect(mut memory: Memory, fresh: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let upstream = Upstream {
+            port: listener.local_addr().unwrap().port(),
+            token: "inner".to_owned(),
+        };
+        let (told, facts) = mpsc::channel(256);
+        let (asks, mut asked) = mpsc::channel(16);
+        let terms = Terms {
+            project_root: "/proj".to_owned(),
+            thread_name: "ctxrelay proj".to_owned(),
+            facts: told,
+        };
+        let session = tokio::spawn(async move {
+            let error = drive(&upstream, &terms, &mut memory, fresh, &mut asked).await;
+            (memory, error.to_string())
+        });
+        let (stream, _) = listener.accept().await.unwrap();
+        let socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+        let mut script = Self {
+            socket,
+            facts,
+            asks,
+            session,
+        };
+        let initialize = script.expect("initialize").await;
+        assert_eq!(
+            initialize["params"]["capabilities"]["experimentalApi"],
+            true
+        );
+        script
+            .answer(&initialize, json!({"userAgent": "ctxrelay/0.169.0 (x) y"}))
+            .await;
+        assert_eq!(script.read().await["method"], "initialized");
+        script
+    }
+
+    /// A session on the thread `T`, idle, with nothing in flight.
+    pub(super) async fn idle() -> Self {
+        let mut script = Self::connect(Memory::default(), true).await;
+        let start = script.expect("thread/start").await;
+        assert_eq!(start["params"]["cwd"], "/proj");
+        script
+            .answer(&start, json!({"thread": thread("T", "idle")}))
+            .await;
+        let name = script.expect("thread/name/set").await;
+        assert_eq!(name["params"]["name"], "ctxrelay proj");
+        script.answer(&name, json!({})).await;
+        assert_eq!(
+            script.fact().await,
+            CodexFact::ThreadAdopted {
+                thread_id: "T".into()
+            }
+        );
+        assert!(matches!(
+            script.fact().await,
+            CodexFact::ThreadStatus { .. }
+        ));
+        script
+    }
+
+    /// The same with a turn that runs.
+    pub(super) async fn busy() -> Self {
+        let mut script = Self::idle().await;
+        script
+            .notify(
+                "thread/status/changed",
+                json!({"threadId": "T", "status": {"type": "active", "activeFlags": []}}),
+            )
+            .await;
+        script
+            .notify(
+                "turn/started",
+                json!({"threadId": "T", "turn": {"id": "U", "status": "inProgress"}}),
+            )
+            .await;
+        assert!(matches!(
+            script.fact().await,
+            CodexFact::ThreadStatus { .. }
+        ));
+        assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+        script
+    }
+
+    async fn read(&mut self) -> Value {
+        loop {
+            let frame = tokio::time::timeout(SOON, self.socket.next())
+                .await
+                .expect("a frame in time");
+            if let Message::Text(text) = frame.expect("an open connection").unwrap() {
+                return serde_json::from_str(&text).unwrap();
+            }
+        }
+    }
+
+    /// The next request, which must be this one.
+    pub(super) async fn expect(&mut self, method: &str) -> Value {
+        let frame = self.read().await;
+        assert_eq!(frame["method"], method, "{frame}");
+        frame
+    }
+
+    /// Answers the requests of a look: an empty queue, or this one; then this history.
+    pub(super) async fn look(&mut self, queue: Value, turns: Value) {
+        let list = self.expect("thread/queue/list").await;
+        self.answer(&list, json!({"data": queue, "nextCursor": null}))
+            .await;
+        let list = self.expect("thread/turns/list").await;
+        self.answer(&list, json!({"data": turns, "nextCursor": null}))
+            .await;
+    }
+
+    pub(super) async fn answer(&mut self, request: &Value, result: Value) {
+        self.send(json!({"id": request["id"], "result": result}))
+            .await;
+    }
+
+    pub(super) async fn refuse(&mut self, request: &Value, message: &str) {
+        let error = json!({"code": -32600, "message": message});
+        self.send(json!({"id": request["id"], "error": error}))
+            .await;
+    }
+
+    pub(super) async fn notify(&mut self, method: &str, params: Value) {
+        self.send(json!({"method": method, "params": params, "emittedAtMs": 1}))
+            .await;
+    }
+
+    pub(super) async fn user_message(&mut self, turn: &str, client_id: &str) {
+        let item = user(client_id);
+        let params = json!({"threadId": "T", "turnId": turn, "item": item});
+        self.notify("item/completed", params).await;
+    }
+
+    pub(super) async fn send(&mut self, frame: Value) {
+        self.send_text(frame.to_string()).await;
+    }
+
+    pub(super) async fn send_text(&mut self, text: String) {
+        self.socket.send(Message::text(text)).await.unwrap();
+    }
+
+    pub(super) async fn send_message(&mut self, message: Message) {
+        self.socket.send(message).await.unwrap();
+    }
+
+    pub(super) async fn ask(&self, ask: Ask) {
+        self.asks
+            .send(ask)
+            .await
+            .unwrap_or_else(|_| panic!("the session is over"));
+    }
+
+    pub(super) async fn fact(&mut self) -> CodexFact {
+        let fact = tokio::time::timeout(SOON, self.facts.recv())
+            .await
+            .expect("a fact in time");
+        fact.expect("a session")
+    }
+
+    /// Proves that nothing else was said or told: an unknown server request does nothing, a
+    /// marked turn of the visible thread is the next fact.
+    pub(super) async fn quiet(&mut self) {
+        let usage = json!({"last": {"totalTokens": 77}, "modelContextWindow": 100});
+        self.notify(
+            "thread/tokenUsage/updated",
+            json!({"threadId": "T", "tokenUsage": usage}),
+        )
+        .await;
+        assert_eq!(
+            self.fact().await,
+            CodexFact::ContextUsed {
+                used: 77,
+                window: 100
+            }
+        );
+    }
+
+    /// Cuts the connection, without a goodbye, and returns what the session remembers, with the
+    /// facts that it told until then.
+    pub(super) async fn cut(self) -> (Memory, Vec<CodexFact>) {
+        let Self {
+            socket,
+            mut facts,
+            session,
+            ..
+        } = self;
+        drop(socket);
+        let (memory, _) = tokio::time::timeout(SOON, session)
+            .await
+            .expect("an end in time")
+            .unwrap();
+        let mut told = Vec::new();
+        while let Ok(fact) = facts.try_recv() {
+            told.push(fact);
+        }
+        (memory, told)
+    }
+}
+
+async fn drive(
+    upstream: &Upstream,
+    terms: &Terms,
+    memory: &mut Memory,
+    fresh: bool,
+    asked: &mut mpsc::Receiver<Ask>,
+) -> CallError {
+    let run = async {
+        let mut session = Session::open(upstream, terms, memory).await?;
+        session.take_up(fresh).await?;
+        loop {
+            session.settle().await?;
+            let look = session.next_look();
+            tokio::select! {
+                frame = session.next() => session.take(frame?).await,
+                Some(ask) = asked.recv() => match ask {
+                    Ask::Deliver(id, on_busy) => {
+                        session.deliver(id.into(), format!("text of {id}"), on_busy).await?;
+                    }
+                    Ask::Recover(ids) => session.recover(ids).await?,
+                },
+                () = async { tokio::time::sleep_until(look.unwrap()).await }, if look.is_some() => {
+                    session.look().await?;
+                }
+            }
+        }
+        #[expect(unreachable_code, reason = "gives the block its type")]
+        Ok::<(), CallError>(())
+    };
+    match run.await {
+        Err(error) => error,
+        Ok(()) => Lost::Ended("never".to_owned()).into(),
+    }
+}
+
+pub(super) fn thread(id: &str, status: &str) -> Value {
+    json!({
+        "id": id, "ephemeral": false, "threadSource": "user", "path": "/rollout", "name": null,
+        "status": {"type": status, "activeFlags": []}, "parentThreadId": null, "unknownField": {"a": [1]}
+    })
+}
+
+pub(super) fn user(client_id: &str) -> Value {
+    json!({
+        "type": "userMessage", "id": format!("item-{client_id}"), "clientId": client_id,
+        "content": [{"type": "text", "text": "hi", "text_elements": []}]
+    })
+}
+
+pub(super) fn message(turn: &str, client_id: &str, steered: bool) -> CodexFact {
+    CodexFact::UserMessage {
+        turn_id: turn.into(),
+        client_id: Some(client_id.to_owned()),
+        preview: "hi".to_owned(),
+        steered,
+    }
+}

@@ -1,0 +1,272 @@
+//! Which thread is followed, what is told of it, and what is never answered.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::app_server::{Ask, Script, message, thread};
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::TurnStatus;
+
+#[tokio::test]
+async fn helper_threads_are_ignored() {
+    let mut script = Script::idle().await;
+    let helpers = [
+        json!({"id": "H1", "ephemeral": true, "threadSource": "thread_title", "path": null}),
+        json!({"id": "H2", "ephemeral": false, "threadSource": "thread_title", "path": "/x"}),
+        json!({"id": "H3", "ephemeral": false, "threadSource": "user", "parentThreadId": "T"}),
+        json!({"id": "H4", "threadSource": null, "path": null}),
+        json!({"threadSource": "user", "path": "/x"}),
+    ];
+    for helper in helpers {
+        let id = helper["id"].clone();
+        script
+            .notify("thread/started", json!({"thread": helper}))
+            .await;
+        let turn = json!({"threadId": id, "turnId": "HU", "item": super::app_server::user("m9")});
+        script.notify("item/completed", turn).await;
+    }
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn the_terminal_is_followed_to_its_new_thread() {
+    let mut script = Script::idle().await;
+    script
+        .notify("thread/started", json!({"thread": thread("N", "idle")}))
+        .await;
+    let name = script.expect("thread/name/set").await;
+    assert_eq!(name["params"]["threadId"], "N");
+    script.answer(&name, json!({})).await;
+    let resume = script.expect("thread/resume").await;
+    assert_eq!(
+        resume["params"],
+        json!({"threadId": "N", "excludeTurns": true})
+    );
+    script
+        .answer(&resume, json!({"thread": thread("N", "idle")}))
+        .await;
+    let leave = script.expect("thread/unsubscribe").await;
+    assert_eq!(leave["params"]["threadId"], "T");
+    script.answer(&leave, json!({})).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "N".into()
+        }
+    );
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadStatus {
+            status: ThreadStatus::Idle
+        }
+    );
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    assert_eq!(
+        script.expect("thread/queue/add").await["params"]["threadId"],
+        "N"
+    );
+}
+
+#[tokio::test]
+async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn() {
+    let mut script = Script::idle().await;
+    script
+        .notify("thread/started", json!({"thread": thread("N", "idle")}))
+        .await;
+    let name = script.expect("thread/name/set").await;
+    script.refuse(&name, "thread not loaded").await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .refuse(&resume, "no rollout found for thread id N")
+        .await;
+    script.quiet().await;
+    let active = json!({"type": "active", "activeFlags": []});
+    script
+        .notify(
+            "thread/status/changed",
+            json!({"threadId": "N", "status": active}),
+        )
+        .await;
+    let name = script.expect("thread/name/set").await;
+    script.answer(&name, json!({})).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("N", "active")}))
+        .await;
+    let leave = script.expect("thread/unsubscribe").await;
+    script.answer(&leave, json!({})).await;
+    // What began before we were subscribed is read from the history.
+    let list = script.expect("thread/turns/list").await;
+    let turn =
+        json!({"id": "U", "status": "inProgress", "items": [super::app_server::user("human")]});
+    script.answer(&list, json!({"data": [turn]})).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "N".into()
+        }
+    );
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    assert_eq!(script.fact().await, message("U", "human", false));
+}
+
+#[tokio::test]
+async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
+    let mut script = Script::busy().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    script.answer(&add, json!({})).await;
+    assert!(matches!(script.fact().await, CodexFact::Queued { .. }));
+    script
+        .notify("thread/started", json!({"thread": thread("N", "idle")}))
+        .await;
+    let name = script.expect("thread/name/set").await;
+    script.answer(&name, json!({})).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("N", "idle")}))
+        .await;
+    let list = script.expect("thread/queue/list").await;
+    assert_eq!(list["params"]["threadId"], "T");
+    let row =
+        |id: &str, client: &str| json!({"id": id, "clientUserMessageId": client, "input": []});
+    script
+        .answer(
+            &list,
+            json!({"data": [row("Q0", "human"), row("Q1", "m1")]}),
+        )
+        .await;
+    let delete = script.expect("thread/queue/delete").await;
+    assert_eq!(
+        delete["params"],
+        json!({"threadId": "T", "queuedSubmissionId": "Q1"})
+    );
+    script.answer(&delete, json!({})).await;
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m1"),
+        "{fact:?}"
+    );
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "N".into()
+        }
+    );
+    // The turn in the old thread is still seen to its end.
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    script
+        .notify(
+            "turn/completed",
+            json!({"threadId": "T", "turn": {"id": "U", "status": "completed"}}),
+        )
+        .await;
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::TurnCompleted { thread_id, status: TurnStatus::Completed, .. } if thread_id.as_str() == "T"),
+        "{fact:?}"
+    );
+    assert_eq!(
+        script.expect("thread/unsubscribe").await["params"]["threadId"],
+        "T"
+    );
+}
+
+#[tokio::test]
+async fn questions_are_counted_and_never_answered() {
+    let mut script = Script::idle().await;
+    let ask = |id: u64, method: &str, thread: &str| json!({"id": id, "method": method, "params": {"threadId": thread}});
+    script
+        .send(ask(0, "item/commandExecution/requestApproval", "T"))
+        .await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ApprovalsPending { count: 1 }
+    );
+    // Replayed, of a helper, and not for a human.
+    script
+        .send(ask(0, "item/commandExecution/requestApproval", "T"))
+        .await;
+    script
+        .send(ask(1, "item/commandExecution/requestApproval", "H"))
+        .await;
+    script.send(ask(2, "currentTime/read", "T")).await;
+    script
+        .send(ask(3, "mcpServer/elicitation/request", "T"))
+        .await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ApprovalsPending { count: 2 }
+    );
+    for id in [0, 3] {
+        script
+            .notify(
+                "serverRequest/resolved",
+                json!({"threadId": "T", "requestId": id}),
+            )
+            .await;
+    }
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ApprovalsPending { count: 1 }
+    );
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ApprovalsPending { count: 0 }
+    );
+    // The next frame from us is the one that we ask for: none of the questions was answered.
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.expect("thread/queue/add").await;
+}
+
+#[tokio::test]
+async fn garbage_does_no_harm() {
+    let mut script = Script::idle().await;
+    for text in [
+        "not json",
+        "[]",
+        "{}",
+        r#"{"id":999,"result":{}}"#,
+        r#"{"id":"text","result":{}}"#,
+        r#"{"method":"turn/started"}"#,
+        r#"{"method":"turn/started","params":{"threadId":5}}"#,
+        r#"{"method":"item/completed","params":{"threadId":"T","turnId":"U","item":null}}"#,
+        r#"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"dreaming"}}}"#,
+        r#"{"method":"brand/new","params":{}}"#,
+    ] {
+        script.send_text(text.to_owned()).await;
+    }
+    script.send_text("[".repeat(200_000)).await;
+    script
+        .send_message(Message::binary(vec![0, 159, 146, 150]))
+        .await;
+    script.send_message(Message::Ping(vec![1].into())).await;
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn a_thread_that_was_unloaded_is_taken_up_again() {
+    let mut script = Script::idle().await;
+    script
+        .notify("thread/closed", json!({"threadId": "T"}))
+        .await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("T", "idle")}))
+        .await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "T".into()
+        }
+    );
+}

@@ -1,0 +1,250 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+
+const TOKEN: &str = "secret";
+
+struct Bench {
+    port: u16,
+    facts: mpsc::Receiver<CodexFact>,
+    wishes: mpsc::Receiver<()>,
+    upstream: watch::Sender<Option<Upstream>>,
+    app_server: TcpListener,
+}
+
+async fn bench() -> Bench {
+    bench_with(Waits::default()).await
+}
+
+async fn bench_with(waits: Waits) -> Bench {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let app_server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (facts, told) = mpsc::channel(64);
+    let (wanted, wishes) = mpsc::channel(1);
+    let (sender, upstream) = watch::channel(None);
+    let proxy = Proxy {
+        token: TOKEN.to_owned(),
+        upstream,
+        wanted,
+        facts,
+        waits,
+    };
+    tokio::spawn(Arc::new(proxy).serve(listener));
+    let bench = Bench {
+        port,
+        facts: told,
+        wishes,
+        upstream: sender,
+        app_server,
+    };
+    bench.app_server_is_up();
+    bench
+}
+
+impl Bench {
+    fn app_server_is_up(&self) {
+        let port = self.app_server.local_addr().unwrap().port();
+        let token = "inner".to_owned();
+        self.upstream.send_replace(Some(Upstream { port, token }));
+    }
+
+    fn head(&self, extra: &str) -> String {
+        format!(
+            "GET / HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{extra}\r\n",
+            self.port
+        )
+    }
+
+    async fn connect(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        stream
+    }
+
+    /// The first line of the answer to these bytes.
+    async fn status(&self, bytes: &[u8]) -> String {
+        let mut answer = String::new();
+        let mut stream = self.connect(bytes).await;
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// Lets a terminal in and returns both ends.
+    async fn attached(&mut self, rest: &[u8]) -> (TcpStream, TcpStream, String) {
+        let mut bytes = self
+            .head(&format!("authorization: Bearer {TOKEN}\r\n"))
+            .into_bytes();
+        bytes.extend_from_slice(rest);
+        let terminal = self.connect(&bytes).await;
+        let (mut server, _) = self.app_server.accept().await.unwrap();
+        let head = read_head(&mut server).await.unwrap();
+        assert!(rest.starts_with(&head.rest));
+        let mut missing = vec![0; rest.len() - head.rest.len()];
+        server.read_exact(&mut missing).await.unwrap();
+        server
+            .write_all(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+            .await
+            .unwrap();
+        (terminal, server, String::from_utf8(head.bytes).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn bytes_pass_untouched_in_both_directions() {
+    let mut bench = bench().await;
+    let (mut terminal, mut server, head) = bench.attached(b"\x81early").await;
+    assert!(head.contains("Authorization: Bearer inner\r\n"));
+    assert!(!head.contains(TOKEN));
+    let fact = bench.facts.recv().await;
+    let Some(CodexFact::Tui {
+        attached: true,
+        pid,
+    }) = fact
+    else {
+        panic!("{fact:?}");
+    };
+    if cfg!(target_os = "linux") {
+        assert_eq!(pid, Some(std::process::id()));
+    }
+    let mut answer = [0; 36];
+    terminal.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 101 Switching Protocols\r\n\r\n");
+
+    // More than any buffer on the way, and every byte there is.
+    let sent: Vec<u8> = (0..1_000_000_u32).map(|n| (n * 7 % 256) as u8).collect();
+    for swap in [false, true] {
+        let (from, to) = if swap {
+            (&mut terminal, &mut server)
+        } else {
+            (&mut server, &mut terminal)
+        };
+        let mut received = vec![0; sent.len()];
+        let (written, read) = tokio::join!(from.write_all(&sent), to.read_exact(&mut received));
+        written.unwrap();
+        read.unwrap();
+        assert!(received == sent);
+    }
+    drop(terminal);
+    assert_eq!(
+        bench.facts.recv().await,
+        Some(CodexFact::Tui {
+            attached: false,
+            pid: None
+        })
+    );
+}
+
+#[tokio::test]
+async fn the_terminal_hears_of_the_end_of_the_app_server() {
+    let mut bench = bench().await;
+    let (mut terminal, server, _) = bench.attached(b"").await;
+    drop(server);
+    let mut rest = Vec::new();
+    terminal.read_to_end(&mut rest).await.unwrap();
+    assert_eq!(rest, b"HTTP/1.1 101 Switching Protocols\r\n\r\n");
+}
+
+#[tokio::test]
+async fn nobody_else_gets_in() {
+    let bench = bench().await;
+    let token = format!("authorization: Bearer {TOKEN}\r\n");
+    let twice = format!("{token}Authorization: Bearer {TOKEN}\r\n");
+    let cases = [
+        (
+            bench.head("authorization: Bearer wrong\r\n"),
+            "HTTP/1.1 401 Unauthorized",
+        ),
+        (bench.head(""), "HTTP/1.1 401 Unauthorized"),
+        (bench.head(&twice), "HTTP/1.1 401 Unauthorized"),
+        (
+            bench.head(&format!("{token}Origin: http://x\r\n")),
+            "HTTP/1.1 403 Forbidden",
+        ),
+        (
+            bench
+                .head(&token)
+                .replace("Host: 127.0.0.1", "Host: evil.example"),
+            "HTTP/1.1 403 Forbidden",
+        ),
+        (
+            format!(
+                "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",
+                bench.port
+            ),
+            "HTTP/1.1 404 Not Found",
+        ),
+        ("nonsense\r\n\r\n".to_owned(), "HTTP/1.1 400 Bad Request"),
+        (
+            format!("GET / HTTP/1.1\r\n{}", "x".repeat(17_000)),
+            "HTTP/1.1 431 Request Header Fields Too Large",
+        ),
+    ];
+    for (request, status) in cases {
+        assert_eq!(
+            bench.status(request.as_bytes()).await,
+            status,
+            "{request:.300}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn wrong_tokens_are_told_in_sum_and_do_not_lock_out_a_good_one() {
+    let mut bench = bench().await;
+    for _ in 0..100 {
+        bench
+            .status(bench.head("authorization: Bearer wrong\r\n").as_bytes())
+            .await;
+    }
+    assert_eq!(
+        bench.facts.recv().await,
+        Some(CodexFact::ProxyRefused { count: 1 })
+    );
+    let (_terminal, _server, _) = bench.attached(b"").await;
+    let fact = bench.facts.recv().await;
+    assert!(
+        matches!(
+            fact,
+            Some(CodexFact::Tui { attached: true, .. } | CodexFact::ProxyRefused { .. })
+        ),
+        "{fact:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_terminal_waits_for_an_app_server_that_it_asked_for() {
+    let mut bench = bench().await;
+    bench.upstream.send_replace(None);
+    let head = bench.head(&format!("authorization: Bearer {TOKEN}\r\n"));
+    let _terminal = bench.connect(head.as_bytes()).await;
+    assert_eq!(bench.wishes.recv().await, Some(()));
+    bench.app_server_is_up();
+    let (mut server, _) = bench.app_server.accept().await.unwrap();
+    assert!(read_head(&mut server).await.is_ok());
+}
+
+const SHORT: Waits = Waits {
+    head: Duration::from_millis(50),
+    app_server: Duration::from_millis(50),
+};
+
+#[tokio::test]
+async fn a_terminal_is_told_when_there_is_no_app_server() {
+    let bench = bench_with(SHORT).await;
+    bench.upstream.send_replace(None);
+    let head = bench.head(&format!("authorization: Bearer {TOKEN}\r\n"));
+    assert_eq!(
+        bench.status(head.as_bytes()).await,
+        "HTTP/1.1 503 Service Unavailable"
+    );
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_not_waited_for() {
+    let bench = bench_with(SHORT).await;
+    assert_eq!(
+        bench.status(b"GET / HTTP/1.1\r\n").await,
+        "HTTP/1.1 408 Request Timeout"
+    );
+}

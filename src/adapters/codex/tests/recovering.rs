@@ -1,0 +1,320 @@
+//! Lost connections, and what becomes of the messages of before.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::app_server::{Ask, Script, message, thread, user};
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::memory::Memory;
+use crate::core::delivery::OnBusy;
+use crate::core::entry::TurnStatus;
+
+fn row(client: &str) -> Value {
+    json!({"id": "Q", "clientUserMessageId": client, "input": []})
+}
+
+/// A session that handed over `m1` and has its answer, cut off then.
+async fn cut_with_a_message() -> Memory {
+    let mut script = Script::idle().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    script.answer(&add, json!({})).await;
+    assert!(matches!(script.fact().await, CodexFact::Queued { .. }));
+    script.cut().await.0
+}
+
+/// A new app-server: the queue is read before the thread is resumed.
+async fn again(memory: Memory, queue: Value, status: &str) -> Script {
+    let mut script = Script::connect(memory, true).await;
+    let list = script.expect("thread/queue/list").await;
+    script.answer(&list, json!({"data": queue})).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("T", status)}))
+        .await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "T".into()
+        }
+    );
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    script
+}
+
+#[tokio::test]
+async fn a_message_in_the_history_was_delivered_though_its_turn_was_cut_off() {
+    let mut script = again(cut_with_a_message().await, json!([]), "idle").await;
+    let turn = json!({"id": "U", "status": "interrupted", "items": [user("m1")]});
+    script.look(json!([]), json!([turn])).await;
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    assert_eq!(script.fact().await, message("U", "m1", false));
+    let fact = script.fact().await;
+    assert!(
+        matches!(
+            fact,
+            CodexFact::TurnCompleted {
+                status: TurnStatus::Interrupted,
+                ..
+            }
+        ),
+        "{fact:?}"
+    );
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn a_message_in_the_queue_is_left_to_be_delivered() {
+    let mut script = again(cut_with_a_message().await, json!([row("m1")]), "idle").await;
+    script.look(json!([row("m1")]), json!([])).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::StillQueued {
+            message_id: "m1".into()
+        }
+    );
+    script.user_message("U", "m1").await;
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    assert_eq!(script.fact().await, message("U", "m1", false));
+}
+
+#[tokio::test]
+async fn a_message_that_is_nowhere_was_not_taken() {
+    let mut script = again(cut_with_a_message().await, json!([]), "idle").await;
+    script.look(json!([]), json!([])).await;
+    script.look(json!([]), json!([])).await;
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m1"),
+        "{fact:?}"
+    );
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn nothing_is_decided_while_a_turn_runs() {
+    let mut script = again(cut_with_a_message().await, json!([]), "active").await;
+    let running = json!([{"id": "V", "status": "inProgress", "items": []}]);
+    let list = script.expect("thread/turns/list").await;
+    script.answer(&list, json!({"data": running})).await;
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    script.look(json!([]), running).await;
+    script.quiet().await;
+    // It shows up at the end of the turn.
+    script.user_message("V", "m1").await;
+    assert_eq!(script.fact().await, message("V", "m1", false));
+}
+
+#[tokio::test]
+async fn an_answer_that_never_came_is_told_and_then_found_out() {
+    let mut script = Script::idle().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.expect("thread/queue/add").await;
+    let (memory, told) = script.cut().await;
+    assert_eq!(
+        told,
+        [CodexFact::Unanswered {
+            message_id: "m1".into()
+        }]
+    );
+    let mut script = again(memory, json!([row("m1")]), "idle").await;
+    script.look(json!([row("m1")]), json!([])).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::StillQueued {
+            message_id: "m1".into()
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_turn_that_died_with_the_app_server_is_closed() {
+    let mut script = Script::busy().await;
+    script.user_message("U", "human").await;
+    assert_eq!(script.fact().await, message("U", "human", false));
+    let (memory, _) = script.cut().await;
+    let mut script = Script::connect(memory, true).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("T", "active")}))
+        .await;
+    // What was queued behind it runs already, and the history calls both running.
+    let list = script.expect("thread/turns/list").await;
+    let turns = json!([
+        {"id": "V", "status": "inProgress", "items": []},
+        {"id": "U", "status": "inProgress", "items": [user("human")]},
+    ]);
+    script.answer(&list, json!({"data": turns})).await;
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadAdopted { .. }
+    ));
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    assert_eq!(
+        script.fact().await,
+        CodexFact::TurnCompleted {
+            thread_id: "T".into(),
+            turn_id: "U".into(),
+            status: TurnStatus::Interrupted,
+            final_answer: None,
+            client_ids: vec!["human".to_owned()],
+            error: None,
+            usage_limited: false,
+        }
+    );
+    assert_eq!(
+        script.fact().await,
+        CodexFact::TurnStarted {
+            thread_id: "T".into(),
+            turn_id: "V".into()
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_turn_that_ended_while_we_were_away_has_its_answer() {
+    let (memory, _) = Script::busy().await.cut().await;
+    let mut script = Script::connect(memory, false).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("T", "idle")}))
+        .await;
+    let list = script.expect("thread/turns/list").await;
+    let answer =
+        json!({"type": "agentMessage", "id": "a", "text": "done", "phase": "final_answer"});
+    let turn = json!({"id": "U", "status": "completed", "items": [user("human"), answer]});
+    script.answer(&list, json!({"data": [turn]})).await;
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadAdopted { .. }
+    ));
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    assert_eq!(script.fact().await, message("U", "human", false));
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::TurnCompleted { status: TurnStatus::Completed, final_answer: Some(text), .. } if text == "done"),
+        "{fact:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_messages_of_an_earlier_daemon_are_answered_one_by_one() {
+    let mut script = Script::idle().await;
+    let ids = ["m1", "m2", "m3"].map(Into::into).to_vec();
+    script.ask(Ask::Recover(ids)).await;
+    let list = script.expect("thread/queue/list").await;
+    script.answer(&list, json!({"data": [row("m2")]})).await;
+    let turn = json!({"id": "U", "status": "completed", "items": [user("m1")]});
+    script.look(json!([row("m2")]), json!([turn.clone()])).await;
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    assert_eq!(script.fact().await, message("U", "m1", false));
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::TurnCompleted { .. }
+    ));
+    assert_eq!(
+        script.fact().await,
+        CodexFact::StillQueued {
+            message_id: "m2".into()
+        }
+    );
+    script.look(json!([row("m2")]), json!([turn])).await;
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m3"),
+        "{fact:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_thread_that_is_gone_is_replaced_and_its_messages_were_not_taken() {
+    let memory = cut_with_a_message().await;
+    let mut script = Script::connect(memory, true).await;
+    let list = script.expect("thread/queue/list").await;
+    script
+        .refuse(
+            &list,
+            "failed to read thread: no rollout found for thread id T",
+        )
+        .await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .refuse(&resume, "no rollout found for thread id T")
+        .await;
+    let start = script.expect("thread/start").await;
+    script
+        .answer(&start, json!({"thread": thread("N", "idle")}))
+        .await;
+    let name = script.expect("thread/name/set").await;
+    script.answer(&name, json!({})).await;
+    let list = script.expect("thread/queue/list").await;
+    script.refuse(&list, "no rollout found").await;
+    let list = script.expect("thread/turns/list").await;
+    script.refuse(&list, "thread not loaded: T").await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "N".into()
+        }
+    );
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+}
+
+#[tokio::test]
+async fn a_message_that_only_the_rollout_holds_is_not_sent_again() {
+    let rollout = tempfile::NamedTempFile::new().unwrap();
+    let line = json!({"type": "response_item", "payload": {
+        "type": "message", "role": "user", "content": [{"type": "input_text", "text": "text of m1"}],
+        "internal_chat_message_metadata_passthrough": {"turn_id": "U", "content_item_kinds": ["user.text"]},
+    }});
+    std::fs::write(rollout.path(), format!("{line}\n")).unwrap();
+    let mut script = Script::connect(cut_with_a_message().await, true).await;
+    let list = script.expect("thread/queue/list").await;
+    script.answer(&list, json!({"data": []})).await;
+    let resume = script.expect("thread/resume").await;
+    let mut resumed = thread("T", "idle");
+    resumed["path"] = json!(rollout.path());
+    script.answer(&resume, json!({"thread": resumed})).await;
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadAdopted { .. }
+    ));
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    let empty = json!([{"id": "U", "status": "interrupted", "items": []}]);
+    script.look(json!([]), empty.clone()).await;
+    script.look(json!([]), empty).await;
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::UserMessage { client_id: Some(id), .. } if id == "m1"),
+        "{fact:?}"
+    );
+    let fact = script.fact().await;
+    assert!(
+        matches!(
+            fact,
+            CodexFact::TurnCompleted {
+                status: TurnStatus::Interrupted,
+                ..
+            }
+        ),
+        "{fact:?}"
+    );
+    script.quiet().await;
+}

@@ -1,0 +1,270 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+use pretty_assertions::assert_eq;
+
+fn user(client_id: &str, text: &str) -> Item {
+    Item::UserMessage {
+        client_id: Some(client_id.to_owned()),
+        content: vec![UserInput::Text {
+            text: text.to_owned(),
+        }],
+    }
+}
+
+fn said(text: &str, phase: Option<&str>) -> Item {
+    Item::AgentMessage {
+        text: text.to_owned(),
+        phase: phase.map(str::to_owned),
+    }
+}
+
+fn turn(id: &str, status: &str, items: Vec<Item>) -> Turn {
+    Turn {
+        id: id.to_owned(),
+        status: status.to_owned(),
+        items,
+        error: None,
+    }
+}
+
+fn started(turn_id: &str) -> CodexFact {
+    CodexFact::TurnStarted {
+        thread_id: "T".into(),
+        turn_id: turn_id.into(),
+    }
+}
+
+fn message(turn_id: &str, client_id: &str, steered: bool) -> CodexFact {
+    CodexFact::UserMessage {
+        turn_id: turn_id.into(),
+        client_id: Some(client_id.to_owned()),
+        preview: "hi".to_owned(),
+        steered,
+    }
+}
+
+fn ended(
+    turn_id: &str,
+    status: TurnStatus,
+    answer: Option<&str>,
+    client_ids: &[&str],
+) -> CodexFact {
+    CodexFact::TurnCompleted {
+        thread_id: "T".into(),
+        turn_id: turn_id.into(),
+        status,
+        final_answer: answer.map(str::to_owned),
+        client_ids: client_ids.iter().map(|id| (*id).to_owned()).collect(),
+        error: None,
+        usage_limited: false,
+    }
+}
+
+struct Told {
+    book: TurnBook,
+    facts: Vec<CodexFact>,
+}
+
+impl Told {
+    fn new() -> Self {
+        Self {
+            book: TurnBook::new("T".into()),
+            facts: Vec::new(),
+        }
+    }
+    fn started(&mut self, id: &str) -> &mut Self {
+        self.book.started(id, &mut self.facts);
+        self
+    }
+    fn item(&mut self, id: &str, item: Item) -> &mut Self {
+        self.book.item(id, &item, &mut self.facts);
+        self
+    }
+    fn completed(&mut self, turn: &Turn) -> &mut Self {
+        self.book.completed(turn, &mut self.facts);
+        self
+    }
+    fn history(&mut self, turn: &Turn, dead: bool, wanted: &[&str]) -> &mut Self {
+        self.book
+            .recall(turn, dead, |id| wanted.contains(&id), &mut self.facts);
+        self
+    }
+}
+
+#[test]
+fn a_turn_is_told_from_its_start_to_its_answer() {
+    let mut told = Told::new();
+    told.started("U")
+        .item("U", user("m1", "\n hi \nthere"))
+        .item("U", said("thinking", Some("commentary")))
+        .item("U", said("the answer", Some("final_answer")))
+        .item("U", said("by the way", Some("commentary")))
+        .item("U", user("m2", "hi"))
+        .completed(&turn("U", "completed", vec![]));
+    assert_eq!(
+        told.facts,
+        [
+            started("U"),
+            message("U", "m1", false),
+            message("U", "m2", true),
+            ended(
+                "U",
+                TurnStatus::Completed,
+                Some("the answer"),
+                &["m1", "m2"]
+            ),
+        ]
+    );
+}
+
+#[test]
+fn an_answer_without_a_phase_counts_and_the_end_may_bring_it() {
+    let mut told = Told::new();
+    told.started("U")
+        .completed(&turn("U", "completed", vec![said("late", None)]));
+    assert_eq!(
+        told.facts[1],
+        ended("U", TurnStatus::Completed, Some("late"), &[])
+    );
+}
+
+#[test]
+fn what_comes_twice_is_told_once() {
+    let mut told = Told::new();
+    told.started("U")
+        .started("U")
+        .item("U", user("m1", "hi"))
+        .item("U", user("m1", "hi"));
+    let end = turn("U", "completed", vec![]);
+    told.completed(&end).completed(&end).started("U");
+    assert_eq!(
+        told.facts,
+        [
+            started("U"),
+            message("U", "m1", false),
+            ended("U", TurnStatus::Completed, None, &["m1"])
+        ]
+    );
+}
+
+#[test]
+fn a_turn_that_is_met_in_the_middle_begins_with_what_is_seen_of_it() {
+    let mut told = Told::new();
+    told.item("U", said("x", None));
+    assert_eq!(told.facts, [started("U")]);
+}
+
+#[test]
+fn a_new_turn_ends_the_one_whose_end_was_missed() {
+    let mut told = Told::new();
+    told.started("U").started("V");
+    assert_eq!(
+        told.facts,
+        [
+            started("U"),
+            ended("U", TurnStatus::Interrupted, None, &[]),
+            started("V")
+        ]
+    );
+}
+
+#[test]
+fn a_usage_limit_is_known_from_the_error_before_the_end() {
+    let mut told = Told::new();
+    told.started("U");
+    told.book.error(
+        "U",
+        TurnError {
+            message: "limit".to_owned(),
+            codex_error_info: Some("usageLimitExceeded".into()),
+        },
+    );
+    told.completed(&turn("U", "failed", vec![]));
+    let CodexFact::TurnCompleted {
+        error,
+        usage_limited,
+        status,
+        ..
+    } = &told.facts[1]
+    else {
+        panic!("no end");
+    };
+    assert_eq!(
+        (error.as_deref(), *usage_limited, *status),
+        (Some("limit"), true, TurnStatus::Failed)
+    );
+}
+
+#[test]
+fn an_unknown_word_for_the_end_is_a_failure_that_says_so() {
+    let mut told = Told::new();
+    told.started("U")
+        .completed(&turn("U", "evaporated", vec![]));
+    let CodexFact::TurnCompleted { error, status, .. } = &told.facts[1] else {
+        panic!("no end");
+    };
+    assert_eq!(*status, TurnStatus::Failed);
+    assert!(error.as_ref().unwrap().contains("evaporated"));
+}
+
+#[test]
+fn the_turn_that_died_is_closed_from_history_with_what_was_missed() {
+    let mut told = Told::new();
+    told.started("U").item("U", user("m1", "hi"));
+    told.history(
+        &turn("U", "interrupted", vec![user("m1", "hi"), user("m2", "hi")]),
+        true,
+        &[],
+    );
+    assert_eq!(
+        told.facts[2..],
+        [
+            message("U", "m2", true),
+            ended("U", TurnStatus::Interrupted, None, &["m1", "m2"])
+        ]
+    );
+}
+
+#[test]
+fn a_killed_turn_that_the_history_still_calls_running_is_closed() {
+    let mut told = Told::new();
+    told.history(
+        &turn("U", "inProgress", vec![user("m1", "hi")]),
+        true,
+        &["m1"],
+    );
+    assert_eq!(
+        told.facts,
+        [
+            started("U"),
+            message("U", "m1", false),
+            ended("U", TurnStatus::Interrupted, None, &["m1"])
+        ]
+    );
+    assert_eq!(told.book.open_turn(), None);
+}
+
+#[test]
+fn the_history_of_an_old_turn_does_not_end_the_one_that_runs() {
+    let mut told = Told::new();
+    told.started("V");
+    let old = turn("U", "completed", vec![user("m1", "hi"), said("done", None)]);
+    told.history(&old, false, &["m1"]);
+    assert_eq!(told.book.open_turn(), Some(&"V".into()));
+    assert_eq!(
+        told.facts[1..],
+        [
+            started("U"),
+            message("U", "m1", false),
+            ended("U", TurnStatus::Completed, Some("done"), &["m1"])
+        ]
+    );
+}
+
+#[test]
+fn turns_that_nobody_asked_for_are_not_told_again() {
+    let mut told = Told::new();
+    let human = turn("U", "completed", vec![user("someone", "hi")]);
+    told.history(&human, false, &["m1"]);
+    assert_eq!(told.facts, []);
+}

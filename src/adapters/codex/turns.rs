@@ -1,0 +1,266 @@
+//! [`TurnBook`]: the turns of one thread, from their items to their end, as facts.
+//!
+//! Pure. What it is told may come twice (live, and again from history after a reconnect) or start
+//! in the middle of a turn.
+
+use crate::core::entry::TurnStatus;
+use crate::core::id::{ThreadId, TurnId};
+use crate::wire::codex::item::{Item, UserInput};
+use crate::wire::codex::turn::{Turn, TurnError};
+
+use super::fact::CodexFact;
+
+/// Of a user message.
+const PREVIEW_CHARS_MAX: usize = 200;
+
+/// User messages whose ids are kept for one turn; nobody steers that often.
+const CLIENT_IDS_MAX: usize = 256;
+
+/// The turns of one thread.
+#[derive(Debug)]
+pub(super) struct TurnBook {
+    thread_id: ThreadId,
+    open: Option<OpenTurn>,
+    /// The turn that ended last: a late item does not open it again.
+    closed: Option<TurnId>,
+}
+
+#[derive(Debug)]
+struct OpenTurn {
+    id: TurnId,
+    client_ids: Vec<String>,
+    user_messages: usize,
+    answer: Option<String>,
+    error: Option<TurnError>,
+}
+
+impl TurnBook {
+    pub(super) fn new(thread_id: ThreadId) -> Self {
+        Self {
+            thread_id,
+            open: None,
+            closed: None,
+        }
+    }
+
+    /// The thread.
+    pub(super) fn thread_id(&self) -> &ThreadId {
+        &self.thread_id
+    }
+
+    /// The turn that runs.
+    pub(super) fn open_turn(&self) -> Option<&TurnId> {
+        self.open.as_ref().map(|turn| &turn.id)
+    }
+
+    /// A turn began.
+    pub(super) fn started(&mut self, turn_id: &str, facts: &mut Vec<CodexFact>) {
+        let turn_id = TurnId::new(turn_id);
+        if self.open_turn() == Some(&turn_id) || self.closed.as_ref() == Some(&turn_id) {
+            return;
+        }
+        // A thread runs one turn at a time, so the end of the one before was missed.
+        self.close_as_interrupted(facts);
+        facts.push(CodexFact::TurnStarted {
+            thread_id: self.thread_id.clone(),
+            turn_id: turn_id.clone(),
+        });
+        self.open = Some(OpenTurn {
+            id: turn_id,
+            client_ids: Vec::new(),
+            user_messages: 0,
+            answer: None,
+            error: None,
+        });
+    }
+
+    /// An item is complete.
+    pub(super) fn item(&mut self, turn_id: &str, item: &Item, facts: &mut Vec<CodexFact>) {
+        self.started(turn_id, facts);
+        let open = self
+            .open
+            .as_mut()
+            .filter(|open| open.id.as_str() == turn_id);
+        match item {
+            Item::UserMessage { client_id, content } => {
+                let mut steered = false;
+                if let Some(open) = open {
+                    if client_id
+                        .as_ref()
+                        .is_some_and(|id| open.client_ids.contains(id))
+                    {
+                        return;
+                    }
+                    steered = open.user_messages > 0;
+                    open.user_messages += 1;
+                    if let (Some(id), true) = (client_id, open.client_ids.len() < CLIENT_IDS_MAX) {
+                        open.client_ids.push(id.clone());
+                    }
+                }
+                facts.push(CodexFact::UserMessage {
+                    turn_id: TurnId::new(turn_id),
+                    client_id: client_id.clone(),
+                    preview: preview(content),
+                    steered,
+                });
+            }
+            item => {
+                if let (Some(open), Some(answer)) = (open, item.answer()) {
+                    open.answer = Some(answer.to_owned());
+                }
+            }
+        }
+    }
+
+    /// An error was reported; the turn's end may come without it.
+    pub(super) fn error(&mut self, turn_id: &str, error: TurnError) {
+        if let Some(open) = self
+            .open
+            .as_mut()
+            .filter(|open| open.id.as_str() == turn_id)
+        {
+            open.error = Some(error);
+        }
+    }
+
+    /// A turn ended.
+    pub(super) fn completed(&mut self, turn: &Turn, facts: &mut Vec<CodexFact>) {
+        if self
+            .closed
+            .as_ref()
+            .is_some_and(|closed| closed.as_str() == turn.id)
+        {
+            return;
+        }
+        self.started(&turn.id, facts);
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let answer = open.answer.or_else(|| {
+            let last = turn.items.iter().rev().find_map(Item::answer);
+            last.map(str::to_owned)
+        });
+        let error = turn.error.clone().or(open.error);
+        let (status, error) = match turn.known_status() {
+            // It has ended, whatever the word says.
+            None | Some(TurnStatus::InProgress) => (
+                TurnStatus::Failed,
+                Some(error.unwrap_or_else(|| TurnError {
+                    message: format!(
+                        "codex ended the turn with the unknown status {:?}",
+                        turn.status
+                    ),
+                    codex_error_info: None,
+                })),
+            ),
+            // Errors that were retried are not the turn's.
+            Some(status) => (status, error.filter(|_| status == TurnStatus::Failed)),
+        };
+        self.close(open.id, open.client_ids, status, answer, error, facts);
+    }
+
+    /// Takes in a turn as the history has it: what was missed of the running turn, of the one that
+    /// ran when the connection was lost, and of turns that hold a message with one of the `wanted`
+    /// ids. `dead`: it is certain that this turn does not run, whatever its status says: while a
+    /// later turn runs, the history shows one that a kill cut off as `inProgress` (Codex 0.169.0,
+    /// observed).
+    pub(super) fn recall(
+        &mut self,
+        turn: &Turn,
+        dead: bool,
+        wanted: impl Fn(&str) -> bool,
+        facts: &mut Vec<CodexFact>,
+    ) {
+        let is_open = self
+            .open_turn()
+            .is_some_and(|open| open.as_str() == turn.id);
+        let runs = turn.known_status() == Some(TurnStatus::InProgress) && !dead;
+        if is_open || runs {
+            self.started(&turn.id, facts);
+            for item in &turn.items {
+                self.item(&turn.id, item, facts);
+            }
+            if !runs {
+                self.end_from_history(turn, facts);
+            }
+            return;
+        }
+        let is_wanted = |item: &&Item| matches!(item, Item::UserMessage { client_id: Some(id), .. } if wanted(id));
+        if !turn.items.iter().any(|item| is_wanted(&item)) {
+            return;
+        }
+        if self
+            .closed
+            .as_ref()
+            .is_some_and(|closed| closed.as_str() == turn.id)
+        {
+            for item in turn.items.iter().filter(is_wanted) {
+                self.item(&turn.id, item, facts);
+            }
+            return;
+        }
+        // A turn that we saw nothing of: told whole, apart from the one that may be running.
+        let mut missed = Self::new(self.thread_id.clone());
+        for item in &turn.items {
+            missed.item(&turn.id, item, facts);
+        }
+        missed.end_from_history(turn, facts);
+    }
+
+    fn end_from_history(&mut self, turn: &Turn, facts: &mut Vec<CodexFact>) {
+        match turn.known_status() {
+            Some(TurnStatus::InProgress) => self.close_as_interrupted(facts),
+            _ => self.completed(turn, facts),
+        }
+    }
+
+    /// The turn that runs will never say how it ended: its app-server is gone.
+    pub(super) fn close_as_interrupted(&mut self, facts: &mut Vec<CodexFact>) {
+        if let Some(open) = self.open.take() {
+            let status = TurnStatus::Interrupted;
+            self.close(open.id, open.client_ids, status, open.answer, None, facts);
+        }
+    }
+
+    fn close(
+        &mut self,
+        turn_id: TurnId,
+        client_ids: Vec<String>,
+        status: TurnStatus,
+        final_answer: Option<String>,
+        error: Option<TurnError>,
+        facts: &mut Vec<CodexFact>,
+    ) {
+        self.closed = Some(turn_id.clone());
+        facts.push(CodexFact::TurnCompleted {
+            thread_id: self.thread_id.clone(),
+            turn_id,
+            status,
+            final_answer,
+            client_ids,
+            usage_limited: error.as_ref().is_some_and(TurnError::is_usage_limit),
+            error: error.map(|error| error.message),
+        });
+    }
+}
+
+/// The first line of a user message that is not empty.
+fn preview(content: &[UserInput]) -> String {
+    content
+        .iter()
+        .filter_map(|part| match part {
+            UserInput::Text { text } => Some(text),
+            UserInput::Other => None,
+        })
+        .flat_map(|text| text.lines())
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("")
+        .chars()
+        .take(PREVIEW_CHARS_MAX)
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "tests/turns.rs"]
+mod tests;

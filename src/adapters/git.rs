@@ -1,0 +1,196 @@
+//! Reading a work tree's state through the `git` program.
+//!
+//! Agents can write a repository's own configuration, and git runs what stands there (file
+//! monitors, clean filters). So the tree is made in a throw-away repository of our own that only
+//! borrows the objects: nothing of the project's configuration is run, nothing is written into
+//! the project.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::core::entry::WorkTree;
+
+/// How long one `git` may take; a very large tree then simply has no state.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// The commit and the tree of everything that lies in the work tree and is not ignored, or
+/// `None` when this is no repository, `git` is missing or takes too long. Blocking.
+pub fn work_tree(root: &Path) -> Option<WorkTree> {
+    let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
+    let common = line(git(root).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]))?;
+    let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
+
+    let own = tempfile::tempdir().ok()?;
+    let bare = own.path().join("r.git");
+    line_or_empty(
+        Command::new("git")
+            .args(["init", "--quiet", "--bare", "--template="])
+            .arg(&bare),
+    )?;
+    std::fs::create_dir_all(bare.join("objects/info")).ok()?;
+    std::fs::write(
+        bare.join("objects/info/alternates"),
+        format!("{common}/objects\n"),
+    )
+    .ok()?;
+    let ours = |args: &[&str]| {
+        let mut command = git(&top);
+        command
+            .arg("--git-dir")
+            .arg(&bare)
+            .arg("--work-tree")
+            .arg(&top)
+            .args(args);
+        command
+    };
+    if let Some(commit) = &commit {
+        line_or_empty(&mut ours(&["read-tree", commit]))?;
+    }
+    line_or_empty(&mut ours(&["add", "--all", "--", "."]))?;
+    let tree = line(&mut ours(&["write-tree"]))?;
+    let changed = match &commit {
+        Some(commit) => text(&mut ours(&[
+            "diff-index",
+            "--cached",
+            "--name-only",
+            "-z",
+            commit,
+        ]))?,
+        None => text(&mut ours(&["ls-files", "-z"]))?,
+    };
+    Some(WorkTree {
+        commit,
+        tree,
+        changed: changed.split('\0').filter(|name| !name.is_empty()).count() as u64,
+    })
+}
+
+fn git(root: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root).args([
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.safecrlf=false",
+    ]);
+    // A caller inside a git hook has these set, and they would point somewhere else.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_CONFIG_PARAMETERS",
+    ] {
+        command.env_remove(name);
+    }
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    command
+}
+
+fn line(command: &mut Command) -> Option<String> {
+    let text = text(command)?;
+    let line = text.trim_end_matches('\n');
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn line_or_empty(command: &mut Command) -> Option<String> {
+    text(command)
+}
+
+fn text(command: &mut Command) -> Option<String> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut stdout = child.stdout.take()?;
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut stdout, &mut bytes).ok()?;
+        Some(bytes)
+    });
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait().ok()? {
+            Some(status) => break status,
+            None if started.elapsed() > DEADLINE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let bytes = reader.join().ok()??;
+    status
+        .success()
+        .then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn run(root: &Path, args: &[&str]) {
+        let status = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"])
+            .args(args)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success(), "git {args:?}");
+    }
+
+    #[test]
+    fn the_tree_follows_the_files_and_not_the_index() {
+        let dir = tempfile::tempdir().unwrap();
+        run(dir.path(), &["init", "-q"]);
+        std::fs::write(dir.path().join("a"), "1").unwrap();
+        let first = work_tree(dir.path()).unwrap();
+        assert_eq!((first.commit.clone(), first.changed), (None, 1));
+
+        run(dir.path(), &["add", "."]);
+        run(dir.path(), &["commit", "-qm", "a"]);
+        let committed = work_tree(dir.path()).unwrap();
+        assert_eq!(committed.tree, first.tree);
+        assert_eq!(committed.changed, 0);
+        assert!(committed.commit.is_some());
+
+        std::fs::write(dir.path().join("b"), "2").unwrap();
+        let changed = work_tree(dir.path()).unwrap();
+        assert_ne!(changed.tree, committed.tree);
+        assert_eq!(changed.changed, 1);
+    }
+
+    #[test]
+    fn a_filter_in_the_projects_configuration_is_not_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let mark = dir.path().join("ran");
+        run(dir.path(), &["init", "-q"]);
+        run(
+            dir.path(),
+            &[
+                "config",
+                "filter.x.clean",
+                &format!("touch {}; cat", mark.display()),
+            ],
+        );
+        std::fs::write(dir.path().join(".gitattributes"), "* filter=x\n").unwrap();
+        std::fs::write(dir.path().join("a"), "1").unwrap();
+        assert!(work_tree(dir.path()).is_some());
+        assert!(!mark.exists());
+    }
+
+    #[test]
+    fn a_folder_without_git_has_no_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(work_tree(dir.path()), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! [`hold`], [`spawn_held`] and [`reap`]: children that die with their owner.
+//!
+//! A child runs under `ctxrelay hold -- CMD`, in a process group of its own. The hold's standard
+//! input is a socket whose other end only the owner has: when the owner is gone, however it went,
+//! the hold reads the end of it and ends the whole group. So a wrapper (npm's node shim) cannot
+//! leave the real program behind. Should the hold itself be killed, the [`ChildRecord`] that the
+//! owner keeps is enough to find the group again.
+//!
+//! Knows nothing of the programs that it holds.
+
+mod keeper;
+mod owner;
+mod process;
+mod reap;
+
+pub use keeper::hold;
+pub use owner::{HeldChild, HoldError, command, spawn_held};
+pub use reap::{ChildRecord, Reaped, reap};
+
+/// Names the child as ours: in its environment, and so in that of its descendants.
+pub const MARK_VARIABLE: &str = "CONTEXTRELAY_HOLD_MARK";
+
+/// What the hold tells its owner, one line of JSON over the socket that is its standard input.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Report {
+    /// The child runs; its process leads its group.
+    Pid(u32),
+    /// It could not be started.
+    Failed(String),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! [`hold`]: the process between an owner and its child.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ExitStatus, Stdio};
+use std::thread;
+
+use rustix::process::{Pid, Signal, WaitOptions, waitpgid};
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Report;
+use super::process::{GRACE, LOOK, group_exists, pid, signal_group};
+
+/// The shell's codes for "cannot be executed" and "not found".
+const CANNOT_EXECUTE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// Runs `ctxrelay hold -- CMD ARGS…` to its end and returns the exit code: the child's own, or
+/// 128 plus the signal that ended it, as a shell has it.
+///
+/// `args` are those behind `hold`; a leading `--` is taken off. The child gets an empty standard
+/// input and shares the other two. At the end of our standard input, and at SIGTERM, SIGINT or
+/// SIGHUP, the child's whole group gets SIGTERM and two seconds later SIGKILL. What is left of
+/// the group when the child exits by itself ends in the same way. Prints nothing.
+pub fn hold(args: Vec<OsString>) -> i32 {
+    let mut args = args.into_iter().peekable();
+    args.next_if(|arg| arg == "--");
+    let Some(program) = args.next() else {
+        report(&Report::Failed("no command was given".to_owned()));
+        return NOT_FOUND;
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            report(&Report::Failed(format!("no runtime: {error}")));
+            return CANNOT_EXECUTE;
+        }
+    };
+    runtime.block_on(keep(program, args.collect()))
+}
+
+async fn keep(program: OsString, args: Vec<OsString>) -> i32 {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).process_group(0);
+    // The grandchildren of a killed wrapper then become ours and can be waited for. Only Linux
+    // has it; elsewhere the first process of the system reaps them.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+
+    // The handlers stand before the child does, so that no signal falls into a gap.
+    let ending = ending();
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let code = match error.kind() {
+                io::ErrorKind::NotFound => NOT_FOUND,
+                _ => CANNOT_EXECUTE,
+            };
+            report(&Report::Failed(error.to_string()));
+            return code;
+        }
+    };
+    let Some(group) = child.id().and_then(pid) else {
+        return CANNOT_EXECUTE;
+    };
+    report(&Report::Pid(group.as_raw_nonzero().get().unsigned_abs()));
+
+    let exited = tokio::select! {
+        status = child.wait() => Some(status),
+        () = ending => None,
+    };
+    end_group(&mut child, exited, group).await
+}
+
+/// Completes when the owner is gone or somebody wants us to end.
+fn ending() -> impl Future<Output = ()> {
+    let (gone, owner_gone) = oneshot::channel();
+    // A thread, because standard input may be anything: a socket, a pipe, a terminal, a file. It
+    // is never joined; the process ends with `hold`.
+    thread::spawn(move || {
+        let mut ignored = [0_u8; 256];
+        let mut stdin = io::stdin().lock();
+        loop {
+            match stdin.read(&mut ignored) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        let _ = gone.send(());
+    });
+    let signals = [
+        SignalKind::terminate(),
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+    ]
+    .map(signal);
+    async move {
+        let [mut terminate, mut interrupt, mut hangup] = signals.map(Result::ok);
+        tokio::select! {
+            _ = owner_gone => {}
+            () = received(&mut terminate) => {}
+            () = received(&mut interrupt) => {}
+            () = received(&mut hangup) => {}
+        }
+    }
+}
+
+async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// SIGTERM, grace, SIGKILL: until no member of the group is left.
+async fn end_group(child: &mut Child, exited: Option<io::Result<ExitStatus>>, group: Pid) -> i32 {
+    let mut exited = exited;
+    let deadline = Instant::now() + GRACE;
+    signal_group(group, Signal::TERM);
+    if exited.is_none() {
+        exited = timeout(GRACE, child.wait()).await.ok();
+    }
+    // The child's id stays taken while its group has a member, so this cannot hit a stranger.
+    while exited.is_some() && remains(group) && Instant::now() < deadline {
+        sleep(LOOK).await;
+    }
+    if exited.is_none() || remains(group) {
+        signal_group(group, Signal::KILL);
+    }
+    let status = match exited {
+        Some(status) => status,
+        None => child.wait().await,
+    };
+    match status {
+        Ok(status) => status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
+        Err(_) => CANNOT_EXECUTE,
+    }
+}
+
+/// Whether the group has a living member besides the child, which has been waited for.
+fn remains(group: Pid) -> bool {
+    // Orphans that were handed to us would stay in the group as zombies.
+    while matches!(waitpgid(group, WaitOptions::NOHANG), Ok(Some(_))) {}
+    group_exists(group)
+}
+
+/// Tells the owner, if standard input leads to one that listens.
+fn report(report: &Report) {
+    let Ok(mut line) = serde_json::to_vec(report) else {
+        return;
+    };
+    line.push(b'\n');
+    // Standard input is only writable when it is the owner's socket; by hand it is a pipe or a
+    // terminal. A terminal must not be written to.
+    let stdin = io::stdin();
+    if rustix::net::sockopt::socket_type(stdin.as_fd()).is_err() {
+        return;
+    }
+    if let Ok(stdin) = stdin.as_fd().try_clone_to_owned() {
+        let _ = File::from(stdin).write_all(&line);
+    }
+}

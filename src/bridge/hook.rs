@@ -1,0 +1,142 @@
+//! [`run`]: what a Claude hook runs. Reports the event, and hands waiting bodies into the turn
+//! that a prompt begins.
+//!
+//! Every hook holds Claude up for as long as it runs, and whatever it prints on a fault would
+//! reach the model: so it is quick, silent on any failure, and never fails.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use crate::client::{Client, Connection};
+use crate::core::agent::Agent;
+use crate::wire::control::{Command, HookParams, HookReply, IdsParams, Reply};
+
+/// How long a hook may hold Claude up, all in all.
+const HOOK_WAIT: Duration = Duration::from_millis(1_500);
+
+/// The most input that is read, in bytes. It may hold a whole prompt or tool result.
+const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The most context that is printed, in characters: Claude Code 2.1.330 took 9,500 whole and made
+/// a file with a preview of 10,500 (observed).
+const CONTEXT_CHARS_MAX: usize = 9_000;
+
+/// How a prompt begins that a monitor made and no human wrote.
+const MONITOR_PROMPT: &str = "<task-notification>";
+
+/// The longest detail that is reported, in characters.
+const DETAIL_CHARS_MAX: usize = 200;
+
+/// The only event that is answered; the others report a state.
+const PROMPT_EVENT: &str = "UserPromptSubmit";
+
+/// Runs the hook of one event. Never fails, and takes at most 1.5 s.
+///
+/// `client` should be freshly made: when its first attempt to connect fails, nothing is done.
+pub async fn run<R, W>(event: &str, claude_pid: Option<u32>, input: R, output: W, client: Client)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let work = hook(event, claude_pid, input, output, client);
+    if timeout(HOOK_WAIT, work).await.is_err() {
+        tracing::debug!(event, "the hook took too long");
+    }
+}
+
+async fn hook<R, W>(
+    event: &str,
+    claude_pid: Option<u32>,
+    input: R,
+    mut output: W,
+    client: Client,
+) -> Option<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let (input, connected) = tokio::join!(read(input), connected(&client));
+    connected?;
+    let params = params(event, claude_pid, &input);
+    let reply = match client.call(Command::Hook(params)).await {
+        Ok(Reply::Hook(reply)) => reply,
+        Ok(_) => return None,
+        Err(error) => {
+            tracing::debug!(%error, event, "the hook was not reported");
+            return None;
+        }
+    };
+    if event != PROMPT_EVENT {
+        return None;
+    }
+    let HookReply {
+        additional_context,
+        ids,
+    } = reply;
+    let context = additional_context.filter(|context| !context.is_empty())?;
+    if context.chars().count() > CONTEXT_CHARS_MAX {
+        tracing::warn!("the daemon gave more context than Claude takes whole");
+        return None;
+    }
+    let mut line = json!({
+        "hookSpecificOutput": {
+            "hookEventName": PROMPT_EVENT,
+            "additionalContext": context,
+        }
+    })
+    .to_string();
+    line.push('\n');
+    output.write_all(line.as_bytes()).await.ok()?;
+    output.flush().await.ok()?;
+    if !ids.is_empty() {
+        let handed = Command::HookHanded(IdsParams {
+            agent: Agent::Claude,
+            ids,
+            rung: Some("hook".to_owned()),
+        });
+        client.call(handed).await.ok()?;
+    }
+    Some(())
+}
+
+/// Waits for the first attempt to connect, and for no other.
+async fn connected(client: &Client) -> Option<()> {
+    let mut connection = client.connection();
+    connection.changed().await.ok()?;
+    let state = connection.borrow();
+    matches!(*state, Connection::Connected(_)).then_some(())
+}
+
+/// The event's input; what is no JSON object counts as empty.
+async fn read<R: AsyncRead + Unpin>(input: R) -> Value {
+    let mut bytes = Vec::new();
+    let read = input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes).await;
+    match read {
+        Ok(_) => serde_json::from_slice(&bytes).unwrap_or_default(),
+        Err(_) => Value::Null,
+    }
+}
+
+fn params(event: &str, claude_pid: Option<u32>, input: &Value) -> HookParams {
+    let word = |name: &str| {
+        let word = input.get(name)?.as_str()?;
+        Some(word.chars().take(DETAIL_CHARS_MAX).collect::<String>())
+    };
+    let from_monitor = input
+        .get("prompt")
+        .and_then(Value::as_str)
+        .is_some_and(|prompt| prompt.trim_start().starts_with(MONITOR_PROMPT));
+    HookParams {
+        event: event.to_owned(),
+        claude_pid,
+        claude_session_id: word("session_id"),
+        from_monitor,
+        detail: ["source", "reason", "error"].into_iter().find_map(word),
+    }
+}
+
+#[cfg(test)]
+mod tests;

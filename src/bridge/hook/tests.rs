@@ -1,0 +1,118 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::time::Instant;
+
+use super::*;
+use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
+use crate::core::id::EntryId;
+use crate::wire::control::{Refusal, Role};
+
+fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
+    let text = text.to_owned();
+    move |command| {
+        Answering::Reply(match command {
+            Command::Hook(_) => Reply::Hook(HookReply {
+                additional_context: Some(text.clone()),
+                ids: vec![EntryId::new("m1")],
+            }),
+            _ => Reply::Done,
+        })
+    }
+}
+
+/// Runs a hook to its end and gives its output.
+async fn run_hook(place: &Place, event: &str, input: &str) -> String {
+    let mut output = Vec::new();
+    let client = place.client(Role::Hook);
+    let work = run(event, Some(7), input.as_bytes(), &mut output, client);
+    timeout(DEADLINE, work).await.unwrap();
+    String::from_utf8(output).unwrap()
+}
+
+#[tokio::test]
+async fn a_prompt_gets_the_waiting_bodies_and_then_reports_them_as_handed() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context("hello \"you\"")).await;
+    let input = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt":"go on"}"#;
+    let output = run_hook(&place, "UserPromptSubmit", input).await;
+    assert_eq!(
+        serde_json::from_str::<Value>(&output).unwrap(),
+        json!({"hookSpecificOutput": {
+            "hookEventName": "UserPromptSubmit", "additionalContext": "hello \"you\""}})
+    );
+    let seen = daemon.so_far();
+    let Command::Hook(params) = &seen[0] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!(params.claude_pid, Some(7));
+    assert_eq!(params.claude_session_id.as_deref(), Some("s1"));
+    assert!(!params.from_monitor);
+    assert!(matches!(&seen[1], Command::HookHanded(handed) if handed.ids == [EntryId::new("m1")]));
+}
+
+#[tokio::test]
+async fn a_monitor_event_is_not_the_human() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context("")).await;
+    let prompt = "<task-notification>\n<event>contextrelay: 1 new message</event>";
+    let input = json!({"prompt": prompt}).to_string();
+    assert_eq!(run_hook(&place, "UserPromptSubmit", &input).await, "");
+    let seen = daemon.so_far();
+    assert!(matches!(&seen[..], [Command::Hook(params)] if params.from_monitor));
+}
+
+#[tokio::test]
+async fn other_events_report_their_state_and_print_nothing() {
+    for (event, input, detail) in [
+        ("SessionStart", r#"{"source":"compact"}"#, Some("compact")),
+        ("SessionEnd", r#"{"reason":"clear"}"#, Some("clear")),
+        (
+            "StopFailure",
+            r#"{"error":"rate_limit"}"#,
+            Some("rate_limit"),
+        ),
+        ("Stop", "this is no JSON", None),
+    ] {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("not for these")).await;
+        assert_eq!(run_hook(&place, event, input).await, "");
+        let seen = daemon.so_far();
+        assert!(
+            matches!(&seen[..], [Command::Hook(params)]
+                if params.event == event && params.detail.as_deref() == detail),
+            "{seen:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_a_daemon_a_hook_is_over_at_once() {
+    let began = Instant::now();
+    assert_eq!(
+        run_hook(&Place::default(), "UserPromptSubmit", "{}").await,
+        ""
+    );
+    assert!(began.elapsed() < Duration::from_millis(500));
+}
+
+#[tokio::test]
+async fn a_daemon_that_hangs_or_refuses_costs_bounded_time_and_no_output() {
+    for answering in [
+        || Answering::Never,
+        || Answering::Refuse(Refusal::new("x", "y", "z")),
+    ] {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, move |_| answering()).await;
+        let began = Instant::now();
+        assert_eq!(run_hook(&place, "UserPromptSubmit", "{}").await, "");
+        assert!(began.elapsed() < HOOK_WAIT * 2);
+    }
+}
+
+#[tokio::test]
+async fn context_that_claude_would_cut_is_not_handed_over() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context(&"x".repeat(9_001))).await;
+    assert_eq!(run_hook(&place, "UserPromptSubmit", "{}").await, "");
+    assert_eq!(daemon.so_far().len(), 1);
+}

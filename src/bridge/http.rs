@@ -1,0 +1,246 @@
+//! [`service`]: Codex's MCP server over HTTP, for the daemon's control port.
+//!
+//! Stateless with JSON answers: every Codex thread connects anew, and a session of ours would be
+//! lost with the daemon. What rmcp then cannot do is done here: broken JSON gets `-32700`, and a
+//! call is taken back by `notifications/cancelled` or by hanging up.
+//! Who may connect at all is checked before this.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Json, Response};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use uuid::Uuid;
+
+use super::server::RelayServer;
+use super::stdio::LINE_BYTES_MAX;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+
+/// The header by which a client's requests belong together.
+const SESSION: &str = "mcp-session-id";
+
+/// The longest session id that is taken, in bytes; ours are UUIDs.
+const SESSION_BYTES_MAX: usize = 128;
+
+type Mcp = StreamableHttpService<RelayServer, NeverSessionManager>;
+
+/// Codex's MCP server, to be mounted at `/mcp`.
+pub fn service(client: Client) -> Router {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_sse_keep_alive(None)
+        .with_max_request_body_bytes(LINE_BYTES_MAX);
+    let server = RelayServer::new(Agent::Codex, client, CancellationToken::new());
+    let mcp = StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    let front = Front {
+        mcp,
+        calls: Calls::default(),
+    };
+    Router::new().fallback(answer).with_state(front)
+}
+
+#[derive(Clone)]
+struct Front {
+    mcp: Mcp,
+    calls: Calls,
+}
+
+async fn answer(State(front): State<Front>, request: Request) -> Response {
+    let (mut parts, body) = request.into_parts();
+    if parts.method == Method::DELETE {
+        // A session of ours is a name and nothing more: there is nothing to end.
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    if parts.method != Method::POST {
+        return (
+            StatusCode::METHOD_NOT_ALLOWED,
+            [(header::ALLOW, "POST, DELETE")],
+        )
+            .into_response();
+    }
+    let Some(body) = read(&parts.headers, body).await else {
+        let text = format!("the body is longer than {LINE_BYTES_MAX} bytes, or broke off");
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &text);
+    };
+    let message: Value = match serde_json::from_slice(&body) {
+        Ok(message) => message,
+        Err(error) => {
+            let text = format!("not JSON: {error}");
+            return refuse(StatusCode::BAD_REQUEST, code::PARSE, &text);
+        }
+    };
+    if !message.is_object() {
+        let text = "a message is one JSON object";
+        return refuse(StatusCode::BAD_REQUEST, code::INVALID_REQUEST, text);
+    }
+    let session = session(&parts.headers);
+    match message.get("method").and_then(Value::as_str) {
+        Some("notifications/cancelled") => {
+            if let Some(id) = message.pointer("/params/requestId") {
+                front.calls.cancel(&session, id);
+            }
+            return StatusCode::ACCEPTED.into_response();
+        }
+        Some("server/discover") => {
+            let id = message.get("id").cloned().unwrap_or_default();
+            let error = ErrorObject::new(code::METHOD_NOT_FOUND, "Method not found");
+            return Json(Frame::error(id, error)).into_response();
+        }
+        _ => {}
+    }
+
+    let hangup = Hangup(CancellationToken::new());
+    // Dropped with this future, which is what happens when the client hangs up.
+    let _running = message
+        .get("id")
+        .map(|id| front.calls.begin(&session, id, hangup.0.clone()));
+    parts.extensions.insert(hangup);
+    accept_both(&mut parts.headers);
+    let initialize = message.get("method").and_then(Value::as_str) == Some("initialize");
+    let mut response = forward(&front.mcp, parts, body).await;
+    if initialize
+        && session.is_empty()
+        && response.status().is_success()
+        && let Ok(fresh) = HeaderValue::try_from(Uuid::new_v4().to_string())
+    {
+        response.headers_mut().insert(SESSION, fresh);
+    }
+    response
+}
+
+/// The body, unless it is too long; one that says so beforehand is not waited for.
+async fn read(headers: &HeaderMap, body: Body) -> Option<Bytes> {
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > LINE_BYTES_MAX) {
+        return None;
+    }
+    to_bytes(body, LINE_BYTES_MAX).await.ok()
+}
+
+async fn forward(mcp: &Mcp, parts: Parts, body: Bytes) -> Response {
+    let request = Request::from_parts(parts, Body::from(body));
+    let response = mcp.handle(request).await;
+    // Read here and not while it is sent: the call counts as running until it is answered.
+    let (parts, body) = response.into_parts();
+    match to_bytes(Body::new(body), usize::MAX).await {
+        Ok(body) => Response::from_parts(parts, Body::from(body)),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// rmcp refuses a client that does not accept both kinds of answer, and gives only one of them.
+fn accept_both(headers: &mut HeaderMap) {
+    headers.insert(
+        header::ACCEPT,
+        HeaderValue::from_static("application/json, text/event-stream"),
+    );
+}
+
+fn session(headers: &HeaderMap) -> String {
+    headers
+        .get(SESSION)
+        .and_then(|value| value.to_str().ok())
+        .filter(|value| value.len() <= SESSION_BYTES_MAX)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn refuse(status: StatusCode, code: i64, message: &str) -> Response {
+    let frame = Frame::error(Value::Null, ErrorObject::new(code, message));
+    (status, Json(frame)).into_response()
+}
+
+/// Cancelled when the client takes its call back or hangs up. Travels with the HTTP request.
+#[derive(Debug, Clone)]
+pub(super) struct Hangup(CancellationToken);
+
+impl Hangup {
+    /// That of a call; `None` when the call did not come over HTTP.
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<CancellationToken> {
+        let parts = context.extensions.get::<Parts>()?;
+        Some(parts.extensions.get::<Self>()?.0.clone())
+    }
+}
+
+/// A session's id and a request's, as JSON: `1` and `"1"` are two requests.
+type CallKey = (String, String);
+
+/// The calls that run. As many as there are open requests.
+#[derive(Debug, Clone, Default)]
+struct Calls(Arc<Mutex<Running>>);
+
+#[derive(Debug, Default)]
+struct Running {
+    by_key: HashMap<CallKey, (u64, CancellationToken)>,
+    begun: u64,
+}
+
+impl Calls {
+    fn begin(&self, session: &str, id: &Value, hangup: CancellationToken) -> RunningCall {
+        let key = (session.to_owned(), id.to_string());
+        let mut running = self.lock();
+        running.begun += 1;
+        let serial = running.begun;
+        running.by_key.insert(key.clone(), (serial, hangup.clone()));
+        RunningCall {
+            calls: self.clone(),
+            key,
+            serial,
+            _hangup: hangup.drop_guard(),
+        }
+    }
+
+    fn cancel(&self, session: &str, id: &Value) {
+        let key = (session.to_owned(), id.to_string());
+        if let Some((_, call)) = self.lock().by_key.remove(&key) {
+            call.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A running call, for as long as its request is.
+struct RunningCall {
+    calls: Calls,
+    key: CallKey,
+    serial: u64,
+    _hangup: DropGuard,
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        let mut running = self.calls.lock();
+        // A client that hung up may have begun another call by the same number already.
+        if running
+            .by_key
+            .get(&self.key)
+            .is_some_and(|(serial, _)| *serial == self.serial)
+        {
+            running.by_key.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

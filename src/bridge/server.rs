@@ -1,0 +1,109 @@
+//! [`RelayServer`]: the MCP server of one agent, whatever the transport.
+//!
+//! What it says about itself is static: `initialize` and `tools/list` never wait for a daemon.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::http::Hangup;
+use super::instructions::instructions;
+use super::tools::answer::to_result;
+use super::tools::call::Call;
+use super::tools::tool::Tool;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::id::ThreadId;
+
+/// The name of this server on both sides.
+pub(super) const SERVER_NAME: &str = "contextrelay";
+
+/// The newest protocol spoken. The next one has no `initialize`, and with it no place for
+/// unasked notifications; Claude Code 2.1.330 and Codex 0.169.0 fall back to this one (observed).
+const PROTOCOL_MAX: ProtocolVersion = ProtocolVersion::V_2025_11_25;
+
+/// Codex's `_meta` key with the calling turn.
+const TURN_META: &str = "x-codex-turn-metadata";
+
+/// One agent's server.
+#[derive(Debug, Clone)]
+pub(super) struct RelayServer {
+    side: Agent,
+    client: Client,
+    gone: CancellationToken,
+}
+
+impl RelayServer {
+    /// `gone` is cancelled when the agent has closed its side.
+    pub(super) fn new(side: Agent, client: Client, gone: CancellationToken) -> Self {
+        Self { side, client, gone }
+    }
+}
+
+impl ServerHandler for RelayServer {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.side == Agent::Claude {
+            let channel = BTreeMap::from([("claude/channel".to_owned(), Map::new())]);
+            capabilities.experimental = Some(channel);
+        }
+        let mut info = ServerConfig::new(capabilities).with_instructions(instructions(self.side));
+        info.protocol_version = PROTOCOL_MAX;
+        info.server_info = Implementation::new(SERVER_NAME, env!("CARGO_PKG_VERSION"));
+        info
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::known_up_to(&PROTOCOL_MAX))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(Tool::list(self.side)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = Tool::find(self.side, &request.name) else {
+            let unknown = format!("no tool `{}`", request.name);
+            return Err(ErrorData::invalid_params(unknown, None));
+        };
+        let meta = &context.meta.0.0;
+        let call = Call {
+            side: self.side,
+            client: self.client.clone(),
+            arguments: request.arguments.unwrap_or_default(),
+            thread_id: meta
+                .get("threadId")
+                .and_then(Value::as_str)
+                .map(ThreadId::new),
+            turn_id: turn_id(meta),
+            cancelled: context.ct.clone(),
+            gone: Hangup::of(&context).unwrap_or_else(|| self.gone.clone()),
+        };
+        Ok(to_result(call.run(tool).await).into())
+    }
+}
+
+/// The turn that calls; Codex sends the metadata as an object, a proxy may as its JSON text.
+fn turn_id(meta: &Map<String, Value>) -> Option<String> {
+    let turn = match meta.get(TURN_META)? {
+        Value::String(text) => serde_json::from_str(text).ok()?,
+        value => value.clone(),
+    };
+    turn.get("turn_id")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,387 @@
+//! [`serve`]: an agent's MCP server over standard input and output.
+//!
+//! A reader in front of rmcp takes lines apart, because rmcp drops what it cannot read: broken
+//! JSON, a line over the limit and `server/discover` get their answers here, the rest goes on as
+//! typed messages. One writer owns the output.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::time::Duration;
+
+use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerNotification};
+use rmcp::service::{
+    Peer, RoleServer, RxJsonRpcMessage, ServerInitializeError, ServiceExt as _, TxJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{broadcast, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::server::RelayServer;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::wire::control::{InboxMessage, Notification};
+use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+
+/// The longest line, in bytes: a text of 1,000,000 characters and its escapes fit.
+pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// How many messages may wait on either side of the server. Full, the reader or the answering
+/// call waits: the agent on the other end of the pipe then does as well.
+const MESSAGES_MAX: usize = 64;
+
+/// How often it is looked whether the parent is still the one that started us.
+const PARENT_POLL: Duration = Duration::from_secs(1);
+
+/// How long what was answered may take to leave after the end.
+const FLUSH_WAIT: Duration = Duration::from_secs(2);
+
+/// Why a bridge ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The agent closed its side.
+    Closed,
+    /// A signal came.
+    Signal,
+    /// The process that started us is gone.
+    Orphaned,
+    /// rmcp gave up, for example on a first message that is no `initialize`.
+    Failed,
+}
+
+/// Serves one agent until it closes its side, a signal comes or it dies. Survives any number of
+/// daemons; the client redials.
+///
+/// The caller exits the process afterwards: a blocking read of standard input cannot be ended.
+pub async fn serve(side: Agent, client: Client) -> Ended {
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let end = CancellationToken::new();
+    let parent = rustix::process::getppid();
+    tokio::select! {
+        ended = serve_on(side, client, input, output, end.clone()) => ended,
+        () = signals() => { end.cancel(); Ended::Signal }
+        () = orphaned(parent) => { end.cancel(); Ended::Orphaned }
+    }
+}
+
+/// As [`serve`], over any pair of streams, until `end` is cancelled.
+pub(super) async fn serve_on<R, W>(
+    side: Agent,
+    client: Client,
+    input: R,
+    output: W,
+    end: CancellationToken,
+) -> Ended
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let notifications = client.notifications();
+    let gone = CancellationToken::new();
+    let (lines, written) = mpsc::channel(MESSAGES_MAX);
+    let (messages, received) = mpsc::channel(MESSAGES_MAX);
+    let writer = tokio::spawn(write(output, written));
+    let reader = tokio::spawn(read(input, messages, lines.clone(), gone.clone()));
+    let transport = Lines {
+        received,
+        lines: lines.clone(),
+    };
+    drop(lines);
+
+    let server = RelayServer::new(side, client, gone);
+    let ended = match server.serve_with_ct(transport, end).await {
+        Ok(running) => {
+            let push = (side == Agent::Claude)
+                .then(|| tokio::spawn(push(notifications, running.peer().clone())));
+            let ended = match running.waiting().await {
+                Ok(_) => Ended::Closed,
+                Err(_) => Ended::Failed,
+            };
+            if let Some(push) = push {
+                push.abort();
+            }
+            ended
+        }
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ended::Closed,
+        Err(error) => {
+            tracing::debug!(%error, "no MCP session came about");
+            Ended::Failed
+        }
+    };
+    reader.abort();
+    // Everybody who could add a line is gone; what is queued still leaves.
+    let _ = tokio::time::timeout(FLUSH_WAIT, writer).await;
+    ended
+}
+
+/// Takes lines apart until the end of the input.
+async fn read<R>(
+    input: R,
+    messages: mpsc::Sender<ClientJsonRpcMessage>,
+    answers: mpsc::Sender<String>,
+    gone: CancellationToken,
+) where
+    R: AsyncRead + Unpin,
+{
+    // Whoever waits for a message for an agent that has left must not take it.
+    let _gone = gone.drop_guard();
+    let mut input = BufReader::new(input);
+    let mut initialized = false;
+    loop {
+        let line = match next_line(&mut input).await {
+            Ok(Some(line)) => line,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::debug!(%error, "standard input broke");
+                return;
+            }
+        };
+        let sent = match Incoming::of(&line, initialized) {
+            Incoming::Nothing => continue,
+            Incoming::Answer(frame) => answers.send(to_line(&frame)).await.is_ok(),
+            Incoming::Message(message) => {
+                initialized = true;
+                messages.send(*message).await.is_ok()
+            }
+        };
+        if !sent {
+            return;
+        }
+    }
+}
+
+/// A line from the agent.
+enum Line {
+    Whole(Vec<u8>),
+    TooLong,
+}
+
+/// The next line, of which at most [`LINE_BYTES_MAX`] bytes are ever held.
+async fn next_line<R>(input: &mut BufReader<R>) -> std::io::Result<Option<Line>>
+where
+    R: AsyncRead + Unpin,
+{
+    let mut line = Vec::new();
+    let mut too_long = false;
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            let rest = (!line.is_empty() && !too_long).then_some(Line::Whole(line));
+            return Ok(rest);
+        }
+        let (taken, done) = match available.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (available.len(), false),
+        };
+        if !too_long {
+            line.extend_from_slice(&available[..taken]);
+            if line.len() > LINE_BYTES_MAX {
+                too_long = true;
+                line = Vec::new();
+            }
+        }
+        input.consume(taken);
+        if done {
+            let line = if too_long {
+                Line::TooLong
+            } else {
+                Line::Whole(line)
+            };
+            return Ok(Some(line));
+        }
+    }
+}
+
+/// What a line comes to.
+enum Incoming {
+    Nothing,
+    /// Answered here.
+    Answer(Box<Frame>),
+    /// For rmcp.
+    Message(Box<ClientJsonRpcMessage>),
+}
+
+impl Incoming {
+    fn of(line: &Line, initialized: bool) -> Self {
+        let bytes = match line {
+            Line::Whole(bytes) => bytes.trim_ascii(),
+            Line::TooLong => {
+                let text = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+                return Self::refuse(Value::Null, code::INVALID_REQUEST, text);
+            }
+        };
+        if bytes.is_empty() {
+            return Self::Nothing;
+        }
+        let value: Value = match serde_json::from_slice(bytes) {
+            Ok(value) => value,
+            Err(error) => {
+                return Self::refuse(Value::Null, code::PARSE, format!("not JSON: {error}"));
+            }
+        };
+        let method = value.get("method").and_then(Value::as_str);
+        let id = value
+            .get("id")
+            .filter(|id| id.is_string() || id.is_number())
+            .cloned();
+        match (method, id) {
+            // Answered, it would lead to a session without `initialize`.
+            (Some("server/discover"), Some(id)) => {
+                Self::refuse(id, code::METHOD_NOT_FOUND, "Method not found")
+            }
+            // rmcp ends when a session begins with anything but a request.
+            (_, None) if !initialized && value.is_object() => Self::Nothing,
+            (method, id) => {
+                let is_notification = method.is_some() && id.is_none();
+                match serde_json::from_value(value) {
+                    Ok(message) => Self::Message(Box::new(message)),
+                    // A notification gets no answer, a wrong one neither.
+                    Err(_) if is_notification => Self::Nothing,
+                    Err(error) => Self::refuse(
+                        id.unwrap_or_default(),
+                        code::INVALID_REQUEST,
+                        format!("not a request: {error}"),
+                    ),
+                }
+            }
+        }
+    }
+
+    fn refuse(id: Value, code: i64, message: impl Into<String>) -> Self {
+        Self::Answer(Box::new(Frame::error(id, ErrorObject::new(code, message))))
+    }
+}
+
+fn to_line(frame: &Frame) -> String {
+    serde_json::to_string(frame).unwrap_or_default()
+}
+
+/// Writes lines out as they come, and ends with the last sender or a closed output.
+async fn write<W>(mut output: W, mut lines: mpsc::Receiver<String>)
+where
+    W: AsyncWrite + Unpin,
+{
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        let written = async {
+            output.write_all(line.as_bytes()).await?;
+            output.flush().await
+        };
+        if let Err(error) = written.await {
+            tracing::debug!(%error, "standard output broke");
+            return;
+        }
+    }
+}
+
+/// What rmcp sees: typed messages in, lines out.
+struct Lines {
+    received: mpsc::Receiver<ClientJsonRpcMessage>,
+    lines: mpsc::Sender<String>,
+}
+
+/// The agent does not read any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the output is closed")]
+struct OutputClosed;
+
+impl Transport<RoleServer> for Lines {
+    type Error = OutputClosed;
+
+    fn name() -> Cow<'static, str> {
+        "stdio".into()
+    }
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let lines = self.lines.clone();
+        async move {
+            let line = serde_json::to_string(&message).map_err(|_| OutputClosed)?;
+            lines.send(line).await.map_err(|_| OutputClosed)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.received.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.received.close();
+        Ok(())
+    }
+}
+
+/// Passes messages on as channel notifications. Whether Claude shows them is for the daemon to
+/// find out: Claude Code 2.1.330 drops them silently where channels are off (observed).
+async fn push(mut notifications: broadcast::Receiver<Notification>, peer: Peer<RoleServer>) {
+    loop {
+        match notifications.recv().await {
+            Ok(Notification::Push(message)) => {
+                let sent = peer.send_notification(channel(&message)).await;
+                if let Err(error) = sent {
+                    tracing::debug!(%error, "a channel notification was not sent");
+                }
+            }
+            Ok(_) => {}
+            // What was missed is still unread, and comes by the next rung.
+            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                tracing::warn!(missed, "notifications were missed");
+            }
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
+    }
+}
+
+/// `meta` becomes attributes of a tag: identifiers as keys, text as values.
+fn channel(message: &InboxMessage) -> ServerNotification {
+    let mut meta = json!({
+        "message_id": message.message_id,
+        "from": message.from,
+        "kind": message.kind,
+        "seq": message.seq.to_string(),
+    });
+    if message.require_reply {
+        meta["require_reply"] = json!("true");
+    }
+    let params = json!({"content": message.text, "meta": meta});
+    ServerNotification::CustomNotification(CustomNotification::new(
+        "notifications/claude/channel",
+        Some(params),
+    ))
+}
+
+/// Ends at the first signal that asks us to go. Claude sends SIGINT when it exits (observed).
+pub(super) async fn signals() {
+    let kinds = [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ];
+    let mut waits: Vec<_> = kinds
+        .into_iter()
+        .filter_map(|kind| signal(kind).ok())
+        .map(|mut signal| Box::pin(async move { signal.recv().await }))
+        .collect();
+    if waits.is_empty() {
+        return std::future::pending().await;
+    }
+    let _ = futures::future::select_all(&mut waits).await;
+}
+
+/// Ends when the parent is another one: ours has died.
+async fn orphaned(parent: Option<rustix::process::Pid>) {
+    let mut poll = tokio::time::interval(PARENT_POLL);
+    loop {
+        poll.tick().await;
+        if rustix::process::getppid() != parent {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

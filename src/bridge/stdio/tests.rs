@@ -1,0 +1,342 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use tokio::io::{BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::time::timeout;
+
+use super::*;
+use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
+use crate::core::id::{EntryId, Seq};
+use crate::wire::control::{Command, MessagePage, Recorded, Reply, Role};
+
+/// The agent at the other end of the pipes.
+struct Host {
+    input: WriteHalf<DuplexStream>,
+    output: BufReader<ReadHalf<DuplexStream>>,
+    served: tokio::task::JoinHandle<Ended>,
+}
+
+impl Host {
+    fn start(side: Agent, client: Client) -> Self {
+        let (ours, theirs) = duplex(64 * 1024);
+        let (input, output) = split(theirs);
+        let served = tokio::spawn(serve_on(
+            side,
+            client,
+            input,
+            output,
+            CancellationToken::new(),
+        ));
+        let (output, input) = split(ours);
+        Self {
+            input,
+            output: BufReader::new(output),
+            served,
+        }
+    }
+
+    async fn initialized(side: Agent, client: Client) -> Self {
+        let mut agent = Self::start(side, client);
+        agent.say(&initialize(0, "2025-11-25")).await;
+        agent.hear().await;
+        agent
+            .say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+        agent
+    }
+
+    async fn say(&mut self, message: &Value) {
+        self.say_raw(format!("{message}\n").as_bytes()).await;
+    }
+
+    async fn say_raw(&mut self, bytes: &[u8]) {
+        timeout(DEADLINE, self.input.write_all(bytes))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+
+    async fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        timeout(DEADLINE, self.output.read_line(&mut line))
+            .await
+            .unwrap()
+            .unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}}))
+            .await;
+    }
+}
+
+fn initialize(id: u64, version: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
+        "protocolVersion": version, "capabilities": {},
+        "clientInfo": {"name": "claude-code", "version": "2.1.330"}}})
+}
+
+fn message(id: &str, seq: u64, text: &str) -> InboxMessage {
+    InboxMessage {
+        message_id: EntryId::new(id),
+        seq: Seq(seq),
+        from: "codex".to_owned(),
+        kind: "message".to_owned(),
+        sent_at: 1,
+        age_s: 2,
+        repeat: false,
+        require_reply: false,
+        in_reply_to: None,
+        handles: Vec::new(),
+        text: text.to_owned(),
+        reason: None,
+        context_refs: Vec::new(),
+    }
+}
+
+fn page(messages: Vec<InboxMessage>) -> Reply {
+    Reply::Messages(MessagePage {
+        unread: messages.len() as u64,
+        cursor: messages.last().map(|message| message.seq),
+        timed_out: messages.is_empty(),
+        acked: Vec::new(),
+        messages,
+    })
+}
+
+#[tokio::test]
+async fn initialize_and_tools_are_answered_without_a_daemon_and_capped_at_2025_11_25() {
+    for (asked, spoken) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("2099-01-01", "2025-11-25"),
+    ] {
+        let mut claude = Host::start(Agent::Claude, Place::default().client(Role::Claude));
+        claude.say(&initialize(7, asked)).await;
+        let answer = claude.hear().await;
+        assert_eq!(answer["id"], 7);
+        let result = &answer["result"];
+        assert_eq!(result["protocolVersion"], spoken, "{asked}");
+        assert_eq!(result["serverInfo"]["name"], "contextrelay");
+        assert_eq!(
+            result["capabilities"]["experimental"],
+            json!({"claude/channel": {}})
+        );
+        claude
+            .say(&json!({"jsonrpc": "2.0", "id": "x", "method": "tools/list"}))
+            .await;
+        let answer = claude.hear().await;
+        assert_eq!(answer["id"], "x");
+        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 12);
+    }
+}
+
+#[tokio::test]
+async fn discover_is_unknown_and_initialize_works_after_it() {
+    let mut claude = Host::start(Agent::Claude, Place::default().client(Role::Claude));
+    claude
+        .say(&json!({"jsonrpc": "2.0", "id": "server-discover-probe-1",
+            "method": "server/discover",
+            "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}))
+        .await;
+    let answer = claude.hear().await;
+    assert_eq!(answer["id"], "server-discover-probe-1");
+    assert_eq!(answer["error"]["code"], -32601);
+    // A notification before `initialize` is no reason to end.
+    claude
+        .say(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}))
+        .await;
+    claude.say(&initialize(0, "2025-11-25")).await;
+    assert_eq!(
+        claude.hear().await["result"]["protocolVersion"],
+        "2025-11-25"
+    );
+}
+
+#[tokio::test]
+async fn broken_json_and_a_line_over_the_limit_get_errors_and_end_nothing() {
+    let mut claude = Host::initialized(Agent::Claude, Place::default().client(Role::Claude)).await;
+    claude.say_raw(b"{\"jsonrpc\": \n").await;
+    let answer = claude.hear().await;
+    assert_eq!(answer["error"]["code"], -32700);
+    assert_eq!(answer["id"], Value::Null);
+
+    claude.say_raw(b"[1, 2]\n\n").await;
+    assert_eq!(claude.hear().await["error"]["code"], -32600);
+
+    let chunk = vec![b'x'; 64 * 1024];
+    for _ in 0..=(LINE_BYTES_MAX / chunk.len()) {
+        claude.say_raw(&chunk).await;
+    }
+    claude.say_raw(b"\n").await;
+    assert_eq!(claude.hear().await["error"]["code"], -32600);
+
+    claude
+        .say(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
+        .await;
+    let answer = claude.hear().await;
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(3), &json!({})));
+}
+
+#[tokio::test]
+async fn unknown_methods_and_tools_are_errors_of_the_protocol_and_wrong_types_of_the_tool() {
+    let mut claude = Host::initialized(Agent::Claude, Place::default().client(Role::Claude)).await;
+    claude
+        .say(&json!({"jsonrpc": "2.0", "id": 1, "method": "no/such"}))
+        .await;
+    assert_eq!(claude.hear().await["error"]["code"], -32601);
+    claude.call(2, "send_to_claude", json!({"text": "x"})).await;
+    assert_eq!(claude.hear().await["error"]["code"], -32602);
+    claude.call(3, "reply", json!({"text": 7})).await;
+    let result = claude.hear().await["result"].clone();
+    assert_eq!(result["isError"], true);
+    assert_eq!(result["structuredContent"]["code"], "invalid_arguments");
+}
+
+#[tokio::test]
+async fn fetched_messages_are_marked_before_they_are_returned() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| {
+        Answering::Reply(match command {
+            Command::GetMessages(_) => page(vec![message("m1", 4, "hi"), message("m2", 5, "ho")]),
+            _ => Reply::Done,
+        })
+    })
+    .await;
+    let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
+    claude.call(1, "get_messages", json!({})).await;
+    let result = claude.hear().await["result"].clone();
+    assert_eq!(result["structuredContent"]["messages"][1]["text"], "ho");
+    assert_eq!(result["structuredContent"]["cursor"], "5");
+    assert!(
+        result["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("hi")
+    );
+    let Some(Command::Fetched(fetched)) = daemon.so_far().pop() else {
+        panic!("{:?}", daemon.so_far());
+    };
+    assert_eq!(fetched.ids, [EntryId::new("m1"), EntryId::new("m2")]);
+    assert_eq!(fetched.rung.as_deref(), Some("pull"));
+}
+
+#[tokio::test]
+async fn a_cancelled_wait_is_not_answered_and_its_messages_are_not_marked() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| match command {
+        Command::WaitMessages(_) => Answering::Never,
+        _ => Answering::Reply(Reply::Acked(vec![EntryId::new("m1")])),
+    })
+    .await;
+    let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
+    claude
+        .call(1, "wait_for_messages", json!({"timeout_s": 50}))
+        .await;
+    daemon.seen(|seen| seen.len() == 1).await;
+    claude
+        .say(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": 1, "reason": "timeout"}}),
+        )
+        .await;
+    claude.call(2, "ack_messages", json!({"ids": ["m1"]})).await;
+    let answer = claude.hear().await;
+    assert_eq!(answer["id"], 2, "the cancelled call must not be answered");
+    assert_eq!(
+        answer["result"]["structuredContent"]["acked"],
+        json!(["m1"])
+    );
+    assert!(
+        !daemon
+            .so_far()
+            .iter()
+            .any(|command| matches!(command, Command::Fetched(_)))
+    );
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_agent_and_takes_nothing() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::Never).await;
+    let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
+    claude
+        .call(1, "wait_for_messages", json!({"timeout_s": 50}))
+        .await;
+    daemon.seen(|seen| seen.len() == 1).await;
+    claude.input.shutdown().await.unwrap();
+    let ended = timeout(DEADLINE, claude.served).await.unwrap().unwrap();
+    assert_eq!(ended, Ended::Closed);
+    assert_eq!(daemon.so_far().len(), 1);
+}
+
+#[tokio::test]
+async fn a_bridge_outlives_its_daemon() {
+    let recorded = |_: &Command| {
+        Answering::Reply(Reply::Recorded(Recorded {
+            entry_id: EntryId::new("e1"),
+            seq: Seq(9),
+        }))
+    };
+    let place = Place::default();
+    let first = FakeDaemon::start(&place, recorded).await;
+    let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
+    claude.call(1, "append_note", json!({"text": "one"})).await;
+    assert_eq!(claude.hear().await["result"]["structuredContent"]["seq"], 9);
+    drop(first);
+    claude.call(2, "append_note", json!({"text": "two"})).await;
+    let second = FakeDaemon::start(&place, recorded).await;
+    let answer = claude.hear().await;
+    // Either it waited for the new daemon, or it was under way in the old one and says so.
+    let structured = &answer["result"]["structuredContent"];
+    assert!(
+        structured["seq"] == 9 || structured["code"] == "unanswered",
+        "{answer}"
+    );
+    claude
+        .call(3, "append_note", json!({"text": "three"}))
+        .await;
+    assert_eq!(claude.hear().await["result"]["structuredContent"]["seq"], 9);
+    assert!(!second.so_far().is_empty());
+}
+
+#[tokio::test]
+async fn a_push_becomes_a_channel_notification_with_text_only_in_meta() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::Reply(Reply::Acked(Vec::new()))).await;
+    let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
+    claude.call(1, "ack_messages", json!({"ids": ["m0"]})).await;
+    claude.hear().await;
+    daemon.notify(Notification::Push(message("m1", 41, "the build is red")));
+    let pushed = claude.hear().await;
+    assert_eq!(pushed["method"], "notifications/claude/channel");
+    assert_eq!(
+        pushed["params"],
+        json!({"content": "the build is red", "meta":
+            {"message_id": "m1", "from": "codex", "kind": "message", "seq": "41"}})
+    );
+}
+
+#[tokio::test]
+async fn codex_calls_carry_their_thread_and_turn() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::Never).await;
+    let mut codex = Host::initialized(Agent::Codex, place.client(Role::Codex)).await;
+    codex
+        .say(
+            &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "send_to_claude", "arguments": {"text": "hello"},
+            "_meta": {"threadId": "t1", "x-codex-turn-metadata": {"turn_id": "u1"}}}}),
+        )
+        .await;
+    let seen = daemon.seen(|seen| seen.len() == 1).await;
+    let Command::Send(params) = &seen[0] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!(params.thread_id.as_ref().unwrap().as_str(), "t1");
+    assert_eq!(params.turn_id.as_deref(), Some("u1"));
+    assert_eq!(params.from, Some(Agent::Codex));
+}

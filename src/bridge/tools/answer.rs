@@ -1,0 +1,94 @@
+//! [`Answer`]: what a tool gives back, before it is an MCP result.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+use crate::core::id::EntryId;
+use crate::wire::control::Refusal;
+
+/// The largest result, in characters of its JSON. Claude Code 2.1.330 shows a result of more
+/// than 50,000 characters only as a 2 KB preview (observed).
+pub(in crate::bridge) const RESULT_CHARS_MAX: usize = 40_000;
+
+/// What the pages of a result may take of [`RESULT_CHARS_MAX`]; the rest is for the envelope and
+/// the fields around the page.
+pub(super) const PAGE_CHARS_MAX: usize = 38_000;
+
+/// A tool's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::bridge) struct Answer {
+    /// An object. Where there is one, Claude Code 2.1.330 shows its model nothing else
+    /// (observed), so it says everything.
+    pub(super) structured: Value,
+    /// The same for a reader of text.
+    pub(super) text: String,
+    /// Messages whose bodies are in it, whole: with this answer they are delivered.
+    pub(super) handed: Vec<EntryId>,
+}
+
+impl Answer {
+    /// An answer without bodies.
+    pub(super) fn new(structured: Value, text: impl Into<String>) -> Self {
+        Self {
+            structured,
+            text: text.into(),
+            handed: Vec::new(),
+        }
+    }
+}
+
+/// How many characters a value takes as compact JSON.
+pub(super) fn json_chars(value: &Value) -> usize {
+    value.to_string().chars().count()
+}
+
+/// How many characters a text takes inside a JSON string.
+pub(super) fn escaped_chars(text: &str) -> usize {
+    text.chars().map(escaped_len).sum()
+}
+
+/// How many characters one takes inside a JSON string, as `serde_json` writes it.
+pub(super) fn escaped_len(character: char) -> usize {
+    match character {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        control if control < ' ' => 6,
+        _ => 1,
+    }
+}
+
+/// An answer or a refusal as MCP says it.
+pub(in crate::bridge) fn to_result(answer: Result<Answer, Refusal>) -> CallToolResult {
+    let mut result = CallToolResult::default();
+    match answer {
+        Ok(answer) => {
+            result.is_error = Some(false);
+            result.content = vec![ContentBlock::text(fitting(&answer))];
+            result.structured_content = Some(answer.structured);
+        }
+        Err(refusal) => {
+            let text = if refusal.hint.is_empty() {
+                format!("{}: {}", refusal.code, refusal.message)
+            } else {
+                format!("{}: {} ({})", refusal.code, refusal.message, refusal.hint)
+            };
+            result.is_error = Some(true);
+            result.content = vec![ContentBlock::text(text)];
+            result.structured_content = Some(json!({
+                "code": refusal.code,
+                "message": refusal.message,
+                "hint": refusal.hint,
+            }));
+        }
+    }
+    result
+}
+
+/// The text twin, unless both together would be too long: then it names the structured one.
+fn fitting(answer: &Answer) -> String {
+    let used = json_chars(&answer.structured);
+    if used + escaped_chars(&answer.text) <= RESULT_CHARS_MAX - 500 {
+        answer.text.clone()
+    } else {
+        "The result is in structuredContent.".to_owned()
+    }
+}

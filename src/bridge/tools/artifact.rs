@@ -1,0 +1,79 @@
+//! `record_artifact`: a claim with evidence.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::tool::Definition;
+use super::{argument, schema};
+use crate::core::entry::ArtifactStatus;
+use crate::wire::control::{ArtifactParams, Command, Recorded, Refusal, Reply};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    kind: String,
+    title: String,
+    summary: String,
+    #[serde(default)]
+    status: ArtifactStatus,
+    #[serde(default)]
+    evidence: Vec<String>,
+}
+
+pub(super) fn definition() -> Definition {
+    Definition {
+        description: "Record a result with its evidence: a test run, review, benchmark, diff. It \
+                      stands as your claim until a gate or the operator confirms it."
+            .to_owned(),
+        schema: schema::object(
+            &["kind", "title", "summary"],
+            [
+                ("kind", schema::string_about("e.g. test_run, review")),
+                ("title", schema::string()),
+                ("summary", schema::string()),
+                (
+                    "status",
+                    schema::one_of(&[
+                        "passed",
+                        "failed",
+                        "blocked",
+                        "unknown",
+                        "skipped",
+                        "timed_out",
+                    ]),
+                ),
+                (
+                    "evidence",
+                    schema::strings_about("commands, files, figures"),
+                ),
+            ],
+        ),
+        read_only: false,
+    }
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: Arguments = argument::parse(&call.arguments)?;
+    argument::word("kind", &arguments.kind)?;
+    argument::line("title", &arguments.title)?;
+    argument::text("summary", &arguments.summary)?;
+    argument::texts("evidence", &arguments.evidence)?;
+    let command = Command::RecordArtifact(ArtifactParams {
+        agent: call.side,
+        kind: arguments.kind,
+        title: arguments.title,
+        summary: arguments.summary,
+        status: arguments.status,
+        evidence: arguments.evidence,
+        runtime_session_id: None,
+    });
+    match call.ask(command).await? {
+        Reply::Recorded(Recorded { entry_id, seq }) => Ok(Answer::new(
+            json!({"entry_id": entry_id, "seq": seq, "standing": "claimed"}),
+            format!("recorded as {entry_id} (seq {seq}), claimed"),
+        )),
+        other => Err(unexpected(&other)),
+    }
+}

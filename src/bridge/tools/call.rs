@@ -1,0 +1,95 @@
+//! [`Call`]: one call of a tool, from arguments to answer. Marks bodies as delivered, and only
+//! when the caller still listens.
+
+use std::future::Future;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use super::tool::Tool;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::id::ThreadId;
+use crate::wire::control::{Command, IdsParams, Refusal, Reply};
+
+/// One call.
+#[derive(Debug)]
+pub(in crate::bridge) struct Call {
+    /// The agent that calls.
+    pub(in crate::bridge) side: Agent,
+    /// The way to the daemon.
+    pub(in crate::bridge) client: Client,
+    /// As they came.
+    pub(in crate::bridge) arguments: Map<String, Value>,
+    /// Codex: the thread that calls.
+    pub(in crate::bridge) thread_id: Option<ThreadId>,
+    /// Codex: the turn that calls.
+    pub(in crate::bridge) turn_id: Option<String>,
+    /// The caller took the call back.
+    pub(in crate::bridge) cancelled: CancellationToken,
+    /// The agent's process has closed its side.
+    pub(in crate::bridge) gone: CancellationToken,
+}
+
+impl Call {
+    /// Runs a tool.
+    pub(in crate::bridge) async fn run(&self, tool: Tool) -> Result<Answer, Refusal> {
+        let answer = self.unless_cancelled(tool.call(self)).await??;
+        if !answer.handed.is_empty() && !self.is_cancelled() {
+            let fetched = Command::Fetched(IdsParams {
+                agent: self.side,
+                ids: answer.handed.clone(),
+                rung: Some("pull".to_owned()),
+            });
+            // Without this record the messages come again, which is better than not at all.
+            if let Err(error) = self.client.call(fetched).await {
+                tracing::warn!(%error, "the delivery of fetched messages is not recorded");
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Asks the daemon.
+    pub(super) async fn ask(&self, command: Command) -> Result<Reply, Refusal> {
+        self.client
+            .call(command)
+            .await
+            .map_err(|error| error.to_refusal())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.is_cancelled() || self.gone.is_cancelled()
+    }
+
+    /// A cancelled call gets no answer from us; the refusal is for the log.
+    async fn unless_cancelled<F: Future>(&self, work: F) -> Result<F::Output, Refusal> {
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => Err(cancelled()),
+            () = self.gone.cancelled() => Err(cancelled()),
+            output = work => Ok(output),
+        }
+    }
+}
+
+fn cancelled() -> Refusal {
+    Refusal::new(
+        "cancelled",
+        "the call was taken back",
+        "read the record before you repeat a call that sends something",
+    )
+}
+
+/// The refusal of a reply that does not fit its command.
+pub(super) fn unexpected(reply: &Reply) -> Refusal {
+    let kind = serde_json::to_value(reply)
+        .ok()
+        .and_then(|value| value.get("kind")?.as_str().map(str::to_owned))
+        .unwrap_or_default();
+    Refusal::new(
+        "protocol",
+        format!("the daemon answered with `{kind}`"),
+        "restart the daemon so that both sides are of one version",
+    )
+}

@@ -1,0 +1,158 @@
+//! `deliberate_with_codex` and `deliberate_with_claude`: a question, and the wait for its answer.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::message::wait_tool;
+use super::message_page::MessagePages;
+use super::tool::Definition;
+use super::{argument, schema, send};
+use crate::core::agent::Agent;
+use crate::core::delivery::Outcome;
+use crate::wire::control::{Command, Refusal, Reply, SendParams, WaitMessagesParams};
+
+/// How long to wait when the caller does not say, in s.
+const WAIT_S_DEFAULT: u64 = 45;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    question: String,
+    opening_position: Option<String>,
+    #[serde(default)]
+    context_refs: Vec<String>,
+    timeout_s: Option<u64>,
+}
+
+pub(super) fn definition(side: Agent) -> Definition {
+    let peer = side.peer().title();
+    let wait = wait_tool(side);
+    Definition {
+        description: format!(
+            "Ask {peer} a question and wait for the answer, to settle a design, a doubt or a \
+             review. When time runs out you get still_waiting and an id: go on with {wait}."
+        ),
+        schema: schema::object(
+            &["question"],
+            [
+                ("question", schema::string()),
+                (
+                    "opening_position",
+                    schema::string_about("what you think so far"),
+                ),
+                ("context_refs", schema::strings()),
+                ("timeout_s", schema::integer(0, argument::WAIT_S_MAX)),
+            ],
+        ),
+        read_only: false,
+    }
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: Arguments = argument::parse(&call.arguments)?;
+    argument::text("question", &arguments.question)?;
+    argument::optional_text("opening_position", arguments.opening_position.as_deref())?;
+    argument::texts("context_refs", &arguments.context_refs)?;
+    let timeout_ms = argument::wait_ms(arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT))?;
+    let text = in_one(&arguments);
+    argument::text("question", &text)?;
+
+    let peer = call.side.peer();
+    let send = Command::Send(SendParams {
+        from: Some(call.side),
+        to: Some(peer),
+        text,
+        require_reply: true,
+        turn_id: call.turn_id.clone(),
+        thread_id: call.thread_id.clone(),
+        ..SendParams::default()
+    });
+    let sent = match call.ask(send).await? {
+        Reply::Sent(sent) => sent,
+        other => return Err(unexpected(&other)),
+    };
+    let id = &sent.message_id;
+    if sent.outcome == Outcome::Rejected {
+        return Ok(Answer::new(
+            json!({"message_id": id, "outcome": sent.outcome, "status": "rejected"}),
+            format!("question {id}: {}", send::in_words(&sent, peer)),
+        ));
+    }
+
+    let wait = Command::WaitMessages(WaitMessagesParams {
+        agent: call.side,
+        after: None,
+        reply_to: Some(id.clone()),
+        timeout_ms,
+        runtime_session_id: None,
+    });
+    let waited = call.ask(wait).await;
+    let wait = wait_tool(call.side);
+    let still_waiting = |why: &str| {
+        let next = format!(
+            "question {id} is recorded, {why}. Do not ask again: call {wait} with handoff_id {id}, \
+             or go on; the answer will reach you."
+        );
+        Answer::new(
+            json!({
+                "message_id": id,
+                "outcome": sent.outcome,
+                "status": "still_waiting",
+                "wait_on": id,
+                "next": next,
+            }),
+            next,
+        )
+    };
+    match waited {
+        Ok(Reply::Messages(page)) if page.messages.is_empty() => {
+            Ok(still_waiting("the answer is not there yet"))
+        }
+        Ok(Reply::Messages(page)) => {
+            let pages = MessagePages::of(page.messages, None, 0);
+            let mut answer = Answer::new(
+                json!({
+                    "message_id": id,
+                    "outcome": sent.outcome,
+                    "status": "answered",
+                    "answers": pages.messages,
+                    "cursor": pages.cursor,
+                }),
+                pages.text(),
+            );
+            if pages.more {
+                answer.text.push_str(&format!(
+                    "\n\nThere is more: call {wait} with handoff_id {id} and after {}.",
+                    pages.cursor.as_deref().unwrap_or_default()
+                ));
+            }
+            answer.handed = pages.handed;
+            Ok(answer)
+        }
+        Ok(other) => Err(unexpected(&other)),
+        // The question is recorded: an error would make the caller ask again.
+        Err(refusal) => {
+            tracing::warn!(code = %refusal.code, "waiting for an answer failed");
+            Ok(still_waiting("the wait for the answer failed"))
+        }
+    }
+}
+
+/// The message that the peer gets.
+fn in_one(arguments: &Arguments) -> String {
+    let mut text = arguments.question.clone();
+    if let Some(position) = &arguments.opening_position {
+        text.push_str("\n\nMy position so far:\n");
+        text.push_str(position);
+    }
+    if !arguments.context_refs.is_empty() {
+        text.push_str("\n\nLook at:");
+        for reference in &arguments.context_refs {
+            text.push_str("\n- ");
+            text.push_str(reference);
+        }
+    }
+    text
+}

@@ -1,0 +1,18 @@
+//! [`excerpt`]: the beginning of a text, for overviews that name where the whole is read.
+
+/// The first `max` characters on one line, with a mark when there is more.
+pub(super) fn excerpt(text: &str, max: usize) -> String {
+    let mut line = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == max {
+            line.push('…');
+            break;
+        }
+        line.push(if character.is_control() {
+            ' '
+        } else {
+            character
+        });
+    }
+    line
+}

@@ -1,0 +1,80 @@
+//! `propose_final`: the work is done, says an agent. Only the operator decides.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::tool::Definition;
+use super::{argument, schema};
+use crate::wire::control::{Command, ProposeParams, Refusal, Reply};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    summary: String,
+    evidence: Vec<String>,
+    remaining_risk: Option<String>,
+    handles_handoff_id: Option<String>,
+}
+
+pub(super) fn definition() -> Definition {
+    Definition {
+        description: "Propose that the work is done. The operator alone decides, in the deck; \
+                      returns what stands in the way."
+            .to_owned(),
+        schema: schema::object(
+            &["summary", "evidence"],
+            [
+                ("summary", schema::string()),
+                (
+                    "evidence",
+                    schema::strings_about("what was run and what came out"),
+                ),
+                ("remaining_risk", schema::string()),
+                ("handles_handoff_id", schema::string()),
+            ],
+        ),
+        read_only: false,
+    }
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: Arguments = argument::parse(&call.arguments)?;
+    argument::text("summary", &arguments.summary)?;
+    argument::texts("evidence", &arguments.evidence)?;
+    if arguments.evidence.iter().all(|item| item.trim().is_empty()) {
+        return Err(argument::invalid("`evidence` is empty"));
+    }
+    argument::optional_text("remaining_risk", arguments.remaining_risk.as_deref())?;
+    let command = Command::ProposeFinal(ProposeParams {
+        agent: call.side,
+        summary: arguments.summary,
+        evidence: arguments.evidence,
+        remaining_risk: arguments.remaining_risk,
+        handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
+        runtime_session_id: None,
+    });
+    match call.ask(command).await? {
+        Reply::Proposed(proposed) => {
+            let mut text = format!(
+                "proposal {} (seq {}) waits for the operator.",
+                proposed.proposal_id, proposed.seq
+            );
+            for blocker in &proposed.blockers {
+                text.push_str("\nblocker: ");
+                text.push_str(blocker);
+            }
+            Ok(Answer::new(
+                json!({
+                    "proposal_id": proposed.proposal_id,
+                    "seq": proposed.seq,
+                    "blockers": proposed.blockers,
+                    "gates": [],
+                }),
+                text,
+            ))
+        }
+        other => Err(unexpected(&other)),
+    }
+}

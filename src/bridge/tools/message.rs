@@ -1,0 +1,245 @@
+//! `get_messages`, `wait_for_messages`, `wait_for_claude`, `ack_messages`: what waits for an
+//! agent. A body that is returned here is delivered; an acknowledged one is read.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, json_chars};
+use super::call::{Call, unexpected};
+use super::message_page::{MessageCursor, MessagePages};
+use super::tool::{Definition, Tool};
+use super::{argument, schema};
+use crate::client::Connection;
+use crate::core::agent::Agent;
+use crate::core::id::EntryId;
+use crate::wire::control::{
+    Command, GetMessagesParams, IdsParams, MessagePage, Refusal, Reply, WaitMessagesParams,
+};
+
+/// How many messages a call asks the daemon for when the caller does not say.
+const LIMIT_DEFAULT: u32 = 20;
+
+/// The most messages that a call may ask for.
+const LIMIT_MAX: u32 = 100;
+
+/// How long to wait when the caller does not say, in s.
+const WAIT_S_DEFAULT: u64 = 25;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetArguments {
+    after: Option<Place>,
+    limit: Option<u32>,
+    #[serde(default)]
+    ack: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WaitArguments {
+    timeout_s: Option<u64>,
+    handoff_id: Option<String>,
+    after: Option<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AckArguments {
+    ids: Vec<String>,
+}
+
+/// A cursor; models write a bare number without its quotes.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`after` must be a cursor of an earlier result")]
+enum Place {
+    Text(String),
+    Number(u64),
+}
+
+impl Place {
+    fn cursor(place: Option<Self>) -> Result<Option<MessageCursor>, Refusal> {
+        place
+            .map(|place| match place {
+                Self::Text(text) => MessageCursor::parse(&text),
+                Self::Number(number) => MessageCursor::parse(&number.to_string()),
+            })
+            .transpose()
+    }
+}
+
+/// The name of the tool that waits.
+pub(super) fn wait_tool(side: Agent) -> &'static str {
+    Tool::WaitForMessages.name(side).unwrap_or_default()
+}
+
+fn after() -> Value {
+    schema::string_about("cursor of an earlier result")
+}
+
+pub(super) fn get_definition(side: Agent) -> Definition {
+    Definition {
+        description: format!(
+            "Fetch the messages from {} that wait for you, oldest first, whole; page on with \
+             cursor. Unacknowledged ones come again with repeat:true.",
+            side.peer().title()
+        ),
+        schema: schema::object(
+            &[],
+            [
+                ("after", after()),
+                ("limit", schema::integer(1, LIMIT_MAX.into())),
+                (
+                    "ack",
+                    schema::strings_about("message ids you have read: the same as ack_messages"),
+                ),
+            ],
+        ),
+        read_only: false,
+    }
+}
+
+pub(super) fn wait_definition(side: Agent) -> Definition {
+    let peer = side.peer().title();
+    Definition {
+        description: format!(
+            "Wait for a message from {peer}, or for the answer to one message or handoff \
+             (handoff_id). Only when you cannot go on without it: messages reach you by \
+             themselves."
+        ),
+        schema: schema::object(
+            &[],
+            [
+                ("timeout_s", schema::integer(0, argument::WAIT_S_MAX)),
+                ("handoff_id", schema::string()),
+                ("after", after()),
+            ],
+        ),
+        read_only: true,
+    }
+}
+
+pub(super) fn ack_definition() -> Definition {
+    Definition {
+        description: "Say that you have read these messages, so that they do not come again. Also \
+                      for bodies that reached you without get_messages."
+            .to_owned(),
+        schema: schema::object(&["ids"], [("ids", schema::strings())]),
+        read_only: false,
+    }
+}
+
+pub(super) async fn get(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: GetArguments = argument::parse(&call.arguments)?;
+    let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        return Err(argument::invalid(format!(
+            "`limit` is {limit}, it must be 1 to {LIMIT_MAX}"
+        )));
+    }
+    let cursor = Place::cursor(arguments.after)?;
+    let command = Command::GetMessages(GetMessagesParams {
+        agent: call.side,
+        after: cursor.map(MessageCursor::after),
+        limit: Some(limit),
+        ack: argument::id_list("ack", arguments.ack)?,
+        runtime_session_id: None,
+    });
+    match call.ask(command).await? {
+        Reply::Messages(page) => Ok(answer(call, page, cursor)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) async fn wait(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: WaitArguments = argument::parse(&call.arguments)?;
+    let cursor = Place::cursor(arguments.after)?;
+    let reply_to = argument::ids("handoff_id", arguments.handoff_id)?.pop();
+    let command = Command::WaitMessages(WaitMessagesParams {
+        agent: call.side,
+        after: cursor.map(MessageCursor::after),
+        reply_to,
+        timeout_ms: argument::wait_ms(arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT))?,
+        runtime_session_id: None,
+    });
+    match call.ask(command).await? {
+        Reply::Messages(page) => Ok(answer(call, page, cursor)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) async fn ack(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: AckArguments = argument::parse(&call.arguments)?;
+    if arguments.ids.is_empty() {
+        return Err(argument::invalid("`ids` is empty"));
+    }
+    let command = Command::Ack(IdsParams {
+        agent: call.side,
+        ids: argument::id_list("ids", arguments.ids)?,
+        rung: None,
+    });
+    match call.ask(command).await? {
+        Reply::Acked(acked) => Ok(Answer::new(
+            json!({"acked": acked}),
+            format!("acknowledged: {}", list(&acked)),
+        )),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn answer(call: &Call, page: MessagePage, cursor: Option<MessageCursor>) -> Answer {
+    let acked = json!(page.acked);
+    let pages = MessagePages::of(page.messages, cursor, json_chars(&acked));
+    let next = if pages.more {
+        pages.cursor.clone()
+    } else {
+        let end = page.cursor.map(|seq| seq.to_string());
+        end.or_else(|| pages.cursor.clone())
+    };
+    let mut lines = Vec::new();
+    if pages.messages.is_empty() {
+        lines.push(if page.timed_out {
+            "No message came in that time.".to_owned()
+        } else {
+            "No messages wait for you.".to_owned()
+        });
+    } else {
+        lines.push(pages.text());
+    }
+    if pages.more {
+        lines.push(format!(
+            "There is more: call again with after {}.",
+            next.as_deref().unwrap_or_default()
+        ));
+    }
+    if !page.acked.is_empty() {
+        lines.push(format!("{} acknowledged.", page.acked.len()));
+    }
+    if call.side == Agent::Claude && !pages.handed.is_empty() {
+        lines.push("When read, acknowledge by id with ack_messages.".to_owned());
+    }
+    let mut structured = json!({
+        "messages": pages.messages,
+        "unread": page.unread,
+        "cursor": next,
+        "more": pages.more,
+        "timed_out": page.timed_out,
+        "acked": acked,
+    });
+    if let Connection::Connected(welcome) = &*call.client.connection().borrow()
+        && !welcome.receiver
+    {
+        structured["notice"] = json!(NOT_RECEIVER);
+        lines.push(NOT_RECEIVER.to_owned());
+    }
+    let mut answer = Answer::new(structured, lines.join("\n\n"));
+    answer.handed = pages.handed;
+    answer
+}
+
+/// Said to a second bridge of the same pair.
+pub(super) const NOT_RECEIVER: &str = "Another session of this agent receives this project's messages; here nothing arrives by itself.";
+
+fn list(ids: &[EntryId]) -> String {
+    let ids: Vec<&str> = ids.iter().map(EntryId::as_str).collect();
+    ids.join(", ")
+}

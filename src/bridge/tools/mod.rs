@@ -1,0 +1,25 @@
+//! The tools of both agents, one file per family.
+//!
+//! Each family defines its schema and maps arguments to a `Command` and a `Reply` to an
+//! [`answer::Answer`]. What the arguments mean is decided by the daemon.
+
+pub(super) mod answer;
+mod argument;
+mod artifact;
+pub(super) mod call;
+mod context;
+mod deliberate;
+mod excerpt;
+mod finality;
+mod handoff;
+mod message;
+mod message_page;
+mod note;
+mod schema;
+mod send;
+mod session;
+mod task;
+pub(super) mod tool;
+
+#[cfg(test)]
+mod tests;

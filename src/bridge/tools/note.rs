@@ -1,0 +1,60 @@
+//! `append_note`: something to remember.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::tool::Definition;
+use super::{argument, schema};
+use crate::core::entry::NoteKind;
+use crate::wire::control::{Command, NoteParams, Recorded, Refusal, Reply};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    text: String,
+    #[serde(default)]
+    kind: NoteKind,
+    handles_handoff_id: Option<String>,
+}
+
+pub(super) fn definition() -> Definition {
+    Definition {
+        description:
+            "Write to the shared record: goal, plan, decision, blocker or next step. Both \
+                      agents and the operator read it; it is not sent to the peer."
+                .to_owned(),
+        schema: schema::object(
+            &["text"],
+            [
+                ("text", schema::string()),
+                (
+                    "kind",
+                    schema::one_of(&["goal", "plan", "decision", "blocker", "next_step", "note"]),
+                ),
+                ("handles_handoff_id", schema::string()),
+            ],
+        ),
+        read_only: false,
+    }
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: Arguments = argument::parse(&call.arguments)?;
+    argument::text("text", &arguments.text)?;
+    let command = Command::AppendNote(NoteParams {
+        agent: call.side,
+        text: arguments.text,
+        kind: arguments.kind,
+        handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
+        runtime_session_id: None,
+    });
+    match call.ask(command).await? {
+        Reply::Recorded(Recorded { entry_id, seq }) => Ok(Answer::new(
+            json!({"entry_id": entry_id, "seq": seq}),
+            format!("recorded as {entry_id} (seq {seq})"),
+        )),
+        other => Err(unexpected(&other)),
+    }
+}

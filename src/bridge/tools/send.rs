@@ -1,0 +1,119 @@
+//! `reply` and `send_to_claude`: a message to the peer.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::tool::Definition;
+use super::{argument, schema};
+use crate::core::agent::Agent;
+use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::id::RuntimeSession;
+use crate::wire::control::{Command, Refusal, Reply, SendParams, Sent};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    text: String,
+    #[serde(default)]
+    on_busy: OnBusy,
+    #[serde(default)]
+    require_reply: bool,
+    handles_handoff_id: Option<String>,
+    #[serde(rename = "runtimeSessionId")]
+    runtime_session_id: Option<String>,
+}
+
+pub(super) fn definition(side: Agent) -> Definition {
+    let peer = side.peer().title();
+    Definition {
+        description: format!(
+            "Send a message to {peer}, or answer one. Returns at once with the delivery outcome; \
+             it does not wait for an answer."
+        ),
+        schema: schema::object(
+            &["text"],
+            [
+                ("text", schema::string()),
+                ("on_busy", on_busy()),
+                ("require_reply", schema::boolean_about("ask for an answer")),
+                (
+                    "handles_handoff_id",
+                    schema::string_about("the handoff that this completes; closes it"),
+                ),
+                ("runtimeSessionId", schema::string()),
+            ],
+        ),
+        read_only: false,
+    }
+}
+
+/// The schema of `on_busy`.
+pub(super) fn on_busy() -> Value {
+    json!({
+        "type": "string",
+        "enum": ["queue", "steer", "reject"],
+        "description": "when the peer is working: queue for its next turn (default), steer the running turn, or reject",
+    })
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let arguments: Arguments = argument::parse(&call.arguments)?;
+    argument::text("text", &arguments.text)?;
+    let params = SendParams {
+        from: Some(call.side),
+        to: Some(call.side.peer()),
+        text: arguments.text,
+        on_busy: arguments.on_busy,
+        require_reply: arguments.require_reply,
+        handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
+        runtime_session_id: runtime_session(arguments.runtime_session_id)?,
+        turn_id: call.turn_id.clone(),
+        thread_id: call.thread_id.clone(),
+    };
+    match call.ask(Command::Send(params)).await? {
+        Reply::Sent(sent) => Ok(Answer::new(
+            json!({
+                "message_id": sent.message_id,
+                "delivery_attempt_id": sent.delivery_attempt_id,
+                "outcome": sent.outcome,
+                "seq": sent.seq,
+            }),
+            format!(
+                "message {} (seq {}): {}",
+                sent.message_id,
+                sent.seq,
+                in_words(&sent, call.side.peer())
+            ),
+        )),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The pair that a call names.
+pub(super) fn runtime_session(name: Option<String>) -> Result<Option<RuntimeSession>, Refusal> {
+    name.map(|name| {
+        argument::word("runtimeSessionId", &name)?;
+        Ok(RuntimeSession::new(name))
+    })
+    .transpose()
+}
+
+/// An outcome as the sender should take it.
+pub(super) fn in_words(sent: &Sent, peer: Agent) -> String {
+    let word = sent.outcome.as_str();
+    let peer = peer.title();
+    match sent.outcome {
+        Outcome::JoinedActiveWork => format!("{word}: it is in {peer}'s running turn"),
+        Outcome::StartedNewTurn => format!("{word}: {peer} began a turn with it"),
+        Outcome::DeliveredLive => format!("{word}: {peer} has it"),
+        Outcome::QueuedForNextTurn => {
+            format!("{word}: recorded; {peer} gets it without another call from you")
+        }
+        Outcome::Rejected => format!("{word}: {peer} does not get it"),
+        Outcome::Ambiguous => {
+            format!("{word}: it may or may not have arrived; the operator decides, do not resend")
+        }
+    }
+}

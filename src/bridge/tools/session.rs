@@ -1,0 +1,61 @@
+//! `session_info`: counts and states.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::message::NOT_RECEIVER;
+use super::tool::Definition;
+use super::{argument, schema};
+use crate::client::Connection;
+use crate::wire::control::{Command, Refusal, Reply};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoArguments {}
+
+pub(super) fn definition() -> Definition {
+    Definition {
+        description: "The state of this project's relay: both agents, queues, record, sign-off."
+            .to_owned(),
+        schema: schema::object(&[], []),
+        read_only: true,
+    }
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let NoArguments {} = argument::parse(&call.arguments)?;
+    let status = match call.ask(Command::ReadStatus).await? {
+        Reply::Status(status) => status,
+        other => return Err(unexpected(&other)),
+    };
+    let mut text = format!(
+        "session {}: claude {}, codex {}; {} entries, chain {}; {} open handoffs, {} proposals wait.",
+        status
+            .session_id
+            .as_ref()
+            .map_or("none", |session| session.as_str()),
+        status.agents.claude.state.as_str(),
+        status.agents.codex.state.as_str(),
+        status.ledger.entries,
+        status.ledger.chain,
+        status.handoffs.open,
+        status.finality.pending.len(),
+    );
+    let mut structured = serde_json::to_value(&*status).unwrap_or(Value::Null);
+    let receiver = match &*call.client.connection().borrow() {
+        Connection::Connected(welcome) => welcome.receiver,
+        _ => true,
+    };
+    structured["receiver"] = json!(receiver);
+    if !receiver {
+        text.push(' ');
+        text.push_str(NOT_RECEIVER);
+    }
+    for notice in &status.notices {
+        text.push('\n');
+        text.push_str(notice);
+    }
+    Ok(Answer::new(structured, text))
+}

@@ -1,0 +1,169 @@
+//! `task_state`: the task board, policy, artifacts and what stands in the way of sign-off.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::call::{Call, unexpected};
+use super::excerpt::excerpt;
+use super::session::NoArguments;
+use super::tool::Definition;
+use super::{argument, schema};
+use crate::core::snapshot::{HandoffSnapshot, Lane, Snapshot};
+use crate::wire::control::{Command, Refusal, Reply};
+
+/// How many handoffs are shown; all of them are in `read_context`.
+const HANDOFFS_MAX: usize = 25;
+
+/// How many artifacts and proposals are shown.
+const RECENT_MAX: usize = 10;
+
+/// How many blockers of a proposal are shown.
+const BLOCKERS_MAX: usize = 20;
+
+/// How much of a text is shown, in characters.
+const EXCERPT_CHARS: usize = 200;
+
+pub(super) fn definition() -> Definition {
+    Definition {
+        description: "The task board: handoffs by lane, latest artifacts, policy, and what blocks \
+                      sign-off."
+            .to_owned(),
+        schema: schema::object(&[], []),
+        read_only: true,
+    }
+}
+
+pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+    let NoArguments {} = argument::parse(&call.arguments)?;
+    let snapshot = match call.ask(Command::ReadSnapshot).await? {
+        Reply::Snapshot(snapshot) => snapshot,
+        other => return Err(unexpected(&other)),
+    };
+    let status = match call.ask(Command::ReadStatus).await? {
+        Reply::Status(status) => status,
+        other => return Err(unexpected(&other)),
+    };
+    let now_ms = now_ms();
+    let [open, active, blocked, stale, done] = snapshot.lanes(now_ms);
+    let finality = proposals(&snapshot);
+    let mut text = format!(
+        "open {open}, active {active}, blocked {blocked}, stale {stale}, done {done}; \
+         coordinator {}; {} proposals wait.",
+        status.policy.coordinator,
+        snapshot.pending_proposals.len()
+    );
+    for handoff in shown(&snapshot) {
+        text.push_str(&format!(
+            "\n{} {} from {}: {}",
+            handoff.lane(now_ms).as_str(),
+            handoff.id,
+            handoff.from,
+            excerpt(&handoff.ask, EXCERPT_CHARS)
+        ));
+    }
+    for blocker in blockers(&snapshot) {
+        text.push_str("\nblocker: ");
+        text.push_str(&blocker);
+    }
+    Ok(Answer::new(
+        json!({
+            "lanes": {
+                Lane::Open.as_str(): open,
+                Lane::Active.as_str(): active,
+                Lane::Blocked.as_str(): blocked,
+                Lane::Stale.as_str(): stale,
+                Lane::Done.as_str(): done,
+            },
+            "open_handoffs": shown(&snapshot)
+                .map(|handoff| handoff_json(handoff, now_ms))
+                .collect::<Vec<_>>(),
+            "open_handoffs_total": snapshot.open_handoffs.len(),
+            "artifacts": artifacts(&snapshot),
+            "finality": {
+                "mode": status.finality.mode,
+                "pending": finality,
+                "blockers": blockers(&snapshot),
+            },
+            "policy": {
+                "coordinator": status.policy.coordinator,
+                "read_only": status.policy.read_only,
+            },
+        }),
+        text,
+    ))
+}
+
+/// The oldest open handoffs: what has waited longest comes first.
+fn shown(snapshot: &Snapshot) -> impl Iterator<Item = &HandoffSnapshot> {
+    let mut handoffs: Vec<_> = snapshot.open_handoffs.values().collect();
+    handoffs.sort_by_key(|handoff| handoff.seq);
+    handoffs.into_iter().take(HANDOFFS_MAX)
+}
+
+fn handoff_json(handoff: &HandoffSnapshot, now_ms: i64) -> Value {
+    json!({
+        "handoff_id": handoff.id,
+        "from": handoff.from,
+        "to": handoff.to,
+        "lane": handoff.lane(now_ms).as_str(),
+        "ask": excerpt(&handoff.ask, EXCERPT_CHARS),
+        "age_s": now_ms.saturating_sub(handoff.at_ms) / 1000,
+    })
+}
+
+fn artifacts(snapshot: &Snapshot) -> Vec<Value> {
+    let latest = snapshot.artifacts.iter().rev().take(RECENT_MAX);
+    latest
+        .map(|artifact| {
+            json!({
+                "entry_id": artifact.id,
+                "by": artifact.by,
+                "kind": excerpt(&artifact.artifact.kind, EXCERPT_CHARS),
+                "title": excerpt(&artifact.artifact.title, EXCERPT_CHARS),
+                "status": artifact.artifact.status.as_str(),
+                "standing": "claimed",
+            })
+        })
+        .collect()
+}
+
+fn proposals(snapshot: &Snapshot) -> Vec<Value> {
+    let pending = snapshot.pending_proposals.values().take(RECENT_MAX);
+    pending
+        .map(|pending| {
+            json!({
+                "proposal_id": pending.id,
+                "by": pending.by,
+                "summary": excerpt(&pending.proposal.summary, EXCERPT_CHARS),
+            })
+        })
+        .collect()
+}
+
+/// What stands in the way of the oldest proposal, or would if one were made now.
+fn blockers(snapshot: &Snapshot) -> Vec<String> {
+    let mut blockers = match snapshot.pending_proposals.values().next() {
+        Some(pending) => snapshot.blockers(&pending.proposal),
+        None => snapshot
+            .open_handoffs
+            .keys()
+            .map(|id| format!("handoff {id} is open"))
+            .collect(),
+    };
+    let hidden = blockers.len().saturating_sub(BLOCKERS_MAX);
+    blockers.truncate(BLOCKERS_MAX);
+    if hidden > 0 {
+        blockers.push(format!("and {hidden} more"));
+    }
+    blockers
+}
+
+fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i64::try_from(since.as_millis()).ok())
+        .unwrap_or_default()
+}

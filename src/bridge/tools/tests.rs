@@ -1,0 +1,536 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{Answer, RESULT_CHARS_MAX, to_result};
+use super::call::Call;
+use super::tool::Tool;
+use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
+use crate::core::agent::Agent;
+use crate::core::delivery::Outcome;
+use crate::core::entry::{Artifact, ArtifactStatus};
+use crate::core::id::{EntryId, Seq};
+use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
+use crate::wire::control::{
+    Command, ContextPage, InboxMessage, MessagePage, Refusal, Reply, Role, Sent,
+};
+
+async fn run(place: &Place, side: Agent, tool: &str, arguments: Value) -> Result<Answer, Refusal> {
+    let Value::Object(arguments) = arguments else {
+        panic!("arguments are an object");
+    };
+    let call = Call {
+        side,
+        client: place.client(Role::Claude),
+        arguments,
+        thread_id: None,
+        turn_id: None,
+        cancelled: CancellationToken::new(),
+        gone: CancellationToken::new(),
+    };
+    let tool = Tool::find(side, tool).unwrap();
+    let answer = call.run(tool).await;
+    let chars = serde_json::to_string(&to_result(answer.clone()))
+        .unwrap()
+        .chars()
+        .count();
+    assert!(chars <= RESULT_CHARS_MAX, "{chars}");
+    answer
+}
+
+/// Runs a call that must be refused before it reaches a daemon.
+async fn refused(tool: &str, arguments: Value) -> Refusal {
+    run(&Place::default(), Agent::Claude, tool, arguments)
+        .await
+        .unwrap_err()
+}
+
+fn sent(id: &str, outcome: Outcome) -> Reply {
+    Reply::Sent(Sent {
+        message_id: EntryId::new(id),
+        delivery_attempt_id: None,
+        outcome,
+        seq: Seq(3),
+        duplicate: false,
+    })
+}
+
+fn message(id: &str, seq: u64, text: String) -> InboxMessage {
+    InboxMessage {
+        message_id: EntryId::new(id),
+        seq: Seq(seq),
+        from: "codex".to_owned(),
+        kind: "reply".to_owned(),
+        sent_at: 0,
+        age_s: 1,
+        repeat: false,
+        require_reply: false,
+        in_reply_to: None,
+        handles: Vec::new(),
+        text,
+        reason: None,
+        context_refs: Vec::new(),
+    }
+}
+
+fn page(messages: Vec<InboxMessage>) -> Reply {
+    Reply::Messages(MessagePage {
+        unread: messages.len() as u64,
+        cursor: messages.last().map(|message| message.seq),
+        timed_out: messages.is_empty(),
+        acked: Vec::new(),
+        messages,
+    })
+}
+
+#[test]
+fn the_tools_of_each_agent_stay_within_their_budget() {
+    for side in Agent::ALL {
+        let listed = serde_json::to_string(&Tool::list(side)).unwrap();
+        let chars = listed.chars().count();
+        assert!(chars <= 9_000, "{side}: {chars}");
+    }
+}
+
+#[test]
+fn each_agent_has_its_own_names_and_strict_schemas() {
+    let names = |side| -> Vec<String> {
+        Tool::list(side)
+            .iter()
+            .map(|tool| tool.name.to_string())
+            .collect()
+    };
+    assert_eq!(
+        names(Agent::Claude),
+        [
+            "reply",
+            "handoff",
+            "deliberate_with_codex",
+            "get_messages",
+            "wait_for_messages",
+            "ack_messages",
+            "append_note",
+            "read_context",
+            "record_artifact",
+            "task_state",
+            "session_info",
+            "propose_final"
+        ]
+    );
+    assert_eq!(
+        names(Agent::Codex),
+        [
+            "send_to_claude",
+            "handoff_to_claude",
+            "deliberate_with_claude",
+            "wait_for_claude",
+            "append_note",
+            "read_context",
+            "record_artifact",
+            "task_state",
+            "session_info",
+            "propose_final"
+        ]
+    );
+    for tool in Tool::list(Agent::Claude) {
+        assert_eq!(
+            tool.input_schema["additionalProperties"], false,
+            "{}",
+            tool.name
+        );
+        assert_eq!(tool.meta.unwrap().0["anthropic/alwaysLoad"], true);
+        assert!(tool.annotations.unwrap().read_only_hint.is_some());
+    }
+    let read_only: Vec<_> = Tool::list(Agent::Codex)
+        .into_iter()
+        .filter(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true))
+        .map(|tool| tool.name)
+        .collect();
+    assert_eq!(
+        read_only,
+        [
+            "wait_for_claude",
+            "read_context",
+            "task_state",
+            "session_info"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_refused_by_name_and_reach_no_daemon() {
+    for (tool, arguments, names) in [
+        ("reply", json!({}), "text"),
+        ("reply", json!({"text": 7}), "integer"),
+        ("reply", json!({"text": " "}), "text"),
+        ("reply", json!({"text": "x", "on_busy": "now"}), "now"),
+        ("reply", json!({"text": "x", "to": "codex"}), "to"),
+        ("handoff", json!({"ask": "x"}), "reason"),
+        ("get_messages", json!({"limit": 0}), "limit"),
+        ("get_messages", json!({"after": "yesterday"}), "after"),
+        ("get_messages", json!({"after": true}), "after"),
+        ("wait_for_messages", json!({"timeout_s": 51}), "timeout_s"),
+        ("wait_for_messages", json!({"timeout_s": -1}), "-1"),
+        ("ack_messages", json!({"ids": []}), "ids"),
+        ("ack_messages", json!({"ids": "m1"}), "sequence"),
+        ("append_note", json!({"text": "x", "kind": "poem"}), "poem"),
+        ("read_context", json!({"view": "all"}), "all"),
+        (
+            "record_artifact",
+            json!({"kind": "", "title": "x", "summary": "x"}),
+            "kind",
+        ),
+        (
+            "propose_final",
+            json!({"summary": "x", "evidence": []}),
+            "evidence",
+        ),
+        ("task_state", json!({"x": 1}), "x"),
+    ] {
+        let refusal = refused(tool, arguments.clone()).await;
+        assert_eq!(refusal.code, "invalid_arguments", "{tool} {arguments}");
+        assert!(
+            refusal.message.contains(names),
+            "{tool} {arguments}: {}",
+            refusal.message
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_text_over_a_million_characters_is_too_large_and_one_of_a_million_is_not() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| {
+        Answering::Reply(sent("m1", Outcome::QueuedForNextTurn))
+    })
+    .await;
+    let text = "ü".repeat(1_000_000);
+    let whole = run(&place, Agent::Claude, "reply", json!({"text": text})).await;
+    assert_eq!(whole.unwrap().structured["message_id"], "m1");
+    let over = refused("reply", json!({"text": format!("{text}!")})).await;
+    assert_eq!(over.code, "too_large");
+    let parts = json!({"question": "?", "opening_position": text});
+    assert_eq!(
+        refused("deliberate_with_codex", parts).await.code,
+        "too_large"
+    );
+}
+
+#[tokio::test]
+async fn a_long_message_is_given_whole_in_parts_and_counts_with_the_last() {
+    // Quotes and line ends take twice their length in JSON.
+    let text: String = (0..30_000).map(|n| format!("{n}\"\n")).collect();
+    let place = Place::default();
+    let whole = text.clone();
+    let daemon = FakeDaemon::start(&place, move |command| match command {
+        Command::GetMessages(params) => {
+            let after = params.after.map_or(0, |seq| seq.0);
+            let mut messages = vec![
+                message("m1", 7, "short".to_owned()),
+                message("m2", 8, whole.clone()),
+                message("m3", 9, "last".to_owned()),
+            ];
+            messages.retain(|message| message.seq.0 > after);
+            Answering::Reply(page(messages))
+        }
+        _ => Answering::Reply(Reply::Done),
+    })
+    .await;
+
+    let mut read = String::new();
+    let mut cursor = Value::Null;
+    let mut ids = Vec::new();
+    for _ in 0..100 {
+        let mut arguments = Map::new();
+        if !cursor.is_null() {
+            arguments.insert("after".to_owned(), cursor.clone());
+        }
+        let arguments = Value::Object(arguments);
+        let answer = run(&place, Agent::Claude, "get_messages", arguments)
+            .await
+            .unwrap();
+        for shown in answer.structured["messages"].as_array().unwrap() {
+            if shown["message_id"] == "m2" {
+                let chunk = shown["text"].as_str().unwrap();
+                assert!(answer.text.contains(chunk));
+                read.push_str(chunk);
+            }
+        }
+        ids.extend(answer.handed);
+        cursor = answer.structured["cursor"].clone();
+        if answer.structured["more"] == false {
+            break;
+        }
+    }
+    assert_eq!(read, text);
+    assert_eq!(cursor, "9");
+    assert_eq!(ids, ["m1", "m2", "m3"].map(EntryId::new));
+    let marked: Vec<_> = daemon
+        .so_far()
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Fetched(params) => Some(params.ids),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(marked, ids);
+}
+
+#[tokio::test]
+async fn many_messages_are_paged_whole() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |command| match command {
+        Command::GetMessages(params) => {
+            let after = params.after.map_or(0, |seq| seq.0);
+            let messages = (1..=50)
+                .filter(|seq| *seq > after)
+                .map(|seq| message(&format!("m{seq}"), seq, "x".repeat(1_500)))
+                .collect();
+            Answering::Reply(page(messages))
+        }
+        _ => Answering::Reply(Reply::Done),
+    })
+    .await;
+    let mut handed = 0;
+    let mut after = 0;
+    while handed < 50 {
+        let arguments = json!({"after": after, "limit": 100});
+        let answer = run(&place, Agent::Claude, "get_messages", arguments)
+            .await
+            .unwrap();
+        assert!(answer.handed.len() > 5);
+        handed += answer.handed.len();
+        after = answer.structured["cursor"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+    }
+    assert_eq!((handed, after), (50, 50));
+}
+
+#[tokio::test]
+async fn a_deliberation_returns_the_answer_and_marks_it_delivered() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| {
+        Answering::Reply(match command {
+            Command::Send(_) => sent("q1", Outcome::StartedNewTurn),
+            Command::WaitMessages(_) => page(vec![message("a1", 9, "I agree".to_owned())]),
+            _ => Reply::Done,
+        })
+    })
+    .await;
+    let arguments = json!({"question": "tabs?", "opening_position": "no", "timeout_s": 1});
+    let answer = run(&place, Agent::Claude, "deliberate_with_codex", arguments)
+        .await
+        .unwrap();
+    assert_eq!(answer.structured["status"], "answered");
+    assert_eq!(answer.structured["answers"][0]["text"], "I agree");
+    let asked = daemon.so_far();
+    let Command::Send(params) = &asked[0] else {
+        panic!("{asked:?}");
+    };
+    assert!(params.require_reply);
+    assert_eq!(params.text, "tabs?\n\nMy position so far:\nno");
+    let Command::WaitMessages(params) = &asked[1] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(params.reply_to, Some(EntryId::new("q1")));
+    assert_eq!(params.timeout_ms, 1_000);
+    assert!(matches!(&asked[2], Command::Fetched(params) if params.ids == [EntryId::new("a1")]));
+}
+
+#[tokio::test]
+async fn a_deliberation_without_an_answer_says_on_what_to_wait_whatever_went_wrong() {
+    for waited in ["empty", "refused"] {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, move |command| match command {
+            Command::Send(_) => Answering::Reply(sent("q1", Outcome::QueuedForNextTurn)),
+            _ if waited == "empty" => Answering::Reply(page(Vec::new())),
+            _ => Answering::Refuse(Refusal::new("busy", "no", "")),
+        })
+        .await;
+        let arguments = json!({"question": "?", "timeout_s": 0});
+        let answer = run(&place, Agent::Codex, "deliberate_with_claude", arguments)
+            .await
+            .unwrap();
+        assert_eq!(answer.structured["status"], "still_waiting");
+        assert_eq!(answer.structured["wait_on"], "q1");
+        assert!(answer.text.contains("wait_for_claude"), "{}", answer.text);
+    }
+}
+
+/// A daemon with a record of `entries`, newest last, whose cursor is an opaque word.
+fn record(
+    entries: Vec<Value>,
+    handoffs: Vec<Value>,
+) -> impl Fn(&Command) -> Answering + Send + Sync {
+    move |command| {
+        Answering::Reply(match command {
+            Command::ReadContext(params) => {
+                let end = params.cursor.as_deref().map_or(entries.len(), |cursor| {
+                    cursor.strip_prefix("before-").unwrap().parse().unwrap()
+                });
+                let begin = end.saturating_sub(params.limit.unwrap() as usize);
+                Reply::Context(ContextPage {
+                    entries: entries[begin..end].to_vec(),
+                    open_handoffs: handoffs.clone(),
+                    cursor: (begin > 0).then(|| format!("before-{begin}")),
+                })
+            }
+            Command::LedgerShow { entry } => {
+                let found = entries.iter().find(|found| found["id"] == **entry);
+                Reply::Entry(found.unwrap().clone())
+            }
+            other => panic!("{other:?}"),
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_record_is_paged_backwards_without_gaps_and_a_huge_entry_in_parts() {
+    let entries: Vec<Value> = (0..30)
+        .map(|n| {
+            let content = if n == 20 {
+                "\"é\n".repeat(40_000)
+            } else {
+                "word ".repeat(300)
+            };
+            json!({"id": format!("e{n}"), "seq": n + 1, "type": "note", "source": "claude",
+                "content": content})
+        })
+        .collect();
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, record(entries.clone(), Vec::new())).await;
+    let mut read: Vec<Value> = Vec::new();
+    let mut part = String::new();
+    let mut arguments = json!({"view": "raw"});
+    for _ in 0..200 {
+        let answer = run(&place, Agent::Codex, "read_context", arguments.clone())
+            .await
+            .unwrap();
+        let mut shown = answer.structured["entries"].as_array().unwrap().clone();
+        shown.append(&mut read);
+        read = shown;
+        if let Some(stretch) = answer.structured.get("part") {
+            part.push_str(stretch["json"].as_str().unwrap());
+            if stretch["to"] == stretch["total"] {
+                read.insert(0, serde_json::from_str(&part).unwrap());
+            }
+        }
+        if answer.structured["cursor"].is_null() {
+            break;
+        }
+        arguments["cursor"] = answer.structured["cursor"].clone();
+    }
+    assert_eq!(read, entries);
+}
+
+#[tokio::test]
+async fn all_open_handoffs_can_be_read_however_many_there_are() {
+    let handoffs: Vec<Value> = (0..400)
+        .map(|n| json!({"id": format!("h{n}"), "from": "codex", "ask": "do ".repeat(500)}))
+        .collect();
+    let entry = json!({"id": "e1", "seq": 1, "type": "note", "source": "claude", "content": "x"});
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, record(vec![entry.clone()], handoffs)).await;
+    let first = run(&place, Agent::Claude, "read_context", json!({}))
+        .await
+        .unwrap();
+    assert_eq!(first.structured["entries"], json!([entry]));
+    assert_eq!(first.structured["open_handoffs_total"], 400);
+    let mut ids = Vec::new();
+    let mut structured = first.structured;
+    loop {
+        for handoff in structured["open_handoffs"].as_array().unwrap() {
+            assert_eq!(handoff["shortened"], true);
+            ids.push(handoff["id"].as_str().unwrap().to_owned());
+        }
+        let cursor = structured["handoffs_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+        let arguments = json!({"cursor": cursor});
+        structured = run(&place, Agent::Claude, "read_context", arguments)
+            .await
+            .unwrap()
+            .structured;
+    }
+    let all: Vec<_> = (0..400).map(|n| format!("h{n}")).collect();
+    assert_eq!(ids, all);
+}
+
+#[tokio::test]
+async fn the_task_board_stays_small_however_much_is_open() {
+    let mut snapshot = Snapshot::default();
+    for n in 0..500 {
+        let id = EntryId::new(format!("handoff-{n:03}"));
+        let handoff = HandoffSnapshot {
+            id: id.clone(),
+            seq: Seq(n),
+            from: Agent::Codex.into(),
+            to: Some(Agent::Claude.into()),
+            ask: "line\nline\u{1b}[2J ".repeat(100),
+            reason: String::new(),
+            at_ms: 0,
+            runtime_session: None,
+            delivered: true,
+            answer: None,
+            blocked_by: None,
+            handled_by: None,
+        };
+        snapshot.open_handoffs.insert(id, handoff);
+        snapshot.artifacts.push_back(ArtifactSnapshot {
+            id: EntryId::new(format!("a{n}")),
+            seq: Seq(n),
+            by: Agent::Claude.into(),
+            at_ms: 0,
+            artifact: Artifact {
+                kind: "test_run".to_owned(),
+                title: "t".repeat(1_000),
+                summary: String::new(),
+                status: ArtifactStatus::Passed,
+                evidence: Vec::new(),
+            },
+        });
+    }
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, move |command| {
+        Answering::Reply(match command {
+            Command::ReadSnapshot => Reply::Snapshot(Box::new(snapshot.clone())),
+            _ => Reply::Status(Box::default()),
+        })
+    })
+    .await;
+    let answer = run(&place, Agent::Claude, "task_state", json!({}))
+        .await
+        .unwrap();
+    assert_eq!(answer.structured["lanes"]["stale"], 500);
+    assert_eq!(answer.structured["open_handoffs_total"], 500);
+    assert_eq!(answer.structured["artifacts"][0]["entry_id"], "a499");
+    assert_eq!(
+        answer.structured["finality"]["blockers"][0],
+        "handoff handoff-000 is open"
+    );
+    assert!(
+        answer
+            .text
+            .starts_with("open 0, active 0, blocked 0, stale 500")
+    );
+}
+
+#[tokio::test]
+async fn an_unreachable_daemon_is_an_error_with_the_next_step() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
+    let refusal = run(&place, Agent::Claude, "append_note", json!({"text": "x"}))
+        .await
+        .unwrap_err();
+    assert_eq!(refusal.code, "unanswered");
+    let result = to_result(Err(refusal));
+    assert_eq!(result.is_error, Some(true));
+    let structured = result.structured_content.unwrap();
+    assert!(!structured["hint"].as_str().unwrap().is_empty());
+}

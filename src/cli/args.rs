@@ -1,0 +1,279 @@
+//! [`Cli`] and [`Verb`]: everything that can be typed, and the grouped `--help`.
+//!
+//! Knows the words; what they do is in the verb's own file.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use super::{
+    claude, claude_plugin, codex, codex_mcp, completions, daemon, doctor, finality, hold, hook,
+    init, instances, kill, ledger, man, pair, queue, recover, redact, status, unbuilt, uninit,
+};
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ctxrelay",
+    version,
+    about = "Claude Code and Codex side by side as one auditable team",
+    disable_help_subcommand = true,
+    after_help = "Example: run `ctxrelay` in a project, then `ctxrelay claude` and `ctxrelay codex` beside it."
+)]
+pub struct Cli {
+    /// The project's folder [default: the nearest folder above with .contextrelay/, else the git
+    /// root, else here]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Print exactly one JSON value, also on failure
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Without one: the deck.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Make a project ready: config, first session, plugin, instructions
+    Init(init::Args),
+    /// Take back everything that init did
+    Uninit(uninit::Args),
+    /// Both agents beside the deck, in tmux panes
+    Pair(pair::Args),
+    /// Claude Code with the plugin
+    Claude(claude::Args),
+    /// The Codex terminal on the daemon's thread
+    Codex(codex::Args),
+    /// The deck on a throw-away project with two scripted agents
+    Demo(DemoArgs),
+    /// The daemon without a screen
+    Daemon(daemon::Args),
+
+    /// What runs, and how it is
+    Status(status::Args),
+    /// What went wrong, what is open, and how to go on
+    Recover(recover::Args),
+    /// The record
+    #[command(subcommand)]
+    Ledger(ledger::Verb),
+    /// Messages on their way, both directions
+    #[command(subcommand)]
+    Queue(queue::Verb),
+    /// Sign-off: proposals that the work is done
+    #[command(subcommand)]
+    Finality(finality::Verb),
+
+    /// The plugin for a plain `claude`
+    #[command(subcommand, name = "claude-plugin")]
+    ClaudePlugin(claude_plugin::Verb),
+    /// The MCP server for a plain `codex`
+    #[command(subcommand, name = "codex-mcp")]
+    CodexMcp(codex_mcp::Verb),
+
+    /// Check the project, the daemon and the agents
+    Doctor(doctor::Args),
+    /// The projects on this machine
+    Instances(instances::Args),
+    /// Stop the daemon, and keep the agents from starting it again
+    Kill(kill::Args),
+    /// See what the redaction would mask in a file
+    Redact(redact::Args),
+    /// Completions for a shell
+    Completions(completions::Args),
+    /// The manual page
+    Man(man::Args),
+
+    /// The MCP server that Claude starts
+    #[command(hide = true)]
+    Bridge,
+    /// The plugin's monitor, which wakes Claude
+    #[command(hide = true)]
+    Doorbell,
+    /// A hook of Claude
+    #[command(hide = true)]
+    Hook(hook::Args),
+    /// A child that dies with its owner
+    #[command(hide = true)]
+    Hold(hold::Args),
+
+    /// The scripted app-server of the demo
+    #[command(
+        hide = true,
+        name = "demo-codex",
+        disable_help_flag = true,
+        disable_version_flag = true
+    )]
+    DemoCodex(DemoCodexArgs),
+
+    /// The project's evidence commands (not in this version)
+    #[command(hide = true)]
+    Gates(unbuilt::Args),
+    /// Trust for the project's configuration (not in this version)
+    #[command(hide = true)]
+    Trust(unbuilt::Args),
+    /// Who may write to git (not in this version)
+    #[command(hide = true)]
+    Coordinator(unbuilt::Args),
+    /// What agents may do (not in this version)
+    #[command(hide = true)]
+    Permissions(unbuilt::Args),
+    /// Release evidence (not in this version)
+    #[command(hide = true, name = "release-gate")]
+    ReleaseGate(unbuilt::Args),
+    /// The browser deck (not in this version)
+    #[command(hide = true)]
+    Viewer(unbuilt::Args),
+    /// The configuration's schema (not in this version)
+    #[command(hide = true)]
+    Config(unbuilt::Args),
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay demo --speed 2")]
+pub struct DemoArgs {
+    /// How fast the scripted agents work; 1 is the pace of a reader
+    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    pub speed: f64,
+}
+
+/// Arguments of the scripted app-server; it reads them itself, as the real one would.
+#[derive(Debug, clap::Args)]
+pub struct DemoCodexArgs {
+    /// Everything
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+}
+
+/// The groups of the help, in its order.
+const GROUPS: [(&str, &[&str]); 4] = [
+    (
+        "Work",
+        &[
+            "init", "uninit", "pair", "claude", "codex", "demo", "daemon",
+        ],
+    ),
+    (
+        "Look",
+        &["status", "recover", "ledger", "queue", "finality"],
+    ),
+    ("Plain agents", &["claude-plugin", "codex-mcp"]),
+    (
+        "Care",
+        &[
+            "doctor",
+            "instances",
+            "kill",
+            "redact",
+            "completions",
+            "man",
+        ],
+    ),
+];
+
+/// The whole command line, with its help in groups.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let groups = grouped(&command);
+    command.help_template(format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
+    ))
+}
+
+fn grouped(command: &clap::Command) -> String {
+    let mut text = String::from("Alone, `ctxrelay` opens the deck of this project.\n\n");
+    for (heading, names) in GROUPS {
+        let _ = writeln!(text, "{heading}:");
+        for name in names {
+            let about = command
+                .find_subcommand(name)
+                .and_then(clap::Command::get_about)
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let _ = writeln!(text, "  {name:<15}{about}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Reads a command line.
+///
+/// # Errors
+///
+/// What clap says, `--help` and `--version` included.
+pub fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_names_every_verb_once_and_each_has_an_example() {
+        let command = command();
+        let shown: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let count = shown
+                .iter()
+                .filter(|name| **name == verb.get_name())
+                .count();
+            assert_eq!(count, 1, "{}", verb.get_name());
+            let mut leaves: Vec<&clap::Command> = verb.get_subcommands().collect();
+            if leaves.is_empty() {
+                leaves.push(verb);
+            }
+            for leaf in leaves.iter().filter(|leaf| !leaf.is_hide_set()) {
+                let help = leaf
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                assert!(
+                    help.starts_with("Example"),
+                    "{} has no example",
+                    leaf.get_name()
+                );
+            }
+        }
+        for name in shown {
+            assert!(command.find_subcommand(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_agents_own_flags_are_kept_as_they_are() {
+        let words = [
+            "ctxrelay",
+            "claude",
+            "--dry-run",
+            "-p",
+            "--model",
+            "x",
+            "say hi",
+            "--json",
+        ];
+        let cli = parse(words.iter().map(OsString::from).collect()).unwrap();
+        let Some(Verb::Claude(args)) = cli.verb else {
+            panic!("{cli:?}")
+        };
+        assert!(args.dry_run);
+        assert_eq!(args.args, ["-p", "--model", "x", "say hi", "--json"]);
+        assert!(!cli.json);
+    }
+}

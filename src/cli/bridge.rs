@@ -1,0 +1,63 @@
+//! `ctxrelay bridge` (hidden): the MCP server that Claude starts.
+
+use super::connect::runtime;
+use super::context::Context;
+use super::exit::Verdict;
+use super::logging;
+use crate::bridge::stdio;
+use crate::client::{Autostart, Client, WebsocketOptions, connect, project_dial};
+use crate::core::agent::Agent;
+use crate::host::Setting;
+use crate::wire::control::{Command, Role};
+
+pub fn run(context: &Context) -> Verdict {
+    serve(&context.setting, Agent::Claude)
+}
+
+/// Serves one agent until it goes. Never returns: a blocking read of standard input cannot be
+/// ended in another way.
+pub fn serve(setting: &Setting, side: Agent) -> Verdict {
+    let log = logging::start(setting);
+    let role = match side {
+        Agent::Claude => Role::Claude,
+        Agent::Codex => Role::Codex,
+    };
+    let ended = runtime()?.block_on(async {
+        let client = client(setting, role, parent(), Vec::new(), autostart(setting));
+        stdio::serve(side, client).await
+    });
+    tracing::info!(?ended, "the bridge ends");
+    drop(log);
+    std::process::exit(0);
+}
+
+/// A client that redials for ever, for the processes that agents start.
+pub fn client(
+    setting: &Setting,
+    role: Role,
+    agent_pid: Option<u32>,
+    on_connect: Vec<Command>,
+    autostart: Option<Autostart>,
+) -> Client {
+    connect(WebsocketOptions {
+        dial: project_dial(setting.dirs.clone(), autostart),
+        hello: setting.hello(role, agent_pid),
+        on_connect,
+    })
+}
+
+/// How a bridge starts a daemon: not below a worker, and never one that the operator killed.
+fn autostart(setting: &Setting) -> Option<Autostart> {
+    if setting.worker {
+        return None;
+    }
+    let mut autostart = Autostart::detached(setting.own_program.clone(), &setting.dirs);
+    autostart.args.push("--unless-killed".into());
+    Some(autostart)
+}
+
+/// The process that started us: the agent itself (Claude Code 2.1.330, observed).
+pub fn parent() -> Option<u32> {
+    let pid = rustix::process::getppid()?.as_raw_nonzero().get();
+    u32::try_from(pid).ok()
+}

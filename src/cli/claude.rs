@@ -1,0 +1,100 @@
+//! `ctxrelay claude`: Claude Code with the plugin, for one run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::context::Context;
+use super::detach;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::launch::{Launch, missing_claude};
+use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
+use crate::host::Setting;
+
+/// Arguments of `claude`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay claude --model opus 'read the open handoffs'")]
+pub struct Args {
+    /// Print the command line and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Claude's own arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub args: Vec<OsString>,
+}
+
+pub fn run(context: &Context, args: Args) -> Verdict {
+    let setting = &context.setting;
+    let program = setting.claude_program.clone();
+    if args.dry_run {
+        // Shown also where claude is not installed yet.
+        let program = program.unwrap_or_else(|| "claude".into());
+        let launch = launch(setting, program, args.args);
+        context.out.line(&launch.shell_line(&[]))?;
+        return Ok(ExitKind::Ok);
+    }
+    let program = program.ok_or_else(missing_claude)?;
+    detach::ensure(setting)?;
+    write_plugin(setting)?;
+    Err(launch(setting, program, args.args).exec())
+}
+
+fn launch(setting: &Setting, program: PathBuf, user: Vec<OsString>) -> Launch {
+    let mut args = launch_args(&plugin_dir(setting));
+    args.extend(user);
+    Launch {
+        program,
+        args,
+        env: Vec::new(),
+        cwd: outside(setting),
+    }
+}
+
+/// The project, unless we are in it already: Claude keeps its own memory per folder.
+fn outside(setting: &Setting) -> Option<PathBuf> {
+    let root = &setting.dirs.root;
+    let here = std::env::current_dir().ok()?;
+    (!here.starts_with(root)).then(|| root.clone())
+}
+
+/// Where the project's plugin lies.
+pub fn plugin_dir(setting: &Setting) -> PathBuf {
+    plugin::project_dir(
+        &setting.user_dirs.data,
+        env!("CARGO_PKG_VERSION"),
+        &setting.dirs.instance_id(),
+    )
+}
+
+/// The project's plugin.
+pub fn plugin_spec(setting: &Setting) -> PluginSpec {
+    PluginSpec {
+        program: setting.own_program.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        project: Some(setting.dirs.root.clone()),
+    }
+}
+
+/// Writes the project's plugin, when program, version or path have changed. Says whether it had
+/// to.
+///
+/// # Errors
+///
+/// When the data folder cannot be written, or a path cannot be quoted.
+pub fn write_plugin(setting: &Setting) -> Result<bool, Failure> {
+    let written = plugin_spec(setting).write(&plugin_dir(setting));
+    written.map_err(|error| plugin_failure(setting, &error))
+}
+
+/// Why there is no plugin.
+pub fn plugin_failure(setting: &Setting, error: &plugin::PluginError) -> Failure {
+    let why = std::error::Error::source(error).map_or_else(String::new, |why| format!(": {why}"));
+    Failure::state(
+        "plugin",
+        format!("{error}{why}"),
+        format!("make {} writable for you", setting.user_dirs.data.display()),
+    )
+}

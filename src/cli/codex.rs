@@ -1,0 +1,106 @@
+//! `ctxrelay codex`: the Codex terminal on the daemon's thread.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::connect::{self, Found, runtime, unexpected};
+use super::context::Context;
+use super::detach;
+use super::disk::unreadable;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::launch::{Launch, missing_codex};
+use crate::host::Setting;
+use crate::store::secrets::{Secret, read_token};
+use crate::wire::control::{CodexJoin, Command, Reply};
+
+/// The variable by which the terminal gets the proxy's token: never in its arguments.
+const TOKEN_VARIABLE: &str = "CONTEXTRELAY_PROXY_TOKEN";
+
+/// Arguments of `codex`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay codex")]
+pub struct Args {
+    /// Print the command line and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Codex's own arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub args: Vec<OsString>,
+}
+
+pub fn run(context: &Context, args: Args) -> Verdict {
+    let setting = &context.setting;
+    if args.dry_run {
+        let program = setting
+            .codex_program
+            .clone()
+            .unwrap_or_else(|| "codex".into());
+        let (thread, port) = runtime()?.block_on(known(setting));
+        let launch = launch(setting, program, &thread, &port, "", args.args);
+        context.out.line(&launch.shell_line(&[TOKEN_VARIABLE]))?;
+        return Ok(ExitKind::Ok);
+    }
+    let program = setting.codex_program.clone().ok_or_else(missing_codex)?;
+    detach::ensure(setting)?;
+    let join = runtime()?.block_on(join(setting))?;
+    let path = setting.dirs.state_file(Secret::Proxy.file_name());
+    let token =
+        read_token(&setting.dirs, Secret::Proxy).map_err(|error| unreadable(&path, &error))?;
+    let (thread, port) = (join.thread_id.as_str(), join.proxy_port.to_string());
+    Err(launch(setting, program, thread, &port, &token, args.args).exec())
+}
+
+/// What is known without starting anything.
+async fn known(setting: &Setting) -> (String, String) {
+    let mut thread = None;
+    let mut port = setting.ports.map(|ports| ports.proxy);
+    if let Found::Live(live) = connect::control(setting).await
+        && let Ok(Reply::Status(status)) = live.ask(Command::ReadStatus).await
+    {
+        thread = status.agents.codex.thread_id.clone();
+        port = status.proxy_port.or(port);
+    }
+    (
+        thread.map_or_else(|| "THREAD".to_owned(), |thread| thread.to_string()),
+        port.map_or_else(|| "PORT".to_owned(), |port| port.to_string()),
+    )
+}
+
+async fn join(setting: &Setting) -> Result<CodexJoin, Failure> {
+    let live = connect::needed(connect::control(setting).await)?;
+    match live.ask(Command::EnsureCodex).await? {
+        Reply::Codex(join) => Ok(join),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn launch(
+    setting: &Setting,
+    program: PathBuf,
+    thread: &str,
+    port: &str,
+    token: &str,
+    user: Vec<OsString>,
+) -> Launch {
+    let mut args: Vec<OsString> = [
+        "resume",
+        thread,
+        "--remote",
+        &format!("ws://127.0.0.1:{port}"),
+        "--remote-auth-token-env",
+        TOKEN_VARIABLE,
+    ]
+    .map(OsString::from)
+    .into();
+    args.extend(user);
+    Launch {
+        program,
+        args,
+        env: vec![(TOKEN_VARIABLE.into(), token.into())],
+        cwd: Some(setting.dirs.root.clone()),
+    }
+}

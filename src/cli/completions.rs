@@ -1,0 +1,22 @@
+//! `ctxrelay completions SHELL`.
+
+use clap_complete::Shell;
+
+use super::args::command;
+use super::exit::{ExitKind, Verdict};
+use super::output::Output;
+
+/// Arguments of `completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay completions zsh > ~/.zfunc/_ctxrelay")]
+pub struct Args {
+    /// The shell
+    pub shell: Shell,
+}
+
+pub fn run(out: &Output, args: &Args) -> Verdict {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "ctxrelay", &mut script);
+    out.raw(&script)?;
+    Ok(ExitKind::Ok)
+}

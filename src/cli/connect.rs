@@ -1,0 +1,148 @@
+//! [`runtime`], [`control`] and [`operator`]: the ways to a running daemon.
+//!
+//! A verb asks once and goes: the first failed attempt to connect is its answer, where the
+//! agents' clients redial for ever.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+use super::exit::Failure;
+use crate::client::{
+    Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,
+};
+use crate::host::Setting;
+use crate::store::dirs::Published;
+use crate::wire::control::{Command, Reply, Role, Welcome};
+
+/// How long a daemon may take to answer `hello` before it counts as stuck. It answers within
+/// milliseconds, or its machine is very busy.
+const HELLO_WAIT: Duration = Duration::from_secs(5);
+
+/// A running daemon.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The way in.
+    pub client: Client,
+    /// Its hello.
+    pub welcome: Welcome,
+}
+
+/// What was found where the daemon should be.
+#[derive(Debug)]
+pub enum Found {
+    /// It answers.
+    Live(Live),
+    /// None runs.
+    Nobody,
+    /// Something is there, and no use.
+    Unfit(String),
+}
+
+impl Live {
+    /// Asks.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon refuses, or the connection breaks.
+    pub async fn ask(&self, command: Command) -> Result<Reply, Failure> {
+        Ok(self.client.call(command).await?)
+    }
+}
+
+/// The answer was of another kind than the question.
+pub fn unexpected(reply: &Reply) -> Failure {
+    let kind = serde_json::to_value(reply)
+        .ok()
+        .and_then(|value| {
+            value
+                .get("kind")
+                .and_then(|kind| kind.as_str().map(str::to_owned))
+        })
+        .unwrap_or_default();
+    Failure::unavailable(
+        "protocol",
+        format!("the daemon answered `{kind}` to another question"),
+        "restart the daemon so that both sides are of one version",
+    )
+}
+
+/// A runtime for one verb: one thread, because there is one conversation.
+///
+/// # Errors
+///
+/// When the system gives no event queue.
+pub fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal("start the runtime", error))
+}
+
+/// Looks for the project's daemon on its control port. Never starts one.
+pub async fn control(setting: &Setting) -> Found {
+    // Without this the dial would be asked in vain, and its reason is none for a person.
+    if Published::read(&setting.dirs).is_none() {
+        return Found::Nobody;
+    }
+    first_attempt(setting, project_dial(setting.dirs.clone(), None)).await
+}
+
+/// Looks for the project's daemon on the operator's socket.
+pub async fn operator(setting: &Setting) -> Found {
+    first_attempt(setting, operator_dial(&setting.user_dirs, &setting.dirs)).await
+}
+
+/// The daemon on its control port, as the answer of a verb that cannot go on without it.
+///
+/// # Errors
+///
+/// When none runs, or it cannot be talked to.
+pub fn needed(found: Found) -> Result<Live, Failure> {
+    match found {
+        Found::Live(live) => Ok(live),
+        Found::Nobody => Err(Failure::no_daemon()),
+        Found::Unfit(why) => Err(Failure::unavailable(
+            "daemon_unreachable",
+            format!("the daemon of this project cannot be asked: {why}"),
+            "see `ctxrelay doctor`; stop it with `ctxrelay kill` and start it again",
+        )),
+    }
+}
+
+async fn first_attempt(setting: &Setting, dial: Dial) -> Found {
+    let client = connect(WebsocketOptions {
+        dial,
+        hello: setting.hello(Role::Cli, None),
+        on_connect: Vec::new(),
+    });
+    let mut connection = client.connection();
+    let state = match timeout(HELLO_WAIT, connection.changed()).await {
+        Ok(Ok(())) => connection.borrow_and_update().clone(),
+        Ok(Err(_)) => return Found::Unfit("the client has ended".to_owned()),
+        Err(_) => return Found::Unfit("it does not answer".to_owned()),
+    };
+    match state {
+        Connection::Connected(welcome) => Found::Live(Live { client, welcome }),
+        Connection::Dormant => Found::Nobody,
+        Connection::Connecting { why } => {
+            if is_anybody_there(setting).await {
+                Found::Unfit(why)
+            } else {
+                Found::Nobody
+            }
+        }
+    }
+}
+
+/// Whether somebody accepts connections where the last daemon said that it listens. A daemon that
+/// died leaves its word behind, and that is nothing to complain about.
+async fn is_anybody_there(setting: &Setting) -> bool {
+    let Some(published) = Published::read(&setting.dirs) else {
+        return false;
+    };
+    let address = (std::net::Ipv4Addr::LOCALHOST, published.control_port);
+    let attempt = tokio::net::TcpStream::connect(address);
+    matches!(timeout(HELLO_WAIT, attempt).await, Ok(Ok(_)))
+}

@@ -1,0 +1,128 @@
+//! `ctxrelay daemon`: the daemon without a screen.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
+
+use super::context::Context;
+use super::detach;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::logging;
+use super::output::Output;
+use crate::store::dirs::{ProjectDirs, Published};
+
+/// How long an orderly end may take: the daemon's own steps together, and a little.
+const END_WAIT: Duration = Duration::from_secs(15);
+
+/// Threads of the runtime: the loop is one task, the rest waits for sockets.
+const THREADS: usize = 2;
+
+/// Arguments of `daemon`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay daemon --detach")]
+pub struct Args {
+    /// Go on in the background; it ends by itself when nothing is attached for 30 s
+    #[arg(long)]
+    pub detach: bool,
+    /// Do not start what the operator killed
+    #[arg(long, hide = true)]
+    pub unless_killed: bool,
+    /// The background process itself
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub detached_child: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    if args.detach {
+        let ready = detach::start(&context.setting, !args.unless_killed)?;
+        announce(&context.out, &context.setting.dirs, &ready)?;
+        return Ok(ExitKind::Ok);
+    }
+    if args.detached_child {
+        // A session of its own: the terminal it was started from may close. Fails only for a
+        // process that leads its group, and then there is no terminal to leave.
+        let _ = rustix::process::setsid();
+        // Nobody reads standard error, and writing to a closed one would panic once more.
+        std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panicked")));
+    }
+    let _log = logging::start(&context.setting);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal("start the runtime", error))?;
+    let verdict = runtime.block_on(serve(context, args));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    verdict
+}
+
+async fn serve(context: &Context, args: &Args) -> Verdict {
+    let mut signals = Signals::new()?;
+    let running = context
+        .setting
+        .start_daemon(args.detached_child, !args.unless_killed)
+        .await?;
+    // A daemon goes on when nobody reads its one line.
+    let _ = announce(&context.out, &context.setting.dirs, &running.published);
+    let ended = running.handle.ended().clone();
+    tokio::select! {
+        () = ended.cancelled() => return Ok(ExitKind::Ok),
+        () = signals.next() => running.handle.shutdown(false).await,
+    }
+    tokio::select! {
+        done = timeout(END_WAIT, ended.cancelled()) => {
+            if done.is_err() {
+                tracing::error!("the daemon did not end in time");
+            }
+        }
+        () = signals.next() => tracing::warn!("a second signal: ending at once"),
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// The one line that says that the daemon is ready.
+fn announce(out: &Output, dirs: &ProjectDirs, ready: &Published) -> Result<(), Failure> {
+    if out.is_json() {
+        return out.json(&json!({
+            "ready": true,
+            "pid": ready.pid,
+            "version": ready.version,
+            "controlPort": ready.control_port,
+            "proxyPort": ready.proxy_port,
+            "projectRoot": dirs.root,
+            "detached": ready.detached,
+        }));
+    }
+    out.line(&format!(
+        "ready: control port {}, proxy port {}, pid {}, project {}",
+        ready.control_port,
+        ready.proxy_port,
+        ready.pid,
+        dirs.root.display()
+    ))
+}
+
+/// The signals that ask us to end.
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let listen = |kind| signal(kind).map_err(|error| Failure::internal("watch signals", error));
+        Ok(Self([
+            listen(SignalKind::terminate())?,
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::hangup())?,
+        ]))
+    }
+
+    async fn next(&mut self) {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What is known of a project without a daemon: [`scan`], [`status`].
+//!
+//! Reads, and never writes, locks or mends.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use super::exit::Failure;
+use super::words::now_ms;
+use crate::core::agent::Agent;
+use crate::core::entry::DeliveryResult;
+use crate::core::fold::fold;
+use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
+use crate::host::Setting;
+use crate::store::dirs::{ProjectDirs, open_private};
+use crate::store::ledger::{self, Stored};
+use crate::store::{sentinel, session};
+use crate::wire::control::PROTOCOL;
+use crate::wire::line;
+use crate::wire::status::{
+    ClaudeStatus, CodexStatus, FinalityStatus, HandoffsStatus, HeadStatus, LaneStatus,
+    LedgerStatus, PolicyStatus, Status, TasksStatus,
+};
+
+/// A ledger above this is not read as a whole for `status`, which should answer within 20 ms.
+const WHOLE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// How much of a larger ledger's end is read.
+const TAIL_BYTES: u64 = 256 * 1024;
+
+/// The current session and its file.
+///
+/// # Errors
+///
+/// When `current` cannot be read.
+pub fn current(dirs: &ProjectDirs) -> Result<Option<(SessionId, PathBuf)>, Failure> {
+    let session =
+        session::read_current(dirs).map_err(|error| unreadable(&dirs.current(), &error))?;
+    Ok(session.map(|session| {
+        let path = dirs.ledger(&session);
+        (session, path)
+    }))
+}
+
+/// The file of a session, current, earlier or archived.
+///
+/// # Errors
+///
+/// When the text is no session id, or there is no such session.
+pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failure> {
+    let missing = || {
+        Failure::state(
+            "not_found",
+            format!("there is no session `{session}`"),
+            "see the names in .contextrelay/sessions and .contextrelay/archives",
+        )
+    };
+    if !SessionId::is_well_formed(session) {
+        return Err(missing());
+    }
+    [dirs.sessions(), dirs.archives()]
+        .into_iter()
+        .map(|dir| dir.join(format!("{session}.jsonl")))
+        .find(|path| path.is_file())
+        .ok_or_else(missing)
+}
+
+/// Reads the entries of a ledger file; one that does not exist has none.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn scan(
+    path: &Path,
+    each: impl FnMut(Stored) -> ControlFlow<()>,
+) -> Result<ledger::Stats, Failure> {
+    match ledger::read(path, each) {
+        Ok(stats) => Ok(stats),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ledger::Stats::default()),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+/// The folded world of the current session.
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn snapshot(dirs: &ProjectDirs) -> Result<Snapshot, Failure> {
+    let mut world = Snapshot::default();
+    if let Some((_, path)) = current(dirs)? {
+        scan(&path, |stored| {
+            fold(&mut world, &stored.entry);
+            ControlFlow::Continue(())
+        })?;
+    }
+    Ok(world)
+}
+
+/// A file of ours that cannot be read.
+pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::state(
+        "unreadable",
+        format!("cannot read {}: {error}", path.display()),
+        "see that it is a file of yours and no link",
+    )
+}
+
+/// The status as far as the disk tells.
+///
+/// # Errors
+///
+/// When the current ledger cannot be read.
+pub fn status(setting: &Setting) -> Result<Status, Failure> {
+    let dirs = &setting.dirs;
+    let mut status = Status {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: PROTOCOL,
+        instance_id: dirs.instance_id(),
+        project_root: dirs.root.display().to_string(),
+        state_dir: dirs.state.display().to_string(),
+        finality: FinalityStatus {
+            mode: "manual".to_owned(),
+            pending: Vec::new(),
+        },
+        policy: PolicyStatus {
+            coordinator: "claude".to_owned(),
+            read_only: false,
+        },
+        ..Status::default()
+    };
+    status.agents.claude = ClaudeStatus {
+        installed: setting.claude_program.is_some(),
+        ..ClaudeStatus::default()
+    };
+    status.agents.claude.delivery.mode = setting.mode.as_str().to_owned();
+    status.agents.claude.delivery.rung = "none".to_owned();
+    status.agents.codex = CodexStatus {
+        installed: setting.codex_program.is_some(),
+        ..CodexStatus::default()
+    };
+    status.agents.codex.delivery.mode = "auto".to_owned();
+    status.agents.codex.delivery.rung = "none".to_owned();
+    if sentinel::is_killed(dirs) {
+        status.notices.push(
+            "stopped by the operator: the agents stay away until `ctxrelay`, `daemon`, `claude`, \
+             `codex` or `pair` starts it again"
+                .to_owned(),
+        );
+    }
+    let Some((session, path)) = current(dirs)? else {
+        status.ledger.chain = "ok".to_owned();
+        return Ok(status);
+    };
+    status.session_id = Some(session);
+    status.ledger.path = path.display().to_string();
+    match path.symlink_metadata() {
+        Ok(found) if found.len() > WHOLE_BYTES_MAX => {
+            status.ledger = tail(&path).map_err(|error| unreadable(&path, &error))?;
+            status.notices.push(
+                "the record is large: without a daemon its chain, handoffs, tasks and proposals \
+                 are not counted here; see `ctxrelay ledger verify` and `ctxrelay recover`"
+                    .to_owned(),
+            );
+        }
+        _ => whole(&mut status, &path)?,
+    }
+    Ok(status)
+}
+
+fn whole(status: &mut Status, path: &Path) -> Result<(), Failure> {
+    let mut world = Snapshot::default();
+    let stats = scan(path, |stored| {
+        fold(&mut world, &stored.entry);
+        ControlFlow::Continue(())
+    })?;
+    status.ledger = LedgerStatus {
+        path: path.display().to_string(),
+        entries: stats.entries,
+        bytes: stats.bytes,
+        chain: chain_word(stats.chain_ok, stats.head.is_some(), stats.entries).to_owned(),
+        head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
+        bad_lines: stats.bad_lines,
+    };
+    let [open, active, blocked, stale, done] = world.lanes(now_ms());
+    status.tasks = TasksStatus {
+        open,
+        active,
+        blocked,
+        stale,
+        done,
+    };
+    status.handoffs = HandoffsStatus {
+        open: world.open_handoffs.len() as u64,
+    };
+    status.finality.pending = world.pending_proposals.keys().cloned().collect();
+    status.queue.claude = lane(&world, Agent::Claude);
+    status.queue.codex = lane(&world, Agent::Codex);
+    Ok(())
+}
+
+fn chain_word(ok: bool, chained: bool, entries: u64) -> &'static str {
+    match (ok, chained || entries == 0) {
+        (false, _) => "broken",
+        (true, true) => "ok",
+        (true, false) => "unchained",
+    }
+}
+
+/// What the record knows of messages; attempts are in the queue alone.
+fn lane(world: &Snapshot, agent: Agent) -> LaneStatus {
+    let mut lane = LaneStatus::default();
+    for message in world
+        .unsettled
+        .values()
+        .filter(|message| message.to == agent)
+    {
+        match message.result {
+            Some(DeliveryResult::Ambiguous) => lane.ambiguous += 1,
+            None | Some(DeliveryResult::Requeued) => lane.pending += 1,
+            _ => {}
+        }
+    }
+    lane
+}
+
+/// The last entry of a large ledger. Its number counts the lines before it.
+fn tail(path: &Path) -> io::Result<LedgerStatus> {
+    let mut file = open_private(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;
+    let mut end = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut end)?;
+    let whole = end.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    let link = end[..whole]
+        .rsplit(|byte| *byte == b'\n')
+        .find_map(|text| line::parse(text).ok()?.link);
+    Ok(LedgerStatus {
+        path: path.display().to_string(),
+        entries: link.as_ref().map_or(0, |link| link.seq),
+        bytes,
+        head: link.map(|link| HeadStatus {
+            seq: link.seq,
+            hash: link.hash,
+        }),
+        chain: "unchecked".to_owned(),
+        bad_lines: 0,
+    })
+}

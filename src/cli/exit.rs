@@ -1,0 +1,172 @@
+//! [`ExitKind`], the exit codes, and [`Failure`], what a verb ends with when it cannot do its work.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use crate::client::ClientError;
+use crate::host::StartError;
+use crate::wire::control::Refusal;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExitKind {
+    /// It did what it was asked.
+    Ok,
+    /// A fault of ours.
+    Internal,
+    /// The command line makes no sense.
+    Usage,
+    /// The configuration, the project or the record is not as it has to be.
+    State,
+    /// The daemon or an agent's program is not there.
+    Unavailable,
+    /// Refused by policy or by the operator.
+    Refused,
+    /// A check ran and failed.
+    CheckFailed,
+}
+
+impl ExitKind {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::State => 3,
+            Self::Unavailable => 4,
+            Self::Refused => 5,
+            Self::CheckFailed => 6,
+        }
+    }
+
+    /// The kind of a refusal of the daemon, by its stable word.
+    fn of_refusal(code: &str) -> Self {
+        match code {
+            "operator_only" | "rejected" => Self::Refused,
+            "invalid_arguments" | "too_large" => Self::Usage,
+            "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
+            | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable" => Self::State,
+            "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
+            | "overloaded" | "protocol_version" | "queue_full" | "unanswered" => Self::Unavailable,
+            _ => Self::Internal,
+        }
+    }
+}
+
+impl From<ExitKind> for ExitCode {
+    fn from(kind: ExitKind) -> Self {
+        Self::from(kind.code())
+    }
+}
+
+/// Why a verb did not do its work: a stable word, a sentence and the next step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The exit code's meaning.
+    pub kind: ExitKind,
+    /// A stable word.
+    pub code: String,
+    /// A sentence.
+    pub message: String,
+    /// The next step; empty when there is none.
+    pub hint: String,
+}
+
+/// What a verb ends with.
+pub type Verdict = Result<ExitKind, Failure>;
+
+impl Failure {
+    /// A failure.
+    pub fn new(
+        kind: ExitKind,
+        code: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            code: code.to_owned(),
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// Bad configuration or state.
+    pub fn state(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(ExitKind::State, code, message, hint)
+    }
+
+    /// Something outside of us is missing.
+    pub fn unavailable(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(ExitKind::Unavailable, code, message, hint)
+    }
+
+    /// A fault of ours or of the system.
+    pub fn internal(doing: &str, error: impl fmt::Display) -> Self {
+        Self::new(
+            ExitKind::Internal,
+            "internal",
+            format!("could not {doing}: {error}"),
+            "see .contextrelay/state/contextrelay.log",
+        )
+    }
+
+    /// No daemon runs, and this verb needs one.
+    pub fn no_daemon() -> Self {
+        Self::unavailable(
+            "daemon_unreachable",
+            "no daemon runs for this project",
+            "start it with `ctxrelay`, or with `ctxrelay daemon --detach`",
+        )
+    }
+
+    /// The reader of our output has gone. No fault, and nobody is there to be told.
+    pub fn is_silent(&self) -> bool {
+        self.kind == ExitKind::Ok
+    }
+
+    /// What writing to standard output came to.
+    pub fn from_output(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::new(ExitKind::Ok, "broken_pipe", "", "");
+        }
+        Self::internal("write the output", error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            kind: ExitKind::of_refusal(&refusal.code),
+            code: refusal.code,
+            message: refusal.message,
+            hint: refusal.hint,
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        error.to_refusal().into()
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        let kind = match &error {
+            StartError::Owned | StartError::Killed => ExitKind::Unavailable,
+            _ => ExitKind::State,
+        };
+        Self::new(kind, error.code(), error.to_string(), error.hint())
+    }
+}

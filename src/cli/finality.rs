@@ -1,0 +1,298 @@
+//! `ctxrelay finality …`: the proposals, and the operator's answer.
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::connect::{self, Found, runtime, unexpected};
+use super::context::Context;
+use super::disk;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::operator;
+use super::output::Tone;
+use super::words::{age, now_ms, short};
+use crate::core::id::EntryId;
+use crate::core::snapshot::{ProposalSnapshot, Snapshot};
+use crate::wire::control::{Command, DecideParams, Reply};
+
+/// What can be done about sign-off.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Proposals, those that wait first
+    #[command(after_help = "Example: ctxrelay finality list --json | jq .proposals[0].id")]
+    List,
+    /// One proposal
+    #[command(after_help = "Example: ctxrelay finality show 01997b2e-…")]
+    Show(OneArgs),
+    /// Say yes (operator)
+    #[command(after_help = "Example: ctxrelay finality approve 01997b2e-…")]
+    Approve(OneArgs),
+    /// Say no, with the reason that the agents will read (operator)
+    #[command(
+        after_help = "Example: ctxrelay finality reject 01997b2e-… --reason 'tests fail on macOS'"
+    )]
+    Reject(RejectArgs),
+    /// Who signs off
+    #[command(after_help = "Example: ctxrelay finality mode manual")]
+    Mode(ModeArgs),
+}
+
+/// Names a proposal.
+#[derive(Debug, clap::Args)]
+pub struct OneArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// Arguments of `finality reject`.
+#[derive(Debug, clap::Args)]
+pub struct RejectArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What has to change
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+}
+
+/// Arguments of `finality mode`.
+#[derive(Debug, clap::Args)]
+pub struct ModeArgs {
+    /// The operator, or the gates
+    pub mode: Mode,
+}
+
+/// Who signs off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// The operator alone.
+    Manual,
+    /// The gates (not in this version).
+    Auto,
+}
+
+pub fn run(context: &Context, verb: Verb) -> Verdict {
+    match verb {
+        Verb::List => list(context),
+        Verb::Show(args) => show(context, &args.id),
+        Verb::Approve(args) => decide(context, &args.id, None),
+        Verb::Reject(args) => decide(context, &args.id, Some(args.reason)),
+        Verb::Mode(ModeArgs { mode: Mode::Auto }) => Err(Failure::state(
+            "not_in_this_version",
+            "finality `auto` is not in this version",
+            "decide in the deck, or with `ctxrelay finality approve`",
+        )),
+        Verb::Mode(ModeArgs { mode: Mode::Manual }) => {
+            if context.out.is_json() {
+                context.out.json(&json!({"mode": "manual"}))?;
+            } else {
+                context
+                    .out
+                    .line("manual: only you decide; it is the only mode of this version")?;
+            }
+            Ok(ExitKind::Ok)
+        }
+    }
+}
+
+/// From the daemon, or folded from the disk when none runs.
+async fn world(context: &Context) -> Result<Snapshot, Failure> {
+    match connect::control(&context.setting).await {
+        Found::Live(live) => match live.ask(Command::ReadSnapshot).await? {
+            Reply::Snapshot(world) => Ok(*world),
+            other => Err(unexpected(&other)),
+        },
+        Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting.dirs),
+    }
+}
+
+/// Those that wait, oldest first, then the decided ones, newest first.
+fn proposals(world: &Snapshot) -> Vec<&ProposalSnapshot> {
+    let mut pending: Vec<&ProposalSnapshot> = world.pending_proposals.values().collect();
+    pending.sort_by_key(|proposal| proposal.seq);
+    pending.extend(world.decided_proposals.iter().rev());
+    pending
+}
+
+fn status(proposal: &ProposalSnapshot) -> &'static str {
+    match &proposal.decision {
+        None => "pending",
+        Some((decision, _)) if decision.approved => "approved",
+        Some(_) => "rejected",
+    }
+}
+
+fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
+    json!({
+        "id": proposal.id,
+        "seq": proposal.seq,
+        "by": proposal.by,
+        "at": proposal.at_ms,
+        "summary": proposal.proposal.summary,
+        "evidence": proposal.proposal.evidence,
+        "remainingRisk": proposal.proposal.remaining_risk,
+        "handles": proposal.proposal.handles,
+        "status": status(proposal),
+        "reason": proposal.decision.as_ref().and_then(|(decision, _)| decision.reason.clone()),
+        "tree": proposal.proposal.tree,
+        "blockers": if proposal.decision.is_none() {
+            world.blockers(&proposal.proposal)
+        } else {
+            Vec::new()
+        },
+        "gates": [],
+    })
+}
+
+fn list(context: &Context) -> Verdict {
+    let world = runtime()?.block_on(world(context))?;
+    let proposals = proposals(&world);
+    if context.out.is_json() {
+        let proposals: Vec<Value> = proposals
+            .iter()
+            .map(|proposal| to_json(&world, proposal))
+            .collect();
+        context
+            .out
+            .json(&json!({"mode": "manual", "proposals": proposals}))?;
+        return Ok(ExitKind::Ok);
+    }
+    if proposals.is_empty() {
+        context.out.note("no proposals");
+    }
+    for proposal in proposals {
+        row(context, proposal)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+fn row(context: &Context, proposal: &ProposalSnapshot) -> Result<(), Failure> {
+    let word = status(proposal);
+    let tone = match word {
+        "pending" => Tone::Warning,
+        "approved" => Tone::Good,
+        _ => Tone::Bad,
+    };
+    context.out.spans(&[
+        (tone, &format!("{word:<9}")),
+        (
+            Tone::Faint,
+            &format!(
+                "{}  {:>6} ago  ",
+                proposal.id,
+                age(now_ms() - proposal.at_ms)
+            ),
+        ),
+        (
+            Tone::Plain,
+            &format!("{}: {}", proposal.by, short(&proposal.proposal.summary, 80)),
+        ),
+    ])
+}
+
+fn show(context: &Context, name: &str) -> Verdict {
+    let world = runtime()?.block_on(world(context))?;
+    let proposal = find(&world, name)?;
+    if context.out.is_json() {
+        context.out.json(&to_json(&world, proposal))?;
+    } else {
+        card(context, &world, proposal)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+fn card(context: &Context, world: &Snapshot, proposal: &ProposalSnapshot) -> Result<(), Failure> {
+    let out = &context.out;
+    row(context, proposal)?;
+    out.block("  ", &proposal.proposal.summary)?;
+    for evidence in &proposal.proposal.evidence {
+        out.spans(&[(Tone::Faint, "  claimed  "), (Tone::Plain, evidence)])?;
+    }
+    if let Some(risk) = &proposal.proposal.remaining_risk {
+        out.spans(&[(Tone::Warning, "  risk     "), (Tone::Plain, risk)])?;
+    }
+    if proposal.decision.is_none() {
+        for blocker in world.blockers(&proposal.proposal) {
+            out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)])?;
+        }
+    }
+    if let Some(tree) = &proposal.proposal.tree {
+        let commit = tree.commit.as_deref().unwrap_or("no commit");
+        let text = format!(
+            "  {commit}, tree {}, {} files changed",
+            tree.tree, tree.changed
+        );
+        out.spans(&[(Tone::Faint, &text)])?;
+    }
+    if let Some(reason) = proposal
+        .decision
+        .as_ref()
+        .and_then(|(decision, _)| decision.reason.as_deref())
+    {
+        out.spans(&[(Tone::Faint, "  reason   "), (Tone::Plain, reason)])?;
+    }
+    Ok(())
+}
+
+/// The proposal of this id, or the only one whose id ends like this.
+fn find<'a>(world: &'a Snapshot, name: &str) -> Result<&'a ProposalSnapshot, Failure> {
+    let all = proposals(world);
+    if let Some(exact) = all.iter().find(|proposal| proposal.id.as_str() == name) {
+        return Ok(exact);
+    }
+    let mut alike = all
+        .iter()
+        .filter(|proposal| proposal.id.as_str().ends_with(name));
+    match (alike.next(), alike.next()) {
+        (Some(one), None) if !name.is_empty() => Ok(one),
+        (Some(_), Some(_)) => Err(Failure::state(
+            "ambiguous_id",
+            format!("more than one proposal ends in `{name}`"),
+            "give the whole id: `ctxrelay finality list`",
+        )),
+        _ => Err(Failure::state(
+            "not_found",
+            format!("there is no proposal `{name}`"),
+            "see `ctxrelay finality list`",
+        )),
+    }
+}
+
+fn decide(context: &Context, name: &str, rejection: Option<String>) -> Verdict {
+    let approve = rejection.is_none();
+    let word = if approve { "approve" } else { "reject" };
+    runtime()?.block_on(async {
+        let params = |id: EntryId| {
+            Command::Decide(DecideParams {
+                proposal_id: id,
+                approve,
+                reason: rejection.clone(),
+            })
+        };
+        operator::check(context, &params(EntryId::new(name))).await?;
+        let live = operator::live(context).await?;
+        let world = match live.ask(Command::ReadSnapshot).await? {
+            Reply::Snapshot(world) => *world,
+            other => return Err(unexpected(&other)),
+        };
+        let proposal = find(&world, name)?;
+        if !context.out.is_json() {
+            card(context, &world, proposal)?;
+        }
+        let what = format!("You are about to {word} this proposal of {}.", proposal.by);
+        operator::confirm(context, &what, word)?;
+        match live.ask(params(proposal.id.clone())).await? {
+            Reply::Recorded(recorded) => {
+                if context.out.is_json() {
+                    context.out.json(&recorded)?;
+                } else {
+                    context
+                        .out
+                        .line(&format!("recorded as entry {}", recorded.seq))?;
+                }
+                Ok(ExitKind::Ok)
+            }
+            other => Err(unexpected(&other)),
+        }
+    })
+}

@@ -1,0 +1,92 @@
+//! `ctxrelay instances`: the registered projects that still exist.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::disk::unreadable;
+use super::exit::{ExitKind, Verdict};
+use super::output::Tone;
+use crate::store::dirs::{ProjectDirs, Published};
+use crate::store::registry::{self, Instance};
+
+/// How long a port of ours may take to accept; on loopback it does so at once or never.
+const PROBE_WAIT: Duration = Duration::from_millis(250);
+
+/// Arguments of `instances`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay instances --json")]
+pub struct Args {}
+
+/// A project and the daemon in it.
+struct Row {
+    instance: Instance,
+    live: Option<Published>,
+}
+
+pub fn run(context: &Context, _args: &Args) -> Verdict {
+    let user = &context.setting.user_dirs;
+    let rows: Vec<Row> = registry::list(user)
+        .map_err(|error| unreadable(&user.instances(), &error))?
+        .into_iter()
+        .filter(|instance| instance.project_root.is_dir())
+        .map(|instance| {
+            let live = live(&instance);
+            Row { instance, live }
+        })
+        .collect();
+    if context.out.is_json() {
+        let rows: Vec<Value> = rows.iter().map(to_json).collect();
+        context.out.json(&json!({"instances": rows}))?;
+        return Ok(ExitKind::Ok);
+    }
+    if rows.is_empty() {
+        context.out.note("no projects yet");
+    }
+    for Row { instance, live } in &rows {
+        let (tone, word) = match live {
+            Some(_) => (Tone::Good, "runs     "),
+            None => (Tone::Faint, "stopped  "),
+        };
+        let port = live
+            .as_ref()
+            .map_or(instance.ports.control, |live| live.control_port);
+        context.out.spans(&[
+            (tone, word),
+            (
+                Tone::Faint,
+                &format!("{}  control {port:<6}", instance.instance_id),
+            ),
+            (Tone::Plain, &instance.project_root.to_string_lossy()),
+        ])?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+fn to_json(row: &Row) -> Value {
+    let Row { instance, live } = row;
+    json!({
+        "instanceId": instance.instance_id,
+        "projectRoot": instance.project_root,
+        "stateDir": instance.state_dir,
+        "running": live.is_some(),
+        "pid": live.as_ref().map(|live| live.pid),
+        "controlPort": live.as_ref().map_or(instance.ports.control, |live| live.control_port),
+        "proxyPort": live.as_ref().map_or(instance.ports.proxy, |live| live.proxy_port),
+        "codexPort": instance.ports.codex,
+        "lastSeenAt": instance.last_seen_at,
+    })
+}
+
+/// Whether somebody listens where the project's daemon said that it does.
+fn live(instance: &Instance) -> Option<Published> {
+    let state = (!instance.state_dir.as_os_str().is_empty()).then(|| instance.state_dir.clone());
+    let dirs = ProjectDirs::new(instance.project_root.clone(), state);
+    let published = Published::read(&dirs)?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, published.control_port));
+    TcpStream::connect_timeout(&address, PROBE_WAIT)
+        .is_ok()
+        .then_some(published)
+}

@@ -1,0 +1,213 @@
+//! [`Launch`]: another program, about to take this process's place; and [`capture`], one that is
+//! run to its end for what it says.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::exit::Failure;
+use super::shell::{quote, quoted};
+
+/// How often it is looked whether a program has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// More than a vendor's own command says.
+const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// A program with its arguments and what its environment has to say in addition.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables beside those of this process.
+    pub env: Vec<(OsString, OsString)>,
+    /// Its folder; this process's own when absent.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Launch {
+    /// The command line for a shell. `secret` variables are named without their value.
+    pub fn shell_line(&self, secret: &[&str]) -> String {
+        let mut line = String::new();
+        if let Some(cwd) = &self.cwd {
+            line.push_str(&format!("cd {} && ", quote(cwd.as_os_str())));
+        }
+        for (name, value) in &self.env {
+            let value = if secret.iter().any(|secret| name == secret) {
+                "'(secret)'".to_owned()
+            } else {
+                quote(value)
+            };
+            line.push_str(&format!("{}={value} ", name.to_string_lossy()));
+        }
+        let words = std::iter::once(self.program.clone().into_os_string()).chain(self.args.clone());
+        line.push_str(&quoted(words.collect::<Vec<_>>().iter()));
+        line
+    }
+
+    /// Takes this process's place. Returns only when that fails.
+    pub fn exec(self) -> Failure {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).envs(self.env);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        let error = command.exec();
+        Failure::unavailable(
+            "not_startable",
+            format!("cannot start {}: {error}", self.program.display()),
+            "see that it can be run by itself",
+        )
+    }
+}
+
+/// What a program said.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    /// It ended with 0.
+    pub ok: bool,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+/// Runs a program to its end, without input, within `deadline`.
+///
+/// # Errors
+///
+/// A sentence, when it cannot be started or takes too long.
+pub fn capture(
+    program: &Path,
+    args: &[OsString],
+    cwd: &Path,
+    deadline: Duration,
+) -> Result<Captured, String> {
+    let name = program.display();
+    // A group of its own: a wrapper's real program ends with it.
+    let mut child = Command::new(program)
+        .args(args)
+        .current_dir(cwd)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("cannot start {name}: {error}"))?;
+    let stdout = child.stdout.take().map(reader);
+    let stderr = child.stderr.take().map(reader);
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if started.elapsed() < deadline => std::thread::sleep(LOOK),
+            Ok(None) => {
+                if let Some(group) = i32::try_from(child.id())
+                    .ok()
+                    .and_then(rustix::process::Pid::from_raw)
+                {
+                    // It may just have ended by itself.
+                    let _ =
+                        rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+                }
+                let _ = child.wait();
+                return Err(format!(
+                    "{name} did not end within {} s",
+                    deadline.as_secs()
+                ));
+            }
+            Err(error) => return Err(format!("cannot wait for {name}: {error}")),
+        }
+    };
+    let text = |reader: Option<std::thread::JoinHandle<Vec<u8>>>| {
+        let bytes = reader
+            .and_then(|reader| reader.join().ok())
+            .unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Ok(Captured {
+        ok: status.success(),
+        stdout: text(stdout),
+        stderr: text(stderr),
+    })
+}
+
+fn reader(from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is worth having.
+        let _ = from.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+/// An agent's program that is not there.
+pub fn missing(agent: &str, variable: &str, get: &str) -> Failure {
+    Failure::unavailable(
+        &format!("no_{agent}"),
+        format!("the `{agent}` program is not found"),
+        format!("install it ({get}), or name it with {variable}"),
+    )
+}
+
+/// Codex's program that is not there.
+pub fn missing_codex() -> Failure {
+    missing(
+        "codex",
+        "CONTEXTRELAY_CODEX_BIN",
+        "npm install -g @openai/codex",
+    )
+}
+
+/// Claude's program that is not there.
+pub fn missing_claude() -> Failure {
+    missing(
+        "claude",
+        "CONTEXTRELAY_CLAUDE_BIN",
+        "npm install -g @anthropic-ai/claude-code",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_secret_is_named_and_not_shown() {
+        let launch = Launch {
+            program: "/usr/bin/codex".into(),
+            args: vec!["resume".into(), "two words".into()],
+            env: vec![
+                ("TOKEN".into(), "abc".into()),
+                ("MODE".into(), "a b".into()),
+            ],
+            cwd: Some("/tmp/x y".into()),
+        };
+        assert_eq!(
+            launch.shell_line(&["TOKEN"]),
+            "cd '/tmp/x y' && TOKEN='(secret)' MODE='a b' /usr/bin/codex resume 'two words'"
+        );
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended_with_what_it_started() {
+        let args = ["-c".into(), "sleep 60 & sleep 60".into()];
+        let here = std::env::temp_dir();
+        let begun = Instant::now();
+        let said = capture(
+            Path::new("/bin/sh"),
+            &args,
+            &here,
+            Duration::from_millis(200),
+        );
+        assert!(said.unwrap_err().contains("did not end"));
+        // The readers would wait for the grandchild, had it been left.
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}

@@ -1,0 +1,107 @@
+//! `ctxrelay ledger show ID|SEQ`.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli::connect::{self, Found, runtime, unexpected};
+use crate::cli::context::Context;
+use crate::cli::disk;
+use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::output::Tone;
+use crate::cli::words::{field, now_ms, time};
+use crate::wire::control::{Command, Reply};
+
+/// Arguments of `ledger show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay ledger show 12")]
+pub struct Args {
+    /// An entry's id, or its number
+    #[arg(value_name = "ID|SEQ")]
+    pub entry: String,
+    /// Another session than the current one
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// The whole text, also where the entry holds a part of it; so far every entry holds it all
+    #[arg(long)]
+    pub full: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let entry = runtime()?.block_on(find(context, args))?;
+    if context.out.is_json() {
+        context.out.json(&entry)?;
+    } else {
+        show(context, &entry)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
+    let dirs = &context.setting.dirs;
+    if let Some(session) = &args.session {
+        return from_file(&disk::session_file(dirs, session)?, &args.entry);
+    }
+    match connect::control(&context.setting).await {
+        Found::Live(live) => {
+            let entry = args.entry.clone();
+            match live.ask(Command::LedgerShow { entry }).await? {
+                Reply::Entry(entry) => Ok(entry),
+                other => Err(unexpected(&other)),
+            }
+        }
+        Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
+            Some((_, path)) => from_file(&path, &args.entry),
+            None => Err(missing(&args.entry)),
+        },
+    }
+}
+
+fn from_file(path: &Path, name: &str) -> Result<Value, Failure> {
+    let seq: Option<u64> = name.parse().ok();
+    let mut found = None;
+    disk::scan(path, |stored| {
+        let is_it = match seq {
+            Some(seq) => stored.entry.seq.0 == seq,
+            None => stored.entry.id.as_str() == name,
+        };
+        if is_it {
+            found = Some(stored.to_value());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    found.ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> Failure {
+    Failure::state(
+        "not_found",
+        format!("there is no entry {name}"),
+        "see `ctxrelay ledger list`",
+    )
+}
+
+fn show(context: &Context, entry: &Value) -> Result<(), Failure> {
+    let out = &context.out;
+    let Value::Object(fields) = entry else {
+        return out.json(entry);
+    };
+    for (name, value) in fields {
+        let label = format!("{name:<20}");
+        match (name.as_str(), value) {
+            ("content", _) => {}
+            ("timestamp", value) => {
+                let at = value.as_i64().unwrap_or_default();
+                out.spans(&[(Tone::Faint, &label), (Tone::Plain, &time(at, now_ms()))])?;
+            }
+            (_, Value::String(text)) => out.spans(&[(Tone::Faint, &label), (Tone::Plain, text)])?,
+            (_, value) => {
+                out.spans(&[(Tone::Faint, &label), (Tone::Plain, &value.to_string())])?;
+            }
+        }
+    }
+    out.line("")?;
+    out.block("  ", field(entry, "content"))
+}

@@ -1,0 +1,181 @@
+//! `ctxrelay ledger verify`: reads files, whether a daemon runs or not.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::cli::context::Context;
+use crate::cli::disk;
+use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::output::Tone;
+use crate::cli::words::count;
+use crate::core::id::SessionId;
+use crate::store::head::{self, Head};
+use crate::store::ledger::{self, VerifyReport};
+
+/// Arguments of `ledger verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay ledger verify --all && echo untouched")]
+pub struct Args {
+    /// This session, current or archived
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    pub session: Option<String>,
+    /// All sessions of the project, archives included
+    #[arg(long)]
+    pub all: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let dirs = &context.setting.dirs;
+    let outside = head::read(&context.setting.user_dirs, &dirs.instance_id()).map_err(|error| {
+        disk::unreadable(&context.setting.user_dirs.head(&dirs.instance_id()), &error)
+    })?;
+    if args.all {
+        return all(context, outside.as_ref());
+    }
+    let path = match &args.session {
+        Some(session) => disk::session_file(dirs, session)?,
+        None => disk::current(dirs)?.map(|(_, path)| path).ok_or_else(|| {
+            Failure::state(
+                "no_session",
+                "there is no record in this project yet",
+                "start one with `ctxrelay` or `ctxrelay init`",
+            )
+        })?,
+    };
+    let report = verify(&path, outside.as_ref())?;
+    if context.out.is_json() {
+        context.out.json(&to_json(&report))?;
+    } else {
+        show(context, &path, &report)?;
+    }
+    Ok(verdict(report.ok))
+}
+
+fn all(context: &Context, outside: Option<&Head>) -> Verdict {
+    let mut ok = true;
+    let mut sessions = Vec::new();
+    for path in files(context)? {
+        let report = verify(&path, outside)?;
+        ok &= report.ok;
+        if context.out.is_json() {
+            let mut value = to_json(&report);
+            value["session"] = Value::from(stem(&path));
+            sessions.push(value);
+        } else {
+            show(context, &path, &report)?;
+        }
+    }
+    if context.out.is_json() {
+        context.out.json(&json!({"ok": ok, "sessions": sessions}))?;
+    }
+    Ok(verdict(ok))
+}
+
+/// All ledgers of the project, oldest first: their names begin with their time.
+fn files(context: &Context) -> Result<Vec<PathBuf>, Failure> {
+    let dirs = &context.setting.dirs;
+    let mut files = Vec::new();
+    for dir in [dirs.archives(), dirs.sessions()] {
+        let Ok(found) = std::fs::read_dir(&dir) else {
+            continue;
+        };
+        for file in found {
+            let path = file.map_err(|error| disk::unreadable(&dir, &error))?.path();
+            let is_ledger = path
+                .extension()
+                .is_some_and(|extension| extension == "jsonl");
+            if is_ledger && SessionId::is_well_formed(&stem(&path)) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort_by_key(|path| stem(path));
+    Ok(files)
+}
+
+fn verify(path: &Path, outside: Option<&Head>) -> Result<VerifyReport, Failure> {
+    ledger::verify(path, outside).map_err(|error| disk::unreadable(path, &error))
+}
+
+fn verdict(ok: bool) -> ExitKind {
+    if ok {
+        ExitKind::Ok
+    } else {
+        ExitKind::CheckFailed
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn to_json(report: &VerifyReport) -> Value {
+    json!({
+        "ok": report.ok,
+        "entries": report.entries,
+        "chained": report.chained,
+        "prefix": report.prefix,
+        "badLines": report.bad_lines,
+        "firstBad": report.first_bad.as_ref().map(|fault| json!({
+            "seq": fault.seq,
+            "line": fault.line,
+            "reason": fault.reason.as_str(),
+        })),
+        "head": report.head.as_ref().map(|(seq, hash)| json!({"seq": seq, "hash": hash})),
+        "outsideHead": report.outside_head.as_str(),
+        "tornBytes": report.torn_bytes,
+    })
+}
+
+fn show(context: &Context, path: &Path, report: &VerifyReport) -> Result<(), Failure> {
+    let out = &context.out;
+    let (tone, word) = if report.ok {
+        (Tone::Good, "ok     ")
+    } else {
+        (Tone::Bad, "broken ")
+    };
+    let mut text = format!(
+        "{}  {}, {} chained",
+        stem(path),
+        count(report.entries, "entry", "entries"),
+        report.chained
+    );
+    if report.prefix > 0 {
+        let lines = count(report.prefix, "older line", "older lines");
+        text.push_str(&format!(", {lines} before the chain"));
+    }
+    if report.bad_lines > 0 {
+        text.push_str(&format!(
+            ", {}",
+            count(report.bad_lines, "bad line", "bad lines")
+        ));
+    }
+    out.spans(&[(tone, word), (Tone::Plain, &text)])?;
+    if let Some(fault) = &report.first_bad {
+        let text = format!(
+            "       entry {} (line {}) is {}",
+            fault.seq,
+            fault.line,
+            fault.reason.as_str()
+        );
+        out.spans(&[(Tone::Bad, &text)])?;
+    }
+    if report.torn_bytes > 0 {
+        let bytes = count(report.torn_bytes, "byte", "bytes");
+        out.line(&format!(
+            "       the last line is not complete ({bytes}): a crash, or a write that is going on"
+        ))?;
+    }
+    if let Some((seq, hash)) = &report.head {
+        let text = format!(
+            "       head {seq} {hash}, kept outside: {}",
+            report.outside_head.as_str()
+        );
+        out.spans(&[(Tone::Faint, &text)])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! [`start`]: the log of the verbs that live long, in `state/contextrelay.log`.
+//!
+//! The file is 0600, never opened through a link, and bounded: above [`LOG_BYTES_MAX`] it becomes
+//! `contextrelay.log.1`, which replaces the one before.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use tracing_appender::non_blocking::WorkerGuard;
+use tracing_subscriber::EnvFilter;
+
+use crate::host::Setting;
+
+/// The longest that the log gets, in bytes; with the one before it, twice that on disk.
+const LOG_BYTES_MAX: u64 = 10 * 1024 * 1024;
+
+/// Lines that may wait for the disk; more are dropped and counted, because logging must never
+/// hold the daemon up.
+const LINES_MAX: usize = 8192;
+
+/// What is logged when `CONTEXTRELAY_LOG` says nothing, or nothing that can be read.
+const FILTER: &str = "warn,ctxrelay=info";
+
+/// Begins to log. Keep the guard: what still waits is written when it is dropped.
+///
+/// `None` when this process logs already.
+pub fn start(setting: &Setting) -> Option<WorkerGuard> {
+    let file = LogFile::new(setting.dirs.state_file("contextrelay.log"));
+    let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
+        .buffered_lines_limit(LINES_MAX)
+        .finish(file);
+    let filter = std::env::var("CONTEXTRELAY_LOG")
+        .ok()
+        .filter(|filter| !filter.is_empty())
+        .and_then(|filter| EnvFilter::try_new(filter).ok())
+        .unwrap_or_else(|| EnvFilter::new(FILTER));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(false)
+        .try_init()
+        .ok()?;
+    Some(guard)
+}
+
+/// A log that is opened with its first line, and only in a folder that is there: who logs must
+/// not make `.contextrelay/`, because a project without one is a new project.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    file: Option<(File, u64)>,
+}
+
+impl LogFile {
+    fn new(path: PathBuf) -> Self {
+        Self { path, file: None }
+    }
+
+    fn open(&self) -> io::Result<(File, u64)> {
+        let open = || {
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+                .open(&self.path)
+        };
+        let file = open()?;
+        let bytes = file.metadata()?.len();
+        if bytes < LOG_BYTES_MAX {
+            return Ok((file, bytes));
+        }
+        let mut before = self.path.clone().into_os_string();
+        before.push(".1");
+        std::fs::rename(&self.path, before)?;
+        Ok((open()?, 0))
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self
+            .file
+            .as_ref()
+            .is_none_or(|(_, bytes)| *bytes >= LOG_BYTES_MAX)
+        {
+            self.file = self.open().ok();
+        }
+        // A log that cannot be written must not trouble the one who works.
+        if let Some((file, bytes)) = &mut self.file {
+            match file.write_all(line) {
+                Ok(()) => *bytes += line.len() as u64,
+                Err(_) => self.file = None,
+            }
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn the_log_is_private_bounded_and_makes_no_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/contextrelay.log");
+        let mut log = LogFile::new(path.clone());
+        log.write_all(b"lost\n").unwrap();
+        assert!(!path.exists(), "no folder, no log");
+
+        std::fs::create_dir(dir.path().join("state")).unwrap();
+        log.write_all(b"first\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "first\n");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(LOG_BYTES_MAX)
+            .unwrap();
+        let mut next = LogFile::new(path.clone());
+        next.write_all(b"second\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second\n");
+        assert_eq!(
+            path.with_extension("log.1").metadata().unwrap().len(),
+            LOG_BYTES_MAX
+        );
+    }
+
+    #[test]
+    fn a_link_in_the_logs_place_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (
+            dir.path().join("target"),
+            dir.path().join("contextrelay.log"),
+        );
+        std::fs::write(&target, "untouched").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        LogFile::new(link).write_all(b"line\n").unwrap();
+        assert_eq!(std::fs::read_to_string(target).unwrap(), "untouched");
+    }
+}

@@ -1,0 +1,19 @@
+//! `ctxrelay man`.
+
+use super::args::command;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::output::Output;
+
+/// Arguments of `man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay man | man -l -")]
+pub struct Args {}
+
+pub fn run(out: &Output, _args: &Args) -> Verdict {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command())
+        .render(&mut page)
+        .map_err(|error| Failure::internal("write the manual page", error))?;
+    out.raw(&page)?;
+    Ok(ExitKind::Ok)
+}

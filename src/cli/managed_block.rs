@@ -1,0 +1,154 @@
+//! [`with_block`] and [`without_block`]: our lines in a file of the user's, between two markers.
+//! Everything outside of the markers stays byte for byte.
+
+/// Stands alone in the line before ours.
+pub const BEGIN: &str = "<!-- ctxrelay:begin (managed; `ctxrelay uninit` takes it out) -->";
+
+/// Stands alone in the line after ours.
+pub const END: &str = "<!-- ctxrelay:end -->";
+
+/// How a first marker is recognised, whatever its wording was in another version.
+const BEGIN_MARK: &str = "<!-- ctxrelay:begin";
+
+/// A marker without its other one: somebody edited it, and guessing would eat the user's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("its ctxrelay markers do not pair up")]
+pub struct Unpaired;
+
+/// The text with `body` in our block: in the place of the one that is there, else at the end.
+///
+/// # Errors
+///
+/// When a marker has lost its other one.
+pub fn with_block(text: &str, body: &str) -> Result<String, Unpaired> {
+    let block = format!("{BEGIN}\n{}\n{END}\n", body.trim_end());
+    if let Some((start, end)) = find(text)? {
+        return Ok(format!("{}{block}{}", &text[..start], &text[end..]));
+    }
+    let gap = match text {
+        "" => "",
+        text if text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    Ok(format!("{text}{gap}{block}"))
+}
+
+/// The text without our block, and without the empty line that we put before it. `None` when
+/// there is none.
+///
+/// # Errors
+///
+/// As [`with_block`].
+pub fn without_block(text: &str) -> Result<Option<String>, Unpaired> {
+    Ok(find(text)?.map(|(start, end)| {
+        let before = &text[..start];
+        let rest = &text[end..];
+        let before = match before.strip_suffix("\n\n") {
+            Some(kept) if rest.is_empty() => format!("{kept}\n"),
+            _ => before.to_owned(),
+        };
+        format!("{before}{rest}")
+    }))
+}
+
+/// Where our block begins and ends, in bytes, its last newline included.
+fn find(text: &str) -> Result<Option<(usize, usize)>, Unpaired> {
+    let mut at = 0;
+    let mut found = None;
+    let mut open = None;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let line = line.trim();
+        if line.starts_with(BEGIN_MARK) {
+            if open.replace(start).is_some() || found.is_some() {
+                return Err(Unpaired);
+            }
+        } else if line == END {
+            found = Some((open.take().ok_or(Unpaired)?, at));
+        }
+    }
+    if open.is_some() {
+        return Err(Unpaired);
+    }
+    Ok(found)
+}
+
+/// The lines that change, as a person reads a diff: removed with `-`, added with `+`.
+pub fn diff(before: &str, after: &str) -> Vec<(bool, String)> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let tail = old[head..]
+        .iter()
+        .rev()
+        .zip(new[head..].iter().rev())
+        .take_while(same)
+        .count();
+    let removed = old[head..old.len() - tail]
+        .iter()
+        .map(|line| (false, (*line).to_owned()));
+    let added = new[head..new.len() - tail]
+        .iter()
+        .map(|line| (true, (*line).to_owned()));
+    removed.chain(added).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_block_is_renewed_in_its_place() {
+        let text = with_block("# Mine\n", "one").unwrap();
+        let text = format!("{text}\n# More of mine\n");
+        let renewed = with_block(&text, "two").unwrap();
+        assert_eq!(renewed, text.replace("\none\n", "\ntwo\n"));
+        assert_eq!(with_block(&renewed, "two").unwrap(), renewed);
+    }
+
+    #[test]
+    fn a_lost_marker_is_refused() {
+        for text in [
+            BEGIN,
+            END,
+            &format!("{END}\n{BEGIN}\n"),
+            &format!("{BEGIN}\n{BEGIN}\n{END}\n"),
+        ] {
+            assert_eq!(with_block(text, "x"), Err(Unpaired), "{text}");
+            assert_eq!(without_block(text), Err(Unpaired));
+        }
+    }
+
+    #[test]
+    fn a_diff_shows_only_what_changes() {
+        let after = with_block("a\nb\n", "c").unwrap();
+        let diff: Vec<String> = diff("a\nb\n", &after)
+            .into_iter()
+            .map(|(added, line)| format!("{}{line}", if added { '+' } else { '-' }))
+            .collect();
+        assert_eq!(
+            diff,
+            [
+                "+".to_owned(),
+                format!("+{BEGIN}"),
+                "+c".to_owned(),
+                format!("+{END}")
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_put_in_can_be_taken_out_again(text in "[a-z#\n]{0,40}") {
+            let text = if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") };
+            let with = with_block(&text, "ours").unwrap();
+            let without = without_block(&with).unwrap().unwrap();
+            prop_assert_eq!(without.trim_end_matches('\n'), text.trim_end_matches('\n'));
+            prop_assert!(with.starts_with(&text));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The command line: one file per verb, each `run(&Context, Args) -> Verdict`.
+//!
+//! - [`args`]: what can be typed; [`settings`]: what the environment adds, checked once.
+//! - [`output`]: the only place that prints; [`exit`]: what the exit codes mean.
+//! - [`connect`] and [`operator`]: the two ways to a running daemon; [`disk`]: what is known
+//!   without one.
+//!
+//! Decides nothing about the record: the daemon does, or says no.
+
+pub mod args;
+mod bridge;
+mod claude;
+mod claude_plugin;
+mod codex;
+mod codex_mcp;
+mod completions;
+mod connect;
+mod context;
+mod daemon;
+pub mod deck;
+mod detach;
+mod disk;
+mod doctor;
+mod doorbell;
+pub mod exit;
+mod finality;
+mod hold;
+mod hook;
+mod init;
+mod instances;
+mod kill;
+mod launch;
+mod ledger;
+pub mod logging;
+mod man;
+mod managed_block;
+mod operator;
+pub mod output;
+mod pair;
+mod queue;
+mod recover;
+mod redact;
+pub mod run;
+pub mod settings;
+mod shell;
+mod status;
+mod unbuilt;
+mod uninit;
+mod words;

@@ -1,0 +1,193 @@
+//! [`ask`]: one command of the operator, from a terminal of the operator's own.
+//!
+//! The daemon checks again who connects (`SO_PEERCRED` on the socket); what is refused here would
+//! mostly be refused there too, but here the person learns why. ADVISORY by itself: a process of
+//! the same user can take these variables away.
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+
+use super::connect::{self, Live};
+use super::context::Context;
+use super::exit::{ExitKind, Failure};
+use crate::wire::control::{Command, Reply};
+
+/// What an agent's shell has in its environment.
+const AGENT_VARIABLES: [&str; 2] = ["CLAUDECODE", "CONTEXTRELAY_WORKER"];
+
+/// How the variables of Codex's sandbox begin.
+const SANDBOX_PREFIX: &str = "CODEX_SANDBOX";
+
+/// Why this process is not the operator's, if it is not.
+pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) -> Option<Failure> {
+    let refuse = |why: String| {
+        Failure::new(
+            ExitKind::Refused,
+            "operator_only",
+            why,
+            "use the deck, or run the command yourself in a terminal of your own",
+        )
+    };
+    let agent = names.find(|name| {
+        let name = name.to_string_lossy();
+        AGENT_VARIABLES.contains(&name.as_ref()) || name.starts_with(SANDBOX_PREFIX)
+    });
+    if let Some(name) = agent {
+        return Some(refuse(format!(
+            "only the operator may do this, and {} says that this shell is an agent's",
+            name.to_string_lossy()
+        )));
+    }
+    (!has_terminal)
+        .then(|| refuse("only the operator may do this, and there is no terminal".to_owned()))
+}
+
+/// Why this very process is not the operator's, if it is not.
+pub fn own_refusal() -> Option<Failure> {
+    let names = std::env::vars_os()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, _)| name);
+    let has_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    refusal(names, has_terminal)
+}
+
+/// Has the operator type `word`.
+///
+/// # Errors
+///
+/// When something else is typed, or the input ends.
+pub fn confirm(context: &Context, what: &str, word: &str) -> Result<(), Failure> {
+    context.out.note(what);
+    let answer = context.out.ask(&format!(
+        "Type `{word}` to go on, anything else to leave it:"
+    ))?;
+    if answer.as_deref() == Some(word) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ExitKind::Refused,
+        "not_confirmed",
+        "not confirmed: nothing was changed",
+        "run the command again",
+    ))
+}
+
+/// Carries one command of the operator out: checks who asks, has `word` typed, and sends it over
+/// the operator's socket.
+///
+/// # Errors
+///
+/// When this is not the operator, nothing was confirmed, no daemon runs, or it refuses.
+pub async fn ask(
+    context: &Context,
+    command: Command,
+    what: &str,
+    word: &str,
+) -> Result<Reply, Failure> {
+    check(context, &command).await?;
+    let live = live(context).await?;
+    confirm(context, what, word)?;
+    live.ask(command).await
+}
+
+/// Refuses anybody but the operator, and has the attempt recorded.
+///
+/// # Errors
+///
+/// When this is not the operator.
+pub async fn check(context: &Context, command: &Command) -> Result<(), Failure> {
+    match own_refusal() {
+        None => Ok(()),
+        Some(failure) => {
+            report(context, command).await;
+            Err(failure)
+        }
+    }
+}
+
+/// The operator's connection.
+///
+/// # Errors
+///
+/// When no daemon runs, or it does not take this process for the operator's.
+pub async fn live(context: &Context) -> Result<Live, Failure> {
+    let live = connect::needed(connect::operator(&context.setting).await)?;
+    if live.welcome.operator {
+        return Ok(live);
+    }
+    Err(Failure::new(
+        ExitKind::Refused,
+        "operator_only",
+        "only the operator may do this, and the daemon sees that this process runs below an agent",
+        "use the deck, or run the command yourself in a terminal of your own",
+    ))
+}
+
+/// Asks before the user's own files or settings are changed; `yes` answers for them. Without a
+/// terminal nothing is changed unasked.
+///
+/// # Errors
+///
+/// When the answer is no, or nobody can be asked.
+pub fn may_change(context: &Context, what: &str, yes: bool) -> Result<(), Failure> {
+    context.out.note(what);
+    if yes {
+        return Ok(());
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Failure::new(
+            ExitKind::Refused,
+            "not_confirmed",
+            "nothing was changed: there is no terminal to ask on",
+            "add --yes if this is what you want",
+        ));
+    }
+    match context.out.ask("Go on? [y/N]")?.as_deref() {
+        Some("y" | "Y" | "yes") => Ok(()),
+        _ => Err(Failure::new(
+            ExitKind::Refused,
+            "not_confirmed",
+            "nothing was changed",
+            "run the command again when you have decided",
+        )),
+    }
+}
+
+/// Sends the command on the control port, where it is never accepted and always recorded.
+async fn report(context: &Context, command: &Command) {
+    if !command.is_operator_only() {
+        return;
+    }
+    if let connect::Found::Live(live) = connect::control(&context.setting).await
+        && let Ok(reply) = live.ask(command.clone()).await
+    {
+        tracing::error!(?reply, "the control port accepted an operator command");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn why(names: &[&str], has_terminal: bool) -> Option<String> {
+        refusal(names.iter().map(OsString::from), has_terminal).map(|failure| {
+            assert_eq!(failure.kind.code(), 5);
+            failure.message
+        })
+    }
+
+    #[test]
+    fn an_agents_shell_and_a_pipe_are_not_the_operator() {
+        assert_eq!(why(&["HOME", "CODEX_HOME"], true), None);
+        for name in [
+            "CLAUDECODE",
+            "CODEX_SANDBOX",
+            "CODEX_SANDBOX_NETWORK_DISABLED",
+            "CONTEXTRELAY_WORKER",
+        ] {
+            assert!(why(&["HOME", name], true).unwrap().contains(name));
+        }
+        assert!(why(&[], false).unwrap().contains("terminal"));
+    }
+}

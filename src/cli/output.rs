@@ -1,0 +1,246 @@
+//! [`Output`]: the only place of the command line that prints.
+//!
+//! Everything printed may hold text of an agent or of a stranger's ledger, so that every line
+//! goes through `ctxrelay_ui::sanitize` first; colour is put around it afterwards.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use ctxrelay_ui::sanitize;
+use serde::Serialize;
+use serde_json::json;
+
+use super::exit::Failure;
+
+/// What a piece of a line means; what it looks like is decided here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Ordinary text.
+    Plain,
+    /// What one looks for first.
+    Strong,
+    /// What one may skip.
+    Faint,
+    /// All is well.
+    Good,
+    /// Needs attention.
+    Warning,
+    /// Is wrong.
+    Bad,
+}
+
+impl Tone {
+    /// The SGR parameters; the 16 colours of the terminal's own theme.
+    fn sgr(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Strong => Some("1"),
+            Self::Faint => Some("2"),
+            Self::Good => Some("32"),
+            Self::Warning => Some("33"),
+            Self::Bad => Some("31"),
+        }
+    }
+}
+
+/// Where a verb prints.
+#[derive(Debug, Clone)]
+pub struct Output {
+    json: bool,
+    colour: bool,
+}
+
+impl Output {
+    /// For this process. `json` is what the user asked for.
+    pub fn new(json: bool) -> Self {
+        Self {
+            json,
+            colour: !json && io::stdout().is_terminal() && wants_colour(),
+        }
+    }
+
+    /// Whether one JSON value is wanted instead of text.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints the one value of a `--json` call.
+    ///
+    /// # Errors
+    ///
+    /// When standard output cannot be written.
+    pub fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let text =
+            serde_json::to_string(value).map_err(|error| Failure::internal("write JSON", error))?;
+        put(io::stdout().lock(), &format!("{}\n", harmless_json(&text)))
+    }
+
+    /// Prints one line of text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`].
+    pub fn line(&self, text: &str) -> Result<(), Failure> {
+        self.spans(&[(Tone::Plain, text)])
+    }
+
+    /// Prints one line made of pieces.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`].
+    pub fn spans(&self, spans: &[(Tone, &str)]) -> Result<(), Failure> {
+        let mut line = String::new();
+        for (tone, text) in spans {
+            let text = sanitize::line(text);
+            match tone.sgr().filter(|_| self.colour && !text.is_empty()) {
+                Some(sgr) => {
+                    let _ = write!(line, "\x1b[{sgr}m{text}\x1b[0m");
+                }
+                None => line.push_str(&text),
+            }
+        }
+        line.push('\n');
+        put(io::stdout().lock(), &line)
+    }
+
+    /// Prints text of several lines, each behind an indent.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`].
+    pub fn block(&self, indent: &str, text: &str) -> Result<(), Failure> {
+        for line in sanitize::lines(text) {
+            put(io::stdout().lock(), &format!("{indent}{line}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Prints bytes of our own making as they are: completions, the manual page, a hook's answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`].
+    pub fn raw(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        stdout
+            .write_all(bytes)
+            .and_then(|()| stdout.flush())
+            .map_err(|error| Failure::from_output(&error))
+    }
+
+    /// Says something to the person that is not the result.
+    pub fn note(&self, text: &str) {
+        // Nobody to tell is no fault: the result is what counts.
+        let _ = put(io::stderr().lock(), &format!("{}\n", sanitize::line(text)));
+    }
+
+    /// Asks on the terminal and reads one line; `None` at its end.
+    ///
+    /// # Errors
+    ///
+    /// When the terminal cannot be read.
+    pub fn ask(&self, question: &str) -> Result<Option<String>, Failure> {
+        let prompt = format!("{} ", sanitize::line(question));
+        put(io::stderr().lock(), &prompt)?;
+        let mut answer = String::new();
+        match io::stdin().read_line(&mut answer) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(answer.trim().to_owned())),
+            Err(error) => Err(Failure::internal("read the answer", error)),
+        }
+    }
+
+    /// Tells why the program ends: JSON on standard output for a `--json` call, else two lines on
+    /// standard error.
+    pub fn failure(&self, failure: &Failure) {
+        if failure.is_silent() {
+            return;
+        }
+        if self.json {
+            // A reader that has gone does not want the error either.
+            let _ = self.json(&json!({"error": {
+                "code": failure.code,
+                "message": failure.message,
+                "hint": failure.hint,
+            }}));
+            return;
+        }
+        let colour = io::stderr().is_terminal() && wants_colour();
+        let (on, off) = if colour {
+            ("\x1b[31m", "\x1b[0m")
+        } else {
+            ("", "")
+        };
+        let mut text = format!("{on}error:{off} {}\n", sanitize::line(&failure.message));
+        if !failure.hint.is_empty() {
+            let _ = writeln!(text, "  next: {}", sanitize::line(&failure.hint));
+        }
+        let _ = put(io::stderr().lock(), &text);
+    }
+}
+
+/// Whether the environment allows colour at all.
+pub fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn put(mut to: impl io::Write, text: &str) -> Result<(), Failure> {
+    to.write_all(text.as_bytes())
+        .and_then(|()| to.flush())
+        .map_err(|error| Failure::from_output(&error))
+}
+
+/// Escapes what a terminal could take for a command, or hides: JSON itself escapes only C0. The
+/// value stays the same, because such characters stand only inside of strings.
+fn harmless_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// DEL, C1, separators, bidirectional controls, zero-width and tag characters.
+fn is_hidden(c: char) -> bool {
+    matches!(
+        c,
+        '\u{7f}'..='\u{9f}'
+            | '\u{61c}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_value_and_holds_nothing_that_a_terminal_obeys() {
+        let value = json!({"text": "a\u{9b}2J\u{202e}b\u{7f}\u{e0041}\u{1b}[0m é 漢"});
+        let text = harmless_json(&value.to_string());
+        assert!(
+            !text.chars().any(|c| c.is_control() || is_hidden(c)),
+            "{text}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            value
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! `ctxrelay pair`: both agents beside the deck, in tmux panes.
+
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::time::Duration;
+
+use super::context::Context;
+use super::deck;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::launch::{Launch, capture, missing_claude, missing_codex};
+use super::settings::{environment, find_program};
+use super::shell::quoted;
+use crate::host::Setting;
+
+/// How long one tmux command may take.
+const TMUX_WAIT: Duration = Duration::from_secs(10);
+
+/// Variables that a pane needs too: a tmux server passes its own environment on, not ours. None
+/// of them is a secret.
+const PASSED_ON: [&str; 12] = [
+    "CONTEXTRELAY_STATE_DIR",
+    "CONTEXTRELAY_REGISTRY_DIR",
+    "CODEX_WS_PORT",
+    "CODEX_PROXY_PORT",
+    "CONTEXTRELAY_CONTROL_PORT",
+    "CONTEXTRELAY_PORT_BASE",
+    "CONTEXTRELAY_RUNTIME_SESSION",
+    "CONTEXTRELAY_MODE",
+    "CONTEXTRELAY_CODEX_BIN",
+    "CONTEXTRELAY_CLAUDE_BIN",
+    "CONTEXTRELAY_LOG",
+    "NO_COLOR",
+];
+
+/// Arguments of `pair`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay pair")]
+pub struct Args {
+    /// Print the commands and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let setting = &context.setting;
+    let Some(tmux) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
+        return by_hand(context);
+    };
+    let inside = environment("TMUX").is_some_and(|tmux| !tmux.is_empty());
+    let commands = commands(setting, inside, environment);
+    if args.dry_run {
+        for command in &commands {
+            let mut words = vec![tmux.clone().into_os_string()];
+            words.extend(command.iter().cloned());
+            context.out.line(&quoted(&words))?;
+        }
+        if inside {
+            context.out.line(&quoted(&own(setting, None)))?;
+        }
+        return Ok(ExitKind::Ok);
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        return Err(Failure::new(
+            ExitKind::Usage,
+            "no_terminal",
+            "the panes need a terminal",
+            "see the commands with `ctxrelay pair --dry-run`",
+        ));
+    }
+    // A pane whose program is missing would close before it could be read.
+    setting.claude_program.as_ref().ok_or_else(missing_claude)?;
+    setting.codex_program.as_ref().ok_or_else(missing_codex)?;
+    let (last, first) = match (inside, commands.split_last()) {
+        (false, Some((attach, first))) => (Some(attach.clone()), first.to_vec()),
+        _ => (None, commands),
+    };
+    for command in &first {
+        tmux_run(&tmux, command, &setting.dirs.root)?;
+    }
+    match last {
+        Some(attach) => Err(Launch {
+            program: tmux,
+            args: attach,
+            env: Vec::new(),
+            cwd: None,
+        }
+        .exec()),
+        // Our own pane becomes the deck.
+        None => deck::run(context),
+    }
+}
+
+fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<(), Failure> {
+    let fail = |why: String| {
+        Failure::unavailable(
+            "tmux_failed",
+            why,
+            "run the commands by yourself: `ctxrelay pair --dry-run`",
+        )
+    };
+    let said = capture(tmux, args, root, TMUX_WAIT).map_err(fail)?;
+    if said.ok {
+        return Ok(());
+    }
+    let why = said.stderr.lines().next().unwrap_or("no reason given");
+    Err(fail(format!("`tmux {}` failed: {why}", quoted(args))))
+}
+
+/// What to type, where there is no tmux.
+fn by_hand(context: &Context) -> Verdict {
+    context
+        .out
+        .note("tmux is not installed; run these in three terminals:");
+    for verb in [None, Some("claude"), Some("codex")] {
+        context.out.line(&quoted(&own(&context.setting, verb)))?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// Our own program in this project.
+fn own(setting: &Setting, verb: Option<&str>) -> Vec<OsString> {
+    let mut words = vec![
+        setting.own_program.clone().into_os_string(),
+        "--project".into(),
+        setting.dirs.root.clone().into_os_string(),
+    ];
+    words.extend(verb.map(OsString::from));
+    words
+}
+
+/// The tmux commands: two splits beside our own pane, or a session with three panes and, last,
+/// the attach.
+fn commands(
+    setting: &Setting,
+    inside: bool,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> Vec<Vec<OsString>> {
+    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let env: Vec<OsString> = PASSED_ON
+        .into_iter()
+        .filter_map(|name| {
+            var(name)
+                .filter(|value| !value.is_empty())
+                .map(|value| (name, value))
+        })
+        .flat_map(|(name, value)| {
+            let mut pair = OsString::from(format!("{name}="));
+            pair.push(value);
+            ["-e".into(), pair]
+        })
+        .collect();
+    let pane = |verb: &[&str], target: Option<&str>, program: Option<&str>| {
+        let mut words: Vec<OsString> = verb.iter().map(OsString::from).collect();
+        words.extend(
+            target
+                .into_iter()
+                .flat_map(|target| ["-t".into(), target.into()]),
+        );
+        words.extend(["-c".into(), setting.dirs.root.clone().into_os_string()]);
+        words.extend(env.clone());
+        // Several words are a program and its arguments; tmux gives them to no shell.
+        words.extend(own(setting, program));
+        words
+    };
+    if inside {
+        return vec![
+            pane(&["split-window", "-h", "-d"], None, Some("claude")),
+            pane(
+                &["split-window", "-v", "-d", "-t", "{right}"],
+                None,
+                Some("codex"),
+            ),
+        ];
+    }
+    vec![
+        pane(&["new-session", "-d", "-s", &session], None, None),
+        pane(
+            &["split-window", "-h", "-d"],
+            Some(&session),
+            Some("claude"),
+        ),
+        pane(
+            &["split-window", "-v", "-d"],
+            Some(&format!("{session}:.{{right}}")),
+            Some("codex"),
+        ),
+        ["attach-session", "-t", &session]
+            .map(OsString::from)
+            .into(),
+    ]
+}
+
+/// A name that tmux takes: it changes `.` and `:` by itself and would then not find it.
+fn session_name(root: &Path, instance_id: &str) -> String {
+    let name = root
+        .file_name()
+        .unwrap_or(OsStr::new("project"))
+        .to_string_lossy();
+    let plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let id = instance_id.strip_prefix("ctx_").unwrap_or(instance_id);
+    format!("ctxrelay-{plain}-{}", id.get(..4).unwrap_or(id))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_session_has_three_panes_and_no_secret_in_its_commands() {
+        let dir = tempfile::tempdir().unwrap();
+        let setting = super::super::settings::resolve(Some(dir.path()), |name| {
+            (name == "HOME").then(|| "/tmp".into())
+        })
+        .unwrap();
+        let env = |name: &str| match name {
+            "CONTEXTRELAY_MODE" => Some("pull".into()),
+            _ => None,
+        };
+        let commands = commands(&setting, false, env);
+        let verbs: Vec<_> = commands.iter().map(|words| words[0].clone()).collect();
+        assert_eq!(
+            verbs,
+            [
+                "new-session",
+                "split-window",
+                "split-window",
+                "attach-session"
+            ]
+        );
+        assert!(commands[0].contains(&"CONTEXTRELAY_MODE=pull".into()));
+        assert!(commands[1].ends_with(&["claude".into()]));
+        assert!(commands[2].ends_with(&["codex".into()]));
+    }
+
+    #[test]
+    fn a_folders_odd_name_makes_a_plain_session_name() {
+        let name = session_name(Path::new("/x/my.proj: ä"), "ctx_0123456789ab");
+        assert_eq!(name, "ctxrelay-my-proj----0123");
+    }
+}

@@ -1,0 +1,225 @@
+//! `ctxrelay queue …`: the outbox.
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::connect::{self, Live, runtime, unexpected};
+use super::context::Context;
+use super::disk;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::operator;
+use super::output::Tone;
+use super::unbuilt;
+use super::words::{age, now_ms};
+use crate::core::entry::DeliveryResult;
+use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
+
+/// What can be done with messages on their way.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Messages that are not settled
+    #[command(after_help = "Example: ctxrelay queue list --json")]
+    List,
+    /// One message, with its text
+    #[command(after_help = "Example: ctxrelay queue show 01997b2e-…")]
+    Show(ShowArgs),
+    /// Send an ambiguous message again (operator)
+    #[command(after_help = "Example: ctxrelay queue retry 01997b2e-… --apply")]
+    Retry(ChangeArgs),
+    /// Take a message back (operator)
+    #[command(after_help = "Example: ctxrelay queue remove 01997b2e-… --apply")]
+    Remove(ChangeArgs),
+    /// Take everything back (not in this version)
+    #[command(hide = true)]
+    Drain(unbuilt::Args),
+    /// Rebuild the queue from the record (not in this version)
+    #[command(hide = true)]
+    Rebuild(unbuilt::Args),
+}
+
+/// Arguments of `queue show`.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// Arguments of `queue retry` and `queue remove`.
+#[derive(Debug, clap::Args)]
+pub struct ChangeArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Do it; without, only say what would be done
+    #[arg(long)]
+    pub apply: bool,
+}
+
+pub fn run(context: &Context, verb: Verb) -> Verdict {
+    match verb {
+        Verb::List => list(context),
+        Verb::Show(args) => show(context, &args.id),
+        Verb::Retry(args) => change(context, &args, QueueChange::Retry),
+        Verb::Remove(args) => change(context, &args, QueueChange::Remove),
+        Verb::Drain(args) | Verb::Rebuild(args) => args.refuse(),
+    }
+}
+
+/// What waits, from the record alone: attempts are known to the daemon's queue only.
+fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
+    let world = disk::snapshot(&context.setting.dirs)?;
+    let now = now_ms();
+    let mut rows: Vec<_> = world.unsettled.iter().collect();
+    rows.sort_by_key(|(_, message)| message.seq);
+    Ok(rows
+        .into_iter()
+        .map(|(id, message)| QueueRow {
+            id: id.clone(),
+            to: message.to,
+            state: message
+                .result
+                .map_or("queued", DeliveryResult::as_str)
+                .to_owned(),
+            attempts: 0,
+            age_ms: (now - message.at_ms).max(0),
+            on_busy: message.on_busy,
+        })
+        .collect())
+}
+
+/// What waits, from the daemon, which alone can change it.
+async fn rows(context: &Context) -> Result<(Live, Vec<QueueRow>), Failure> {
+    let live = connect::needed(connect::control(&context.setting).await)?;
+    match live.ask(Command::QueueList).await? {
+        Reply::Queue(rows) => Ok((live, rows)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn list(context: &Context) -> Verdict {
+    let rows = match runtime()?.block_on(rows(context)) {
+        Ok((_, rows)) => rows,
+        Err(failure) if failure.kind == ExitKind::Unavailable => {
+            context
+                .out
+                .note("no daemon runs: this is what the record knows, without attempts");
+            from_disk(context)?
+        }
+        Err(failure) => return Err(failure),
+    };
+    if context.out.is_json() {
+        context.out.json(&json!({"messages": rows}))?;
+        return Ok(ExitKind::Ok);
+    }
+    if rows.is_empty() {
+        context.out.note("nothing is on its way");
+    }
+    for row in &rows {
+        show_row(context, row)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+fn show_row(context: &Context, row: &QueueRow) -> Result<(), Failure> {
+    let tone = if row.state == "ambiguous" {
+        Tone::Bad
+    } else {
+        Tone::Plain
+    };
+    context.out.spans(&[
+        (Tone::Plain, &format!("{}  → {:<7}", row.id, row.to)),
+        (tone, &format!("{:<10}", row.state)),
+        (
+            Tone::Faint,
+            &format!(
+                "{} tries, {} old, when busy: {}",
+                row.attempts,
+                age(row.age_ms),
+                row.on_busy.as_str()
+            ),
+        ),
+    ])
+}
+
+/// The message of this id, or the only one whose id ends like this.
+fn find<'a>(rows: &'a [QueueRow], name: &str) -> Result<&'a QueueRow, Failure> {
+    if let Some(exact) = rows.iter().find(|row| row.id.as_str() == name) {
+        return Ok(exact);
+    }
+    let mut alike = rows.iter().filter(|row| row.id.as_str().ends_with(name));
+    match (alike.next(), alike.next()) {
+        (Some(one), None) if !name.is_empty() => Ok(one),
+        (Some(_), Some(_)) => Err(Failure::state(
+            "ambiguous_id",
+            format!("more than one message ends in `{name}`"),
+            "give the whole id: `ctxrelay queue list`",
+        )),
+        _ => Err(Failure::state(
+            "not_found",
+            format!("there is no message `{name}` on its way"),
+            "see `ctxrelay queue list`",
+        )),
+    }
+}
+
+fn show(context: &Context, name: &str) -> Verdict {
+    runtime()?.block_on(async {
+        let (live, rows) = rows(context).await?;
+        let row = find(&rows, name)?;
+        let command = Command::LedgerShow {
+            entry: row.id.to_string(),
+        };
+        let entry = match live.ask(command).await? {
+            Reply::Entry(entry) => entry,
+            other => return Err(unexpected(&other)),
+        };
+        if context.out.is_json() {
+            context.out.json(&json!({"message": row, "entry": entry}))?;
+        } else {
+            show_row(context, row)?;
+            context
+                .out
+                .block("  ", super::words::field(&entry, "content"))?;
+        }
+        Ok(ExitKind::Ok)
+    })
+}
+
+fn change(context: &Context, args: &ChangeArgs, change: QueueChange) -> Verdict {
+    let (word, what) = match change {
+        QueueChange::Retry => ("retry", "is sent again: its receiver may get it twice"),
+        QueueChange::Remove => ("remove", "is never sent"),
+    };
+    runtime()?.block_on(async {
+        let (_, rows) = rows(context).await?;
+        let row = find(&rows, &args.id)?;
+        let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);
+        if !args.apply {
+            if context.out.is_json() {
+                context
+                    .out
+                    .json(&json!({"dryRun": true, "change": change, "message": row}))?;
+            } else {
+                context.out.line(&format!("would do: {what}"))?;
+                context.out.note("this was a dry run; do it with --apply");
+            }
+            return Ok(ExitKind::Ok);
+        }
+        let command = Command::QueueChange(QueueChangeParams {
+            id: row.id.clone(),
+            change,
+        });
+        match operator::ask(context, command, &what, word).await? {
+            Reply::Done => {
+                if context.out.is_json() {
+                    context.out.json(&json!({"change": change, "id": row.id}))?;
+                } else {
+                    context.out.line("done")?;
+                }
+                Ok(ExitKind::Ok)
+            }
+            other => Err(unexpected(&other)),
+        }
+    })
+}

@@ -1,0 +1,261 @@
+//! `ctxrelay recover`: what went wrong, what is open, and how each agent goes on. Reads only.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::disk;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::output::Tone;
+use super::status;
+use super::words::{age, now_ms, short};
+use crate::adapters::git;
+use crate::core::agent::Agent;
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
+use crate::core::fold::fold;
+use crate::core::snapshot::{HandoffSnapshot, Snapshot};
+use crate::wire::status::Status;
+
+/// How many failures and interrupted turns are told: the last ones are what one recovers from.
+const RECENT_MAX: usize = 10;
+
+/// How much of a text is told, in characters.
+const TEXT_CHARS: usize = 200;
+
+/// Arguments of `recover`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay recover --json | jq -r .resume.claude")]
+pub struct Args {}
+
+/// What the record tells.
+#[derive(Default)]
+struct Past {
+    world: Snapshot,
+    interrupted: VecDeque<Entry>,
+}
+
+pub fn run(context: &Context, _args: &Args) -> Verdict {
+    let status = status::read(context)?;
+    let past = past(context)?;
+    let tree = git::work_tree(&context.setting.dirs.root);
+    if context.out.is_json() {
+        context.out.json(&to_json(&status, &past, tree.as_ref()))?;
+    } else {
+        show(context, &status, &past, tree.as_ref())?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
+/// is answered.
+fn past(context: &Context) -> Result<Past, Failure> {
+    let mut past = Past::default();
+    if let Some((_, path)) = disk::current(&context.setting.dirs)? {
+        disk::scan(&path, |stored| {
+            fold(&mut past.world, &stored.entry);
+            if let EntryKind::Turn(turn) = &stored.entry.kind
+                && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
+            {
+                if past.interrupted.len() == RECENT_MAX {
+                    past.interrupted.pop_front();
+                }
+                past.interrupted.push_back(stored.entry);
+            }
+            ControlFlow::Continue(())
+        })?;
+    }
+    Ok(past)
+}
+
+impl Past {
+    fn undelivered(&self) -> Vec<Value> {
+        self.world
+            .unsettled
+            .iter()
+            .filter(|(_, message)| !message.is_proven())
+            .map(|(id, message)| {
+                json!({
+                    "id": id,
+                    "seq": message.seq,
+                    "from": message.from,
+                    "to": message.to,
+                    "at": message.at_ms,
+                    "state": message.result.map_or("pending", DeliveryResult::as_str),
+                })
+            })
+            .collect()
+    }
+
+    fn handoffs_to(&self, agent: Agent) -> impl Iterator<Item = &HandoffSnapshot> {
+        self.world
+            .open_handoffs
+            .values()
+            .filter(move |handoff| handoff.to.as_ref().and_then(|to| to.agent()) == Some(agent))
+    }
+
+    /// What to tell an agent so that it goes on where it stopped.
+    fn resume_prompt(&self, agent: Agent, tree: Option<&WorkTree>) -> String {
+        let mut text = String::from(
+            "Go on with the work of this project. Call read_context and task_state first; the \
+             record is the truth, your memory may be older.",
+        );
+        for handoff in self.handoffs_to(agent) {
+            text.push_str(&format!(
+                " Open handoff {} from {}: {}",
+                handoff.id,
+                handoff.from,
+                short(&handoff.ask, TEXT_CHARS)
+            ));
+        }
+        let waiting = self
+            .world
+            .unsettled
+            .values()
+            .filter(|message| message.to == agent && !message.is_proven())
+            .count();
+        if waiting > 0 {
+            let call = match agent {
+                Agent::Claude => "call get_messages",
+                Agent::Codex => "they come with your next turns",
+            };
+            text.push_str(&format!(
+                " Messages that you have not had: {waiting}; {call}."
+            ));
+        }
+        if let Some(note) = self.world.notes.back() {
+            text.push_str(&format!(
+                " Last note, by {}: {}",
+                note.by,
+                short(&note.text, TEXT_CHARS)
+            ));
+        }
+        if tree.is_some_and(|tree| tree.changed > 0) {
+            text.push_str(
+                " The work tree has changes that are not committed: look at them before you edit.",
+            );
+        }
+        text
+    }
+}
+
+fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
+    let world = &past.world;
+    let errors: Vec<_> = world.errors.iter().rev().take(RECENT_MAX).collect();
+    let turns: Vec<Value> = past
+        .interrupted
+        .iter()
+        .rev()
+        .map(|entry| {
+            json!({
+                "seq": entry.seq,
+                "at": entry.timestamp_ms,
+                "by": entry.source,
+                "text": short(&entry.content, TEXT_CHARS),
+            })
+        })
+        .collect();
+    let handoffs: Vec<_> = world.open_handoffs.values().collect();
+    json!({
+        "running": status.running,
+        "sessionId": status.session_id,
+        "errors": errors,
+        "interruptedTurns": turns,
+        "openHandoffs": handoffs,
+        "undelivered": past.undelivered(),
+        "pendingProposals": world.pending_proposals.keys().collect::<Vec<_>>(),
+        "git": tree,
+        "resume": {
+            "claude": past.resume_prompt(Agent::Claude, tree),
+            "codex": past.resume_prompt(Agent::Codex, tree),
+        },
+    })
+}
+
+fn show(
+    context: &Context,
+    status: &Status,
+    past: &Past,
+    tree: Option<&WorkTree>,
+) -> Result<(), Failure> {
+    let out = &context.out;
+    let now = now_ms();
+    let heading =
+        |text: &str, n: usize| out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))]);
+    let world = &past.world;
+    if !status.running {
+        out.spans(&[
+            (Tone::Warning, "no daemon runs"),
+            (Tone::Faint, "; start it with `ctxrelay`"),
+        ])?;
+    }
+    heading("Failures", world.errors.len())?;
+    for error in world.errors.iter().rev().take(RECENT_MAX) {
+        out.spans(&[
+            (
+                Tone::Faint,
+                &format!("  {:>6} ago  ", age(now - error.at_ms)),
+            ),
+            (Tone::Bad, &error.code),
+            (
+                Tone::Plain,
+                &format!("  {}", short(&error.text, TEXT_CHARS)),
+            ),
+        ])?;
+    }
+    heading("Interrupted turns", past.interrupted.len())?;
+    for entry in past.interrupted.iter().rev() {
+        out.spans(&[
+            (
+                Tone::Faint,
+                &format!("  {:>6} ago  ", age(now - entry.timestamp_ms)),
+            ),
+            (Tone::Plain, &short(&entry.content, TEXT_CHARS)),
+        ])?;
+    }
+    heading("Open handoffs", world.open_handoffs.len())?;
+    for handoff in world.open_handoffs.values() {
+        let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
+        out.spans(&[
+            (
+                Tone::Faint,
+                &format!("  {:>6} ago  {}  ", age(now - handoff.at_ms), handoff.id),
+            ),
+            (
+                Tone::Plain,
+                &format!(
+                    "{} → {to}: {}",
+                    handoff.from,
+                    short(&handoff.ask, TEXT_CHARS)
+                ),
+            ),
+        ])?;
+    }
+    let undelivered = past.undelivered();
+    heading("Not delivered", undelivered.len())?;
+    for message in &undelivered {
+        let field = |name: &str| super::words::field(message, name).to_owned();
+        out.line(&format!(
+            "  {}  {} → {}: {}",
+            field("id"),
+            field("from"),
+            field("to"),
+            field("state")
+        ))?;
+    }
+    out.spans(&[(Tone::Strong, "Git")])?;
+    match tree {
+        Some(tree) => out.line(&format!(
+            "  {}, {} files changed",
+            tree.commit.as_deref().unwrap_or("no commit yet"),
+            tree.changed
+        ))?,
+        None => out.line("  no repository")?,
+    }
+    for agent in Agent::ALL {
+        out.spans(&[(Tone::Strong, &format!("Tell {}", agent.title()))])?;
+        out.block("  ", &past.resume_prompt(agent, tree))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! `ctxrelay redact --check FILE`: what the record would hold of a text.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::context::Context;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::words::count;
+use crate::core::redact::Redactor;
+
+/// The largest file that is looked at, in bytes: more than any message can be.
+const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// Arguments of `redact`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay redact --check .env")]
+pub struct Args {
+    /// The file; exit code 6 when something in it would be masked
+    #[arg(long, value_name = "FILE", required = true)]
+    pub check: PathBuf,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let text = read(&args.check)?;
+    let redactor = Redactor::new();
+    let mut found = Vec::new();
+    let mut marks = 0;
+    for (at, line) in text.lines().enumerate() {
+        let (masked, set) = redactor.redact_text(line);
+        if set > 0 {
+            found.push((at + 1, masked.into_owned()));
+        }
+    }
+    // As a whole: some secrets are longer than a line.
+    let (_, set) = redactor.redact_text(&text);
+    marks += u64::from(set);
+    if context.out.is_json() {
+        let lines: Vec<_> = found
+            .iter()
+            .map(|(line, masked)| json!({"line": line, "masked": masked}))
+            .collect();
+        context
+            .out
+            .json(&json!({"ok": marks == 0, "marks": marks, "lines": lines}))?;
+    } else {
+        for (line, masked) in &found {
+            context.out.line(&format!("{line:>6}  {masked}"))?;
+        }
+        context.out.note(&format!(
+            "{} would be masked",
+            count(marks, "secret", "secrets")
+        ));
+    }
+    Ok(if marks == 0 {
+        ExitKind::Ok
+    } else {
+        ExitKind::CheckFailed
+    })
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path);
+    file.and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| super::disk::unreadable(path, &error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Failure::state(
+            "too_large",
+            format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()),
+            "check a part of it",
+        ));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

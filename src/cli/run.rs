@@ -1,0 +1,134 @@
+//! [`run`]: one command line from its words to its exit code. Delegates, and does nothing itself.
+
+use std::ffi::OsString;
+
+use super::args::{Cli, Verb, parse};
+use super::context::Context;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::output::Output;
+use super::{
+    bridge, claude, claude_plugin, codex, codex_mcp, completions, daemon, deck, doctor, doorbell,
+    finality, hold, hook, init, instances, kill, ledger, man, pair, queue, recover, redact,
+    settings, status, uninit,
+};
+
+/// Runs a command line and says how the program ends; whatever is to be told has been printed.
+pub fn run(args: Vec<OsString>) -> ExitKind {
+    let wants_json = args
+        .iter()
+        .skip(1)
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg == "--json");
+    let cli = match parse(args) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&Output::new(wants_json), &error),
+    };
+    let out = Output::new(cli.json);
+    match dispatch(cli, out.clone()) {
+        Ok(kind) => kind,
+        Err(failure) => {
+            out.failure(&failure);
+            failure.kind
+        }
+    }
+}
+
+/// What clap wants to say: help and version are results, the rest is a usage error.
+fn refuse(out: &Output, error: &clap::Error) -> ExitKind {
+    if !error.use_stderr() {
+        // Ours to print, so that a closed pipe is no error.
+        let text = if super::output::wants_colour()
+            && std::io::IsTerminal::is_terminal(&std::io::stdout())
+        {
+            error.render().ansi().to_string()
+        } else {
+            error.render().to_string()
+        };
+        return match out.raw(text.as_bytes()) {
+            Err(failure) if !failure.is_silent() => failure.kind,
+            _ => ExitKind::Ok,
+        };
+    }
+    if out.is_json() {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default();
+        out.failure(&Failure::new(
+            ExitKind::Usage,
+            "usage",
+            message.strip_prefix("error: ").unwrap_or(message),
+            "see `ctxrelay --help`",
+        ));
+    } else {
+        // clap colours for the terminal by itself and knows NO_COLOR. Nobody to tell is no fault.
+        let _ = error.print();
+    }
+    ExitKind::Usage
+}
+
+fn dispatch(cli: Cli, out: Output) -> Verdict {
+    let verb = match cli.verb {
+        // These need no project, and must work where none can be found.
+        Some(Verb::Completions(args)) => return completions::run(&out, &args),
+        Some(Verb::Man(args)) => return man::run(&out, &args),
+        Some(Verb::Hold(args)) => return hold::run(args),
+        Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
+        Some(
+            Verb::Gates(args)
+            | Verb::Trust(args)
+            | Verb::Coordinator(args)
+            | Verb::Permissions(args)
+            | Verb::ReleaseGate(args)
+            | Verb::Viewer(args)
+            | Verb::Config(args),
+        ) => return args.refuse(),
+        Some(Verb::Demo(args)) => return deck::demo(&out, &args),
+        verb => verb,
+    };
+    let setting = settings::resolve(cli.project.as_deref(), settings::environment);
+    let setting = match (verb.as_ref(), setting) {
+        // A hook or a monitor that fails would disturb the agent's turn.
+        (Some(Verb::Hook(_)), Err(_)) => return Ok(ExitKind::Ok),
+        (Some(Verb::Doorbell), Err(failure)) => return doorbell::idle(&failure),
+        (_, setting) => setting?,
+    };
+    let context = Context { setting, out };
+    let context = &context;
+    match verb {
+        None => deck::run(context),
+        Some(Verb::Init(args)) => init::run(context, &args),
+        Some(Verb::Uninit(args)) => uninit::run(context, &args),
+        Some(Verb::Pair(args)) => pair::run(context, &args),
+        Some(Verb::Claude(args)) => claude::run(context, args),
+        Some(Verb::Codex(args)) => codex::run(context, args),
+        Some(Verb::Daemon(args)) => daemon::run(context, &args),
+        Some(Verb::Status(args)) => status::run(context, &args),
+        Some(Verb::Recover(args)) => recover::run(context, &args),
+        Some(Verb::Ledger(verb)) => ledger::run(context, verb),
+        Some(Verb::Queue(verb)) => queue::run(context, verb),
+        Some(Verb::Finality(verb)) => finality::run(context, verb),
+        Some(Verb::ClaudePlugin(verb)) => claude_plugin::run(context, verb),
+        Some(Verb::CodexMcp(verb)) => codex_mcp::run(context, verb),
+        Some(Verb::Doctor(args)) => doctor::run(context, &args),
+        Some(Verb::Instances(args)) => instances::run(context, &args),
+        Some(Verb::Kill(args)) => kill::run(context, &args),
+        Some(Verb::Redact(args)) => redact::run(context, &args),
+        Some(Verb::Bridge) => bridge::run(context),
+        Some(Verb::Doorbell) => doorbell::run(context),
+        Some(Verb::Hook(args)) => hook::run(context, &args),
+        // Answered above, before a project was looked for.
+        Some(
+            Verb::Completions(_)
+            | Verb::Man(_)
+            | Verb::Hold(_)
+            | Verb::Demo(_)
+            | Verb::DemoCodex(_)
+            | Verb::Gates(_)
+            | Verb::Trust(_)
+            | Verb::Coordinator(_)
+            | Verb::Permissions(_)
+            | Verb::ReleaseGate(_)
+            | Verb::Viewer(_)
+            | Verb::Config(_),
+        ) => Ok(ExitKind::Ok),
+    }
+}

@@ -1,0 +1,245 @@
+//! [`resolve`]: the command line and the environment, checked once, as a [`Setting`].
+//!
+//! Knows names and shapes of variables; opens nothing but the folders that it has to find.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::exit::Failure;
+use crate::core::id::RuntimeSession;
+use crate::host::Setting;
+use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::registry::Ports;
+use crate::wire::control::DeliveryMode;
+
+/// The first port of the first project.
+const PORT_BASE: u16 = 4500;
+
+/// The variables that name all three ports.
+const PORT_VARIABLES: [&str; 3] = [
+    "CODEX_WS_PORT",
+    "CODEX_PROXY_PORT",
+    "CONTEXTRELAY_CONTROL_PORT",
+];
+
+/// The longest name of a pair of agents, in characters.
+const RUNTIME_SESSION_CHARS_MAX: usize = 128;
+
+/// Settles everything that a verb needs before it begins. `var` reads the environment.
+///
+/// # Errors
+///
+/// When the project cannot be found or a variable makes no sense; each names the variable.
+pub fn resolve(
+    project: Option<&Path>,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> Result<Setting, Failure> {
+    // An empty variable is an unset one: that is how a shell takes one away for one command.
+    let var = |name: &str| var(name).filter(|value| !value.is_empty());
+    let user_dirs = UserDirs::from_env(|name| var(name).map(PathBuf::from)).ok_or_else(|| {
+        Failure::state(
+            "no_home",
+            "there is no home folder to keep the registry in",
+            "set HOME, or CONTEXTRELAY_REGISTRY_DIR, to an absolute path",
+        )
+    })?;
+    let own_program = std::env::current_exe()
+        .map_err(|error| Failure::internal("find our own program", error))?;
+    Ok(Setting {
+        dirs: project_dirs(project, &var)?,
+        user_dirs,
+        port_base: port_base(&var)?,
+        ports: ports(&var)?,
+        runtime_session: runtime_session(&var)?,
+        mode: mode(&var)?,
+        worker: var("CONTEXTRELAY_WORKER").is_some_and(|value| value != "0"),
+        codex_program: program("codex", "CONTEXTRELAY_CODEX_BIN", &var),
+        claude_program: program("claude", "CONTEXTRELAY_CLAUDE_BIN", &var),
+        own_program,
+    })
+}
+
+/// The environment of this process.
+pub fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+fn bad(name: &str, value: &str, wants: &str) -> Failure {
+    Failure::state(
+        "bad_environment",
+        format!("{name} is `{value}`, which is not {wants}"),
+        format!("set {name} to {wants}, or unset it"),
+    )
+}
+
+fn text(name: &str, var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<String>, Failure> {
+    var(name)
+        .map(|value| {
+            value
+                .into_string()
+                .map_err(|value| bad(name, &value.to_string_lossy(), "text in UTF-8"))
+        })
+        .transpose()
+}
+
+fn project_dirs(
+    project: Option<&Path>,
+    var: &impl Fn(&str) -> Option<OsString>,
+) -> Result<ProjectDirs, Failure> {
+    let state = match var("CONTEXTRELAY_STATE_DIR").map(PathBuf::from) {
+        Some(dir) if !dir.is_absolute() => {
+            return Err(bad(
+                "CONTEXTRELAY_STATE_DIR",
+                &dir.to_string_lossy(),
+                "an absolute path",
+            ));
+        }
+        state => state,
+    };
+    let named = project
+        .map(|dir| ("--project", dir.to_path_buf()))
+        .or_else(|| {
+            var("CONTEXTRELAY_PROJECT_ROOT").map(|dir| ("CONTEXTRELAY_PROJECT_ROOT", dir.into()))
+        });
+    if let Some((name, dir)) = named {
+        let root = dir
+            .canonicalize()
+            .ok()
+            .filter(|root| root.is_dir())
+            .ok_or_else(|| {
+                Failure::state(
+                    "no_project",
+                    format!("{name} names {}, which is no folder", dir.display()),
+                    format!("make the folder, or name another one with {name}"),
+                )
+            })?;
+        return Ok(ProjectDirs::new(root, state));
+    }
+    let here = std::env::current_dir().and_then(|here| ProjectDirs::discover(&here, state));
+    here.map_err(|error| {
+        Failure::state(
+            "no_project",
+            format!("the current folder cannot be read: {error}"),
+            "go to a folder that exists, or name a project with --project",
+        )
+    })
+}
+
+fn port_base(var: &impl Fn(&str) -> Option<OsString>) -> Result<u16, Failure> {
+    const NAME: &str = "CONTEXTRELAY_PORT_BASE";
+    match text(NAME, var)? {
+        None => Ok(PORT_BASE),
+        Some(value) => port(&value)
+            .filter(|base| *base <= u16::MAX - 2)
+            .ok_or_else(|| bad(NAME, &value, "a port from 1 to 65533 in digits")),
+    }
+}
+
+/// All three, or none: a part would leave the rest to chance, and a TUI on the wrong proxy.
+fn ports(var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<Ports>, Failure> {
+    let mut found = Vec::new();
+    let mut missing = Vec::new();
+    for name in PORT_VARIABLES {
+        match text(name, var)? {
+            Some(value) => found.push(
+                port(&value)
+                    .ok_or_else(|| bad(name, &value, "a port from 1 to 65535 in digits"))?,
+            ),
+            None => missing.push(name),
+        }
+    }
+    match found[..] {
+        [] => Ok(None),
+        [codex, proxy, control] if codex != proxy && codex != control && proxy != control => {
+            Ok(Some(Ports {
+                codex,
+                proxy,
+                control,
+            }))
+        }
+        [_, _, _] => Err(Failure::state(
+            "bad_environment",
+            format!(
+                "{} must be three different ports",
+                PORT_VARIABLES.join(", ")
+            ),
+            "give each its own port, or unset all three",
+        )),
+        _ => Err(Failure::state(
+            "partial_ports",
+            format!(
+                "{} is not set, but others of the three ports are",
+                missing.join(" and ")
+            ),
+            format!(
+                "set {} together, or none of them",
+                PORT_VARIABLES.join(", ")
+            ),
+        )),
+    }
+}
+
+/// Digits alone: `+4500` and ` 4500` are mistakes.
+fn port(value: &str) -> Option<u16> {
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    digits
+        .then(|| value.parse().ok())
+        .flatten()
+        .filter(|port| *port != 0)
+}
+
+fn runtime_session(var: &impl Fn(&str) -> Option<OsString>) -> Result<RuntimeSession, Failure> {
+    const NAME: &str = "CONTEXTRELAY_RUNTIME_SESSION";
+    let Some(value) = text(NAME, var)? else {
+        return Ok(RuntimeSession::default());
+    };
+    if value.chars().count() > RUNTIME_SESSION_CHARS_MAX || value.chars().any(char::is_control) {
+        return Err(bad(
+            NAME,
+            &value,
+            "a name of at most 128 characters on one line",
+        ));
+    }
+    Ok(RuntimeSession::new(value))
+}
+
+fn mode(var: &impl Fn(&str) -> Option<OsString>) -> Result<DeliveryMode, Failure> {
+    const NAME: &str = "CONTEXTRELAY_MODE";
+    match text(NAME, var)? {
+        None => Ok(DeliveryMode::default()),
+        Some(value) => {
+            DeliveryMode::parse(&value).ok_or_else(|| bad(NAME, &value, "push, pull or auto"))
+        }
+    }
+}
+
+/// An agent's program: what the variable names, or what `PATH` has. A variable that names nothing
+/// runnable counts as "not installed" and never falls back to another program silently; the verbs
+/// that need it, and `doctor`, say so.
+fn program(name: &str, variable: &str, var: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let wanted = var(variable).unwrap_or_else(|| name.into());
+    find_program(Path::new(&wanted), var("PATH").as_deref())
+}
+
+/// A program by path, or by name on `PATH`; absolute.
+pub fn find_program(wanted: &Path, path: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
+    if wanted.components().count() > 1 {
+        return std::path::absolute(wanted)
+            .ok()
+            .filter(|file| is_runnable(file));
+    }
+    std::env::split_paths(path?)
+        // A relative folder on PATH would find what lies in the project.
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(wanted))
+        .find(|file| is_runnable(file))
+}
+
+fn is_runnable(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests;

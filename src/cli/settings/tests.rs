@@ -1,0 +1,125 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+
+fn with(pairs: &[(&str, &str)]) -> Result<Setting, Failure> {
+    let dir = tempfile::tempdir().unwrap();
+    let pairs: Vec<(String, OsString)> = pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), OsString::from(value)))
+        .chain([("HOME".to_owned(), dir.path().into())])
+        .collect();
+    resolve(Some(dir.path()), |name| {
+        pairs
+            .iter()
+            .find(|(has, _)| has == name)
+            .map(|(_, value)| value.clone())
+    })
+}
+
+fn code(pairs: &[(&str, &str)]) -> String {
+    with(pairs).unwrap_err().code
+}
+
+#[test]
+fn all_three_ports_or_none() {
+    let all = [
+        ("CODEX_WS_PORT", "5001"),
+        ("CODEX_PROXY_PORT", "5002"),
+        ("CONTEXTRELAY_CONTROL_PORT", "5003"),
+    ];
+    let ports = with(&all).unwrap().ports.unwrap();
+    assert_eq!(
+        (ports.codex, ports.proxy, ports.control),
+        (5001, 5002, 5003)
+    );
+    assert!(with(&[]).unwrap().ports.is_none());
+    for count in 1..3 {
+        let failure = with(&all[..count]).unwrap_err();
+        assert_eq!(failure.code, "partial_ports");
+        assert_eq!(failure.kind.code(), 3);
+        assert!(failure.message.contains("CONTEXTRELAY_CONTROL_PORT"));
+    }
+    // An empty variable is an unset one.
+    assert!(with(&[("CODEX_WS_PORT", "")]).unwrap().ports.is_none());
+}
+
+#[test]
+fn a_port_is_digits_in_range_and_used_once() {
+    for value in ["0", "65536", "+5001", " 5001", "0x10", "5001a", "-1"] {
+        let pairs = [
+            ("CODEX_WS_PORT", value),
+            ("CODEX_PROXY_PORT", "5002"),
+            ("CONTEXTRELAY_CONTROL_PORT", "5003"),
+        ];
+        assert_eq!(code(&pairs), "bad_environment", "{value:?}");
+    }
+    let twice = [
+        ("CODEX_WS_PORT", "5002"),
+        ("CODEX_PROXY_PORT", "5002"),
+        ("CONTEXTRELAY_CONTROL_PORT", "5003"),
+    ];
+    assert_eq!(code(&twice), "bad_environment");
+    assert_eq!(
+        code(&[("CONTEXTRELAY_PORT_BASE", "65534")]),
+        "bad_environment"
+    );
+    assert_eq!(
+        with(&[("CONTEXTRELAY_PORT_BASE", "6000")])
+            .unwrap()
+            .port_base,
+        6000
+    );
+}
+
+#[test]
+fn a_mode_or_session_that_makes_no_sense_is_named() {
+    assert_eq!(
+        with(&[("CONTEXTRELAY_MODE", "pull")]).unwrap().mode,
+        DeliveryMode::Pull
+    );
+    let failure = with(&[("CONTEXTRELAY_MODE", "PULL")]).unwrap_err();
+    assert!(failure.message.contains("CONTEXTRELAY_MODE"), "{failure}");
+    assert_eq!(
+        code(&[("CONTEXTRELAY_RUNTIME_SESSION", "a\nb")]),
+        "bad_environment"
+    );
+    assert_eq!(
+        code(&[("CONTEXTRELAY_STATE_DIR", "relative")]),
+        "bad_environment"
+    );
+}
+
+#[test]
+fn a_program_is_named_or_on_the_path_and_never_below_a_relative_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("codex");
+    std::fs::write(&file, "#!/bin/sh\n").unwrap();
+    let path = dir.path().to_str().unwrap();
+    assert_eq!(
+        with(&[("PATH", path)]).unwrap().codex_program,
+        None,
+        "not executable yet"
+    );
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(
+        with(&[("PATH", path)]).unwrap().codex_program,
+        Some(file.clone())
+    );
+    assert_eq!(with(&[("PATH", "bin:.")]).unwrap().codex_program, None);
+    // A named program that is not there is missing, whatever PATH has.
+    let named = with(&[("PATH", path), ("CONTEXTRELAY_CODEX_BIN", "/nowhere/codex")]).unwrap();
+    assert_eq!(named.codex_program, None);
+}
+
+#[test]
+fn a_project_that_is_no_folder_is_refused() {
+    let failure = resolve(Some(Path::new("/nowhere/at/all")), |name| {
+        (name == "HOME").then(|| "/tmp".into())
+    })
+    .unwrap_err();
+    assert_eq!(
+        (failure.kind.code(), failure.code.as_str()),
+        (3, "no_project")
+    );
+}

@@ -1,0 +1,185 @@
+//! `ctxrelay status`.
+
+use super::connect::{self, Found, runtime, unexpected};
+use super::context::Context;
+use super::disk;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::output::Tone;
+use super::words::{age, count, now_ms};
+use crate::core::agent::AgentState;
+use crate::wire::control::{Command, Reply};
+use crate::wire::status::{DeliveryStatus, LaneStatus, Status};
+
+/// Arguments of `status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay status --json | jq .agents")]
+pub struct Args {}
+
+pub fn run(context: &Context, _args: &Args) -> Verdict {
+    let status = read(context)?;
+    if context.out.is_json() {
+        context.out.json(&status)?;
+    } else {
+        show(context, &status)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// From the daemon, or from the disk when none runs.
+///
+/// # Errors
+///
+/// When neither can be read.
+pub fn read(context: &Context) -> Result<Status, Failure> {
+    runtime()?.block_on(async {
+        match connect::control(&context.setting).await {
+            Found::Live(live) => match live.ask(Command::ReadStatus).await? {
+                Reply::Status(status) => Ok(*status),
+                other => Err(unexpected(&other)),
+            },
+            Found::Nobody => disk::status(&context.setting),
+            Found::Unfit(why) => {
+                let mut status = disk::status(&context.setting)?;
+                status
+                    .notices
+                    .push(format!("something answers on the control port, but: {why}"));
+                Ok(status)
+            }
+        }
+    })
+}
+
+fn show(context: &Context, status: &Status) -> Result<(), Failure> {
+    let out = &context.out;
+    out.spans(&[(Tone::Strong, &status.project_root)])?;
+    if status.running {
+        let since = status
+            .started_at
+            .map_or_else(String::new, |at| format!(", up {}", age(now_ms() - at)));
+        let text = format!(
+            "pid {}, control port {}, proxy port {}{since}",
+            status.pid.unwrap_or_default(),
+            status.control_port.unwrap_or_default(),
+            status.proxy_port.unwrap_or_default(),
+        );
+        out.spans(&[
+            (Tone::Faint, "daemon    "),
+            (Tone::Good, "runs"),
+            (Tone::Plain, ", "),
+            (Tone::Plain, &text),
+        ])?;
+    } else {
+        out.spans(&[
+            (Tone::Faint, "daemon    "),
+            (Tone::Warning, "not running"),
+            (Tone::Faint, " (start it with `ctxrelay`)"),
+        ])?;
+    }
+    let ledger = &status.ledger;
+    let chain = match ledger.chain.as_str() {
+        "ok" => Tone::Good,
+        "broken" => Tone::Bad,
+        _ => Tone::Warning,
+    };
+    out.spans(&[
+        (Tone::Faint, "record    "),
+        (Tone::Plain, &count(ledger.entries, "entry", "entries")),
+        (Tone::Plain, ", chain "),
+        (chain, &ledger.chain),
+        (
+            Tone::Bad,
+            &if ledger.bad_lines > 0 {
+                format!(", {}", count(ledger.bad_lines, "bad line", "bad lines"))
+            } else {
+                String::new()
+            },
+        ),
+    ])?;
+    let agents = &status.agents;
+    agent(
+        context,
+        "claude    ",
+        agents.claude.state,
+        &agents.claude.delivery,
+        &status.queue.claude,
+        agents.claude.installed,
+    )?;
+    agent(
+        context,
+        "codex     ",
+        agents.codex.state,
+        &agents.codex.delivery,
+        &status.queue.codex,
+        agents.codex.installed,
+    )?;
+    let tasks = &status.tasks;
+    out.spans(&[
+        (Tone::Faint, "tasks     "),
+        (
+            Tone::Plain,
+            &format!(
+                "{} open, {} active, {} blocked, {} stale, {} done",
+                tasks.open, tasks.active, tasks.blocked, tasks.stale, tasks.done
+            ),
+        ),
+    ])?;
+    if !status.finality.pending.is_empty() {
+        let text = count(
+            status.finality.pending.len() as u64,
+            "proposal waits",
+            "proposals wait",
+        );
+        out.spans(&[
+            (Tone::Faint, "sign-off  "),
+            (Tone::Warning, &text),
+            (Tone::Faint, " for you: `ctxrelay finality list`"),
+        ])?;
+    }
+    for notice in &status.notices {
+        out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)])?;
+    }
+    Ok(())
+}
+
+fn agent(
+    context: &Context,
+    name: &str,
+    state: AgentState,
+    delivery: &DeliveryStatus,
+    lane: &LaneStatus,
+    installed: bool,
+) -> Result<(), Failure> {
+    let tone = match state {
+        AgentState::Idle | AgentState::Busy => Tone::Good,
+        AgentState::Waiting | AgentState::Limited | AgentState::Stale => Tone::Warning,
+        AgentState::Offline => Tone::Faint,
+    };
+    let mut rest = String::new();
+    if !installed {
+        rest.push_str(", program not found");
+    }
+    if state.is_attached() {
+        let proof = if delivery.proven {
+            "proven"
+        } else {
+            "not proven yet"
+        };
+        rest.push_str(&format!(", by {} ({proof})", delivery.rung));
+    }
+    for (n, word) in [(lane.pending, "waiting"), (lane.in_flight, "on the way")] {
+        if n > 0 {
+            rest.push_str(&format!(", {n} {word}"));
+        }
+    }
+    let ambiguous = if lane.ambiguous > 0 {
+        format!(", {} ambiguous", lane.ambiguous)
+    } else {
+        String::new()
+    };
+    context.out.spans(&[
+        (Tone::Faint, name),
+        (tone, state.as_str()),
+        (Tone::Plain, &rest),
+        (Tone::Bad, &ambiguous),
+    ])
+}

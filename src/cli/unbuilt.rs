@@ -1,0 +1,29 @@
+//! Verbs of the contract that this version does not have: they say so and exit with 3.
+
+use std::ffi::OsString;
+
+use super::exit::{Failure, Verdict};
+
+/// Whatever stands behind such a verb.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Not looked at
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub rest: Vec<OsString>,
+}
+
+impl Args {
+    /// Says so.
+    pub fn refuse(&self) -> Verdict {
+        refuse()
+    }
+}
+
+/// Says so.
+pub fn refuse() -> Verdict {
+    Err(Failure::state(
+        "not_in_this_version",
+        "not in this version",
+        "see `ctxrelay --help` for what there is",
+    ))
+}

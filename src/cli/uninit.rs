@@ -1,0 +1,121 @@
+//! `ctxrelay uninit`: takes back what `init` did. The record goes only when it is asked for by
+//! name, because it cannot be brought back.
+
+use std::path::Path;
+
+use super::claude::plugin_dir;
+use super::connect::{self, Found, runtime};
+use super::context::Context;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::init::{INSTRUCTION_FILES, Step, edit, report};
+use super::managed_block::without_block;
+use super::operator;
+use crate::store::dirs::exists;
+use crate::store::registry;
+
+/// Arguments of `uninit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay uninit --dry-run")]
+pub struct Args {
+    /// Do not ask before CLAUDE.md and AGENTS.md are changed
+    #[arg(long)]
+    pub yes: bool,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let setting = &context.setting;
+    if !args.dry_run
+        && let Found::Live(_) = runtime()?.block_on(connect::control(setting))
+    {
+        return Err(Failure::state(
+            "running",
+            "a daemon runs for this project",
+            "stop it first, with `ctxrelay kill`",
+        ));
+    }
+    let mut steps = Vec::new();
+    for name in INSTRUCTION_FILES {
+        let path = setting.dirs.root.join(name);
+        if exists(&path) {
+            let mut step = edit(context, &path, args.yes, args.dry_run, without_block)?;
+            if step.state == "made" {
+                step.state = "removed";
+            }
+            steps.push(step);
+        }
+    }
+    let plugin = plugin_dir(setting);
+    steps.push(remove(&plugin, "the Claude plugin", args.dry_run)?);
+    steps.push(record(context, args)?);
+    report(context, &steps)?;
+    Ok(ExitKind::Ok)
+}
+
+/// The record is the operator's: to end it needs a terminal and its name typed.
+fn record(context: &Context, args: &Args) -> Result<Step, Failure> {
+    let dirs = &context.setting.dirs;
+    let name = ".contextrelay/ with the whole record";
+    if !exists(&dirs.relay) {
+        return Ok(Step {
+            what: name.to_owned(),
+            state: "absent",
+        });
+    }
+    if args.dry_run {
+        return Ok(Step {
+            what: name.to_owned(),
+            state: "would",
+        });
+    }
+    if operator::own_refusal().is_some() {
+        return Ok(Step {
+            what: format!("{name}; it goes only from a terminal of your own"),
+            state: "left",
+        });
+    }
+    let what = format!(
+        "This deletes {} for good, archives included.",
+        dirs.relay.display()
+    );
+    match operator::confirm(context, &what, "delete") {
+        Ok(()) => {}
+        Err(failure) if failure.code == "not_confirmed" => {
+            return Ok(Step {
+                what: name.to_owned(),
+                state: "left",
+            });
+        }
+        Err(failure) => return Err(failure),
+    }
+    let step = remove(&dirs.relay, name, false)?;
+    registry::forget(&context.setting.user_dirs, dirs)
+        .map_err(|error| Failure::internal("forget the project in the registry", error))?;
+    Ok(step)
+}
+
+fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<Step, Failure> {
+    let step = |state| {
+        Ok(Step {
+            what: what.to_owned(),
+            state,
+        })
+    };
+    match dir.symlink_metadata() {
+        Err(_) => step("absent"),
+        Ok(_) if dry_run => step("would"),
+        Ok(found) if !found.is_dir() => step("left"),
+        Ok(_) => {
+            std::fs::remove_dir_all(dir).map_err(|error| {
+                Failure::state(
+                    "unwritable",
+                    format!("cannot remove {}: {error}", dir.display()),
+                    "make it writable for you",
+                )
+            })?;
+            step("removed")
+        }
+    }
+}

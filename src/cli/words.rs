@@ -1,0 +1,79 @@
+//! How times, ages and entries are written for people.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+/// Clock time of today, else date and time, in the user's zone.
+pub fn time(ms: i64, now_ms: i64) -> String {
+    let zone = TimeZone::system();
+    let (Ok(at), Ok(now)) = (
+        Timestamp::from_millisecond(ms),
+        Timestamp::from_millisecond(now_ms),
+    ) else {
+        return ms.to_string();
+    };
+    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone));
+    if at.date() == now.date() {
+        at.strftime("%H:%M:%S").to_string()
+    } else {
+        at.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}
+
+/// A duration by its largest unit.
+pub fn age(ms: i64) -> String {
+    let s = ms.max(0) / 1000;
+    match s {
+        0..60 => format!("{s} s"),
+        60..3600 => format!("{} min", s / 60),
+        3600..86_400 => format!("{} h", s / 3600),
+        _ => format!("{} d", s / 86_400),
+    }
+}
+
+/// `1 entry`, `2 entries`.
+pub fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// The text, cut to `chars` with a visible mark.
+pub fn short(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        None => text.to_owned(),
+        Some(_) => {
+            let mut cut: String = text.chars().take(chars.saturating_sub(1)).collect();
+            cut.push('…');
+            cut
+        }
+    }
+}
+
+/// A text field of an entry as on disk.
+pub fn field<'a>(entry: &'a Value, name: &str) -> &'a str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Wall clock, ms since the epoch.
+pub fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_one_unit() {
+        assert_eq!(
+            [0, 59_999, 60_000, 3_600_000, 172_800_000, -5].map(age),
+            ["0 s", "59 s", "1 min", "1 h", "2 d", "0 s"]
+        );
+    }
+
+    #[test]
+    fn a_cut_shows_and_never_splits_a_character() {
+        assert_eq!(short("äöü", 3), "äöü");
+        assert_eq!(short("äöüß", 3), "äö…");
+    }
+}

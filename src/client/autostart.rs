@@ -1,0 +1,133 @@
+//! [`Autostart`]: how a client starts a detached daemon when none answers.
+//!
+//! Knows processes and the port, and nothing of the protocol. Whether two daemons come up at
+//! once does not matter here: the one without the project's lock ends by itself.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::store::dirs::ProjectDirs;
+
+/// At most one start in this time: a daemon that cannot come up must not be forked for ever.
+const START_EVERY: Duration = Duration::from_secs(5);
+
+/// How long the port may take to accept; on loopback it does so at once or never.
+const PROBE_WAIT: Duration = Duration::from_millis(250);
+
+/// What a Claude process puts into the environment of its children about itself. The daemon
+/// outlives Claude and starts children of its own: they are not below this Claude, and must not
+/// hold its messaging token. The user's own `CLAUDE_CODE_*` settings stay.
+const AGENT_ENV_PREFIXES: [&str; 2] = ["CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_"];
+
+/// As [`AGENT_ENV_PREFIXES`], whole names.
+const AGENT_ENV: [&str; 7] = [
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// How to start a daemon.
+#[derive(Debug, Clone)]
+pub struct Autostart {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+}
+
+impl Autostart {
+    /// `PROGRAM daemon --detach --project ROOT`.
+    pub fn detached(program: PathBuf, dirs: &ProjectDirs) -> Self {
+        let args = ["daemon", "--detach", "--project"]
+            .into_iter()
+            .map(OsString::from)
+            .chain([dirs.root.clone().into_os_string()])
+            .collect();
+        Self { program, args }
+    }
+}
+
+/// Starts it now and then.
+pub(super) struct Starter {
+    autostart: Autostart,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Starter {
+    pub(super) fn new(autostart: Autostart) -> Self {
+        Self {
+            autostart,
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Whether somebody accepts connections on this port of ours.
+    pub(super) fn answers(&self, port: u16) -> bool {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        TcpStream::connect_timeout(&address, PROBE_WAIT).is_ok()
+    }
+
+    /// Starts a daemon unless one was started just now. Says what was done, as a sentence.
+    pub(super) fn start(&self, dirs: &ProjectDirs) -> String {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|at| at.elapsed() < START_EVERY) {
+            return "a daemon was started and does not answer yet".to_owned();
+        }
+        *last = Some(Instant::now());
+        match self.spawn(dirs) {
+            Ok(pid) => {
+                tracing::info!(pid, "started a detached daemon");
+                "a daemon is starting".to_owned()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot start a daemon");
+                format!("no daemon runs, and none can be started: {error}")
+            }
+        }
+    }
+
+    /// In a process group of its own, so that a signal to the agent's group does not reach it.
+    fn spawn(&self, dirs: &ProjectDirs) -> std::io::Result<u32> {
+        let mut command = Command::new(&self.autostart.program);
+        command
+            .args(&self.autostart.args)
+            .current_dir(&dirs.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        forget_agent(&mut command);
+        let mut child = command.spawn()?;
+        let pid = child.id();
+        // Somebody has to take its exit status, or it stays as a zombie while we live.
+        std::thread::Builder::new()
+            .name("reap-daemon".to_owned())
+            .spawn(move || drop(child.wait()))?;
+        Ok(pid)
+    }
+}
+
+/// Takes out of a command's environment what a Claude process put into ours about itself.
+pub fn forget_agent(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if is_agent_env(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+}
+
+fn is_agent_env(name: &str) -> bool {
+    AGENT_ENV.contains(&name)
+        || AGENT_ENV_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}

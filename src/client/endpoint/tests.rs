@@ -1,0 +1,107 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const TOKEN: &str = "a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4";
+
+fn project() -> (tempfile::TempDir, ProjectDirs) {
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
+    dirs.create().unwrap();
+    (dir, dirs)
+}
+
+fn publish(dirs: &ProjectDirs, port: u16) {
+    let published = serde_json::json!({
+        "pid": 1, "version": "0", "protocol": 1, "controlPort": port, "proxyPort": 1,
+        "startedAt": 0, "detached": true,
+    });
+    dirs::write_private(
+        &dirs.state_file("ports.json"),
+        published.to_string().as_bytes(),
+    )
+    .unwrap();
+    dirs::write_private(&dirs.state_file("token"), format!("{TOKEN}\n").as_bytes()).unwrap();
+}
+
+fn why(found: Result<Endpoint, DialError>) -> String {
+    match found {
+        Err(DialError::NotYet(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_endpoint_is_what_the_daemon_published() {
+    let (_dir, dirs) = project();
+    let dial = project_dial(dirs.clone(), None);
+    assert_eq!(why((dial.0)()), NO_DAEMON);
+    publish(&dirs, 4502);
+    let token = TOKEN.to_owned();
+    assert_eq!((dial.0)(), Ok(Endpoint::Control { port: 4502, token }));
+    fs::write(dirs.state_file("killed"), "").unwrap();
+    assert_eq!((dial.0)(), Err(DialError::Killed));
+}
+
+#[test]
+fn a_token_that_is_a_link_or_no_token_is_not_used() {
+    let (dir, dirs) = project();
+    publish(&dirs, 4502);
+    let dial = project_dial(dirs.clone(), None);
+    let token = dirs.state_file("token");
+    fs::write(&token, "x\r\nHost: elsewhere\n").unwrap();
+    assert_eq!(why((dial.0)()), "the control token is not one");
+    fs::remove_file(&token).unwrap();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, TOKEN).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &token).unwrap();
+    assert_eq!(why((dial.0)()), "the control token cannot be read");
+}
+
+#[test]
+fn debug_does_not_show_the_token() {
+    let token = TOKEN.to_owned();
+    let shown = format!("{:?}", Endpoint::Control { port: 4502, token });
+    assert_eq!(shown, "127.0.0.1:4502");
+}
+
+#[test]
+fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
+    let (dir, dirs) = project();
+    let marks = dir.path().join("starts");
+    let program = dir.path().join("program");
+    let script = format!(
+        "#!/bin/sh\nprintf '%s|%s|%s\\n' \"$*\" \"$PWD\" \"$CLAUDECODE\" >> '{}'\n",
+        marks.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let autostart = Autostart::detached(program, &dirs);
+    let dial = project_dial(dirs.clone(), Some(autostart));
+
+    assert_eq!(why((dial.0)()), "a daemon is starting");
+    assert_eq!(
+        why((dial.0)()),
+        "a daemon was started and does not answer yet"
+    );
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let root = dirs.root.display();
+    let expected = format!("daemon --detach --project {root}|{root}|\n");
+    while fs::read_to_string(&marks).unwrap_or_default() != expected {
+        assert!(
+            Instant::now() < deadline,
+            "{:?}",
+            fs::read_to_string(&marks)
+        );
+        std::thread::yield_now();
+    }
+
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    publish(&dirs, listener.local_addr().unwrap().port());
+    assert!((dial.0)().is_ok());
+}

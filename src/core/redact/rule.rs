@@ -1,0 +1,250 @@
+//! [`RULES`]: formats that only a secret has.
+//!
+//! Sources, as of 2026: what each vendor documents about its tokens, the partner list of GitHub's
+//! secret scanning, and the public rule set of gitleaks (`config/gitleaks.toml`), against which
+//! lengths were compared. Lengths are lower bounds: a token that grew, or a test's shortened one,
+//! is to be found as well.
+
+use regex::Regex;
+
+use super::mark::{Masked, is_mark};
+use super::value::{holds_credentials, is_placeholder, is_random};
+
+/// One format.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    /// The mark's name.
+    pub mark: &'static str,
+    /// How a match begins, or what it must contain: cheap, and without counting.
+    pub hint: &'static str,
+    /// The format; the group `s` is the secret, the whole match where there is no such group.
+    pub pattern: &'static str,
+    /// What a match has to be besides.
+    pub accept: Accept,
+}
+
+/// What a match of a pattern has to be besides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accept {
+    /// The format is proof enough.
+    Any,
+    /// Letters and digits mixed, as no word is.
+    Random,
+    /// Anything but a placeholder.
+    Filled,
+    /// Base64 of `user:password`.
+    Credentials,
+}
+
+/// Replaces the matches of one rule; `None` when there are none.
+pub(super) fn mask_all(rule: &Rule, pattern: &Regex, text: &str) -> Option<(String, u32)> {
+    let mut masked = Masked::new(text);
+    let mut at = 0;
+    while let Some(found) = pattern.captures_at(text, at) {
+        let Some(secret) = found.name("s").or_else(|| found.get(0)) else {
+            break;
+        };
+        let is_secret = match rule.accept {
+            Accept::Any => true,
+            Accept::Random => is_random(secret.as_str()),
+            Accept::Filled => !is_placeholder(secret.as_str()),
+            Accept::Credentials => holds_credentials(secret.as_str()),
+        };
+        if is_secret && !is_mark(secret.as_str()) {
+            masked.replace(secret.start(), secret.end(), rule.mark);
+        }
+        at = secret.end().max(at + 1);
+        while at < text.len() && !text.is_char_boundary(at) {
+            at += 1;
+        }
+        if at >= text.len() {
+            break;
+        }
+    }
+    masked.finish()
+}
+
+const fn any(mark: &'static str, hint: &'static str, pattern: &'static str) -> Rule {
+    Rule {
+        mark,
+        hint,
+        pattern,
+        accept: Accept::Any,
+    }
+}
+
+const fn random(mark: &'static str, hint: &'static str, pattern: &'static str) -> Rule {
+    Rule {
+        mark,
+        hint,
+        pattern,
+        accept: Accept::Random,
+    }
+}
+
+const fn filled(mark: &'static str, hint: &'static str, pattern: &'static str) -> Rule {
+    Rule {
+        mark,
+        hint,
+        pattern,
+        accept: Accept::Filled,
+    }
+}
+
+/// The formats, the more special before the more general: what one has masked the next does not
+/// see.
+#[rustfmt::skip]
+pub(super) const RULES: &[Rule] = &[
+    // PEM (RFC 7468), OpenSSH, PGP (RFC 9580), SSH2 (RFC 4716: four dashes and a space). To its
+    // end line, or as far as there is base64 when the end was cut off.
+    any("PRIVATE_KEY", r"PRIVATE KEY|Static key V1", concat!(
+        r"(?s)-{4,5} ?BEGIN (?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY|Static key V1)(?: BLOCK)? ?-{4,5}",
+        r"(?:[A-Za-z0-9+/=\s\\:,;.()@<>_*-]*?-{4,5} ?END (?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY|Static key V1)(?: BLOCK)? ?-{4,5}",
+        r"|(?:\s|\\+[nr])*[A-Za-z0-9+/]{32}[A-Za-z0-9+/=\s\\]*)")),
+    // PuTTY's own format: the private half is a counted block of base64 lines.
+    any("PRIVATE_KEY", r"Private-Lines:", r"Private-Lines: [0-9]{1,3}(?:\r?\n|\\+n)(?P<s>(?:[A-Za-z0-9+/=]{1,64}(?:\r?\n|\\+n|\z))+)"),
+    // age (github.com/FiloSottile/age): Bech32 with this prefix.
+    any("PRIVATE_KEY", r"AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    // JSON Web Keys (RFC 7517): the private parts of RSA and elliptic keys.
+    any("PRIVATE_KEY", r#""(?:d|dp|dq|qi)\\*""#, r#"\\*"(?:d|dp|dq|qi)\\*"\s*:\s*\\*"(?P<s>[A-Za-z0-9_-]{32,})\\*""#),
+
+    // Anthropic: sk-ant-api03-, sk-ant-admin01-, sk-ant-oat01- (console.anthropic.com).
+    any("ANTHROPIC_KEY", r"sk-ant-", r"(?-u:\b)sk-ant-[A-Za-z0-9_-]{8,}"),
+    // OpenRouter: sk-or-v1- and 64 hex digits.
+    any("OPENROUTER_KEY", r"sk-or-", r"(?-u:\b)sk-or-(?:v[0-9]-)?[A-Za-z0-9]{16,}"),
+    // LangSmith: lsv2_pt_, lsv2_sk_; Langfuse: sk-lf- and a UUID.
+    any("LANGSMITH_KEY", r"lsv2_|sk-lf-", r"(?-u:\b)(?:lsv2_(?:pt|sk)_[A-Za-z0-9_]{16,}|sk-lf-[0-9a-f-]{30,})"),
+    // OpenAI: sk-, sk-proj-, sk-svcacct-, sk-admin-; DeepSeek, Moonshot and others copy the form.
+    random("OPENAI_KEY", r"sk-", r"(?-u:\b)sk-(?:(?:proj|svcacct|admin|None)-)?[A-Za-z0-9_-]{16,}"),
+    // xAI: xai- and 80 characters.
+    random("XAI_KEY", r"xai-", r"(?-u:\b)xai-[A-Za-z0-9_-]{16,}"),
+    // Groq: gsk_. Perplexity: pplx-. Cerebras: csk-. Fireworks: fw_. Together: tgp_v1_.
+    // Replicate: r8_. Tavily: tvly-. ElevenLabs: sk_ and 48 hex digits. NVIDIA: nvapi-.
+    random("AI_PROVIDER_KEY", r"gsk_|pplx-|csk-|fw_|tgp_v1_|r8_|tvly-|sk_[0-9a-f]|nvapi-", concat!(
+        r"(?-u:\b)(?:gsk_[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}|csk-[a-z0-9]{20,}|fw_[A-Za-z0-9]{20,}",
+        r"|tgp_v1_[A-Za-z0-9_-]{20,}|r8_[A-Za-z0-9]{20,}|tvly-(?:dev-|prod-)?[A-Za-z0-9-]{20,}",
+        r"|sk_[0-9a-f]{40,}|nvapi-[A-Za-z0-9_-]{20,})")),
+    // Hugging Face: hf_ (users), api_org_ (organisations).
+    random("HUGGINGFACE_TOKEN", r"hf_|api_org_", r"(?-u:\b)(?:hf|api_org)_[A-Za-z0-9]{20,}"),
+
+    // GitHub: ghp_ gho_ ghu_ ghs_ ghr_ and fine-grained tokens (GitHub, "Behind GitHub's new
+    // authentication token formats", 2021).
+    any("GITHUB_TOKEN", r"gh[pousr]_|github_pat_", r"gh[pousr]_[A-Za-z0-9]{36,}|(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
+    // GitLab ("Token prefixes" in its documentation), and the older runner registration token.
+    random("GITLAB_TOKEN", r"gl[a-z]{2,6}-|GR1348941|glptt-|_gitlab_session=", concat!(
+        r"(?-u:\b)(?:gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct|feedtoken)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}",
+        r"|_gitlab_session=[0-9a-z]{20,})")),
+    // Bitbucket app passwords: ATBB. Atlassian: ATATT3, ATCTT3 and others.
+    random("ATLASSIAN_TOKEN", r"AT(?:BB|[A-Z]{2}T3|ATT|CTT)", r"(?-u:\b)(?:ATBB[A-Za-z0-9]{20,}|AT[A-Z]{2}T3[A-Za-z0-9_=-]{20,})"),
+
+    // Slack: bot, user, workspace, refresh, configuration and app-level tokens.
+    any("SLACK_TOKEN", r"xox[a-z]|xapp-", r"(?i)(?-u:\b)(?:xoxe\.)?(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}"),
+    // Incoming webhooks are secrets as a whole: Slack, Discord, Teams.
+    any("WEBHOOK_URL", r"hooks\.slack\.com|/api/webhooks/|webhook\.office\.com", concat!(
+        r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9+/_-]{16,})",
+        r"|discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{16,}|[a-z0-9-]+\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/_-]{16,})")),
+    // Discord bots: base64 of the id, a timestamp, an HMAC.
+    random("DISCORD_TOKEN", r"[MNO][A-Za-z0-9_-]+\.", r"(?-u:\b)[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
+    // Telegram bots: id, colon, 35 characters that begin with AA.
+    any("TELEGRAM_TOKEN", r":AA", r"(?-u:\b)[0-9]{7,11}:AA[A-Za-z0-9_-]{30,}"),
+
+    // AWS: long-term keys AKIA (users), others by what they name ("IAM identifiers" in its
+    // documentation); ASIA is temporary. Base32, so no 0, 1, 8, 9, but tests use those too.
+    any("AWS_TEMP_KEY", r"ASIA", r"(?-u:\b)ASIA[A-Z0-9]{16}(?-u:\b)"),
+    any("AWS_ACCESS_KEY", r"A(?:KIA|BIA|CCA|3T)", r"(?-u:\b)(?:AKIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?-u:\b)"),
+    // Amazon Bedrock API keys.
+    any("AWS_ACCESS_KEY", r"ABSK", r"(?-u:\b)ABSK[A-Za-z0-9+/]{60,}={0,2}"),
+    // Google: API keys, OAuth client secrets, access and refresh tokens.
+    any("GOOGLE_KEY", r"AIza|GOCSPX-|ya29\.|1//0", concat!(
+        r"(?-u:\b)(?:AIza[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_.-]{20,}|1//0[A-Za-z0-9_-]{30,})")),
+    // Azure: client secrets of Entra ID hold "Q~" at their fifth place.
+    random("AZURE_SECRET", r"Q~", r"(?:^|[^A-Za-z0-9_~.-])(?P<s>[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{28,})"),
+    // Azure storage: shared access signatures.
+    any("AZURE_SECRET", r"sig=", r"[?&;]sig=(?P<s>[A-Za-z0-9%+/=]{20,})"),
+    // AWS: presigned requests.
+    any("AWS_SIGNATURE", r"X-Amz-", r"X-Amz-(?:Signature|Security-Token)=(?P<s>[A-Za-z0-9%+/=]{16,})"),
+    // Alibaba Cloud, Tencent Cloud, Yandex Cloud.
+    random("CLOUD_KEY", r"LTAI|AKID|AQVN|YCAJ", r"(?-u:\b)(?:LTAI[A-Za-z0-9]{16,}|AKID[A-Za-z0-9]{28,}|AQVN[A-Za-z0-9_-]{30,}|YCAJ[A-Za-z0-9_-]{20,})"),
+
+    // Stripe: secret, restricted and webhook keys; publishable ones are public.
+    any("STRIPE_KEY", r"[sr]k_(?:test|live|prod)_|whsec_", r"(?-u:\b)(?:[sr]k_(?:test|live|prod)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{16,})"),
+    // Square, PayPal (Braintree), Plaid, Razorpay, Adyen, Shippo, Flutterwave, Duffel, EasyPost.
+    random("PAYMENT_KEY", r"sq0|EAAA|access_token\$|rzp_|AQE|shippo_|FLWSECK|duffel_|EZ[AT]K", concat!(
+        r"(?-u:\b)(?:sq0(?:atp|csp)-[A-Za-z0-9_-]{20,}|EAAA[A-Za-z0-9_-]{40,}|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+        r"|rzp_(?:live|test)_[A-Za-z0-9]{12,}|shippo_(?:live|test)_[0-9a-fA-F]{30,}|FLWSECK(?:_TEST)?-[A-Za-z0-9-]{12,}",
+        r"|duffel_(?:live|test)_[A-Za-z0-9_=-]{30,}|EZ[AT]K[A-Za-z0-9]{40,})")),
+    // Shopify: admin, custom, private app and shared secrets.
+    any("SHOPIFY_TOKEN", r"shp(?:at|ca|pa|ss)_", r"(?-u:\b)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}"),
+    // Facebook and Instagram graph tokens.
+    random("FACEBOOK_TOKEN", r"EAA", r"(?-u:\b)EAA[A-Z][A-Za-z0-9]{60,}"),
+
+    // Package registries: npm, PyPI, RubyGems, crates.io, NuGet, Docker Hub, Clojars.
+    random("REGISTRY_TOKEN", r"npm_|pypi-|rubygems_|cio|oy2|dckr_|CLOJARS_", concat!(
+        r"(?-u:\b)(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{30,}|rubygems_[0-9a-f]{30,}|cio[A-Za-z0-9]{32}(?-u:\b)",
+        r"|oy2[a-z0-9]{43}(?-u:\b)|dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}|CLOJARS_[A-Za-z0-9]{40,})")),
+    // Twilio: API keys (the SK form of its SIDs) stand for a secret that is shown once.
+    any("TWILIO_KEY", r"SK[0-9a-f]", r"(?-u:\b)SK[0-9a-f]{32}(?-u:\b)"),
+    // Mail: SendGrid, Mailgun, Mailchimp (Mandrill), Brevo, Resend.
+    random("MAIL_KEY", r"SG\.|key-[0-9a-f]|-us[0-9]|xkeysib-|xsmtpsib-|re_|md-", concat!(
+        r"(?:(?-u:\b)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:^|[^A-Za-z0-9_-])(?P<s>key-[0-9a-f]{32})(?-u:\b)",
+        r"|(?-u:\b)[0-9a-f]{32}-us[0-9]{1,2}(?-u:\b)|(?-u:\b)x(?:key|smtp)sib-[0-9a-f]{40,}-[A-Za-z0-9]{10,}",
+        r"|(?-u:\b)re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,})")),
+
+    // Hosting: DigitalOcean, Heroku, Cloudflare, Fly.io, Netlify, Render, Vercel, Supabase, Neon,
+    // PlanetScale, Scalingo, Linode's and others have no prefix.
+    random("HOSTING_TOKEN", r"do[opr]_v1_|HRKU-|v1\.0-|fo1_|fm[12]|nfp_|rnd_|vc[a-z]_|sbp_|sb_secret_|napi_|pscale_|tk-us-", concat!(
+        r"(?-u:\b)(?:do[opr]_v1_[0-9a-f]{32,}|HRKU-[A-Za-z0-9_-]{30,}|v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}|fo1_[A-Za-z0-9_-]{40,}",
+        r"|fm[12][ar]?_[A-Za-z0-9+/]{60,}={0,3}|nfp_[A-Za-z0-9]{30,}|rnd_[A-Za-z0-9]{20,}|vc[pkiar]_[A-Za-z0-9]{24,}|sbp_[0-9a-f]{30,}",
+        r"|sb_secret_[A-Za-z0-9_-]{20,}|napi_[a-z0-9]{30,}|pscale_(?:tkn|pw|oauth|app)_[A-Za-z0-9_.=-]{24,}|tk-us-[A-Za-z0-9_-]{40,})")),
+    // Secrets of secret keepers: HashiCorp Vault and Terraform, Pulumi, Doppler, 1Password,
+    // Infisical.
+    random("VAULT_TOKEN", r"hv[sbr]\.|s\.|\.atlasv1\.|pul-|dp\.|ops_eyJ|A3-", concat!(
+        r"(?-u:\b)(?:hv[sbr]\.[A-Za-z0-9_-]{20,}|s\.[A-Za-z0-9]{24}(?-u:\b)|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}|pul-[0-9a-f]{40}",
+        r"|dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{20,}|ops_eyJ[A-Za-z0-9+/_-]{60,}={0,3}|A3-[A-Z0-9]{6}-[A-Z0-9-]{20,})")),
+    // Watching: Grafana, New Relic, Sentry, Dynatrace, Sonar, LaunchDarkly, PostHog.
+    random("MONITORING_TOKEN", r"gls?[ac]_|NR(?:AK|JS|II|RA|BR)-|sntry[su]_|dt0|sq[pua]_|(?:sdk|mob|api)-|phx_", concat!(
+        r"(?-u:\b)(?:gl(?:sa|c)_[A-Za-z0-9+/_=]{28,}|NR(?:AK|JS|II|RA|BR)-[A-Za-z0-9_-]{20,}|sntry[su]_[A-Za-z0-9+/_=]{30,}",
+        r"|dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{60,}|sq[pua]_[0-9a-f]{40}|(?:sdk|mob|api)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+        r"|phx_[A-Za-z0-9]{30,})")),
+    // Work: Linear, Notion, Airtable, Asana, Figma, Postman, Typeform, Contentful, Databricks,
+    // JFrog, Buildkite, CircleCI, Deno, Tailscale, Mapbox (secret tokens only), Sourcegraph,
+    // HubSpot, Okta, Frame.io.
+    random("SERVICE_TOKEN", concat!(
+        r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-",
+        ), concat!(
+        r"(?-u:\b)(?:lin_(?:api|oauth)_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,}|ntn_[A-Za-z0-9]{30,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
+        r"|fig[dor]_[A-Za-z0-9_-]{20,}|PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}|tfp_[A-Za-z0-9_.=-]{30,}|CFPAT-[A-Za-z0-9_-]{30,}|dapi[0-9a-f]{32}",
+        r"|AKCp[A-Za-z0-9]{50,}|cmVmd[A-Za-z0-9]{50,}|bkua_[0-9a-f]{30,}|CCIPAT_[A-Za-z0-9_]{20,}|dd[pw]_[A-Za-z0-9]{30,}|tskey-[a-z]+-[A-Za-z0-9-]{16,}",
+        r"|sk\.eyJ[A-Za-z0-9_.-]{40,}|sgp_[A-Za-z0-9_]{40,}|pat-(?:na|eu)[0-9]-[0-9a-f-]{36}|fio-u-[A-Za-z0-9_=-]{40,}|p8e-[A-Za-z0-9]{30,})")),
+
+    // JWT and JWE (RFC 7519, 7516): base64url of `{"`, in three or five parts.
+    any("JWT", r"eyJ", r"(?-u:\b)eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){1,3}"),
+
+    // `Authorization` of HTTP (RFC 9110 §11), whatever the scheme; in shells, code and JSON too.
+    Rule { mark: "BASIC_AUTH", hint: r"(?i)basic\s", pattern: r"(?i)(?-u:\b)basic\s+(?P<s>[A-Za-z0-9+/]{6,}={0,2})", accept: Accept::Credentials },
+    random("BEARER_TOKEN", r"(?i)bearer", r#"(?i)(?-u:\b)bearer(?:\s+|%20)\\*["']?(?P<s>[A-Za-z0-9._~+/=|:%-]{6,})"#),
+    random("AUTHORIZATION", r"(?i)authorization", concat!(
+        r#"(?i)authorization\\*["']?\]?\s{0,4}[:=,]\s{0,4}[bfru]?\\*["'`]?(?:[a-z][a-z0-9-]{1,30}\s+){0,1}(?P<s>[A-Za-z0-9._~+/=|:%-]{6,})"#)),
+    // Cookies (RFC 6265): the whole header; without a header those that name a session.
+    filled("COOKIE", r"(?i)cookie", r#"(?i)(?-u:\b)(?:set-)?cookie\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?(?P<s>[A-Za-z0-9_.%-]+=[^\s"'\\;]{4,}(?:; ?[A-Za-z0-9_.%-]+=[^\s"'\\;]+)*)"#),
+    filled("COOKIE", r"(?i)sess(?:ion)?id|connect\.sid", r#"(?i)(?:phpsessid|jsessionid|asp\.net_sessionid|(?-u:\b)sessionid|connect\.sid)=(?P<s>[A-Za-z0-9%._:-]{8,})"#),
+
+    // Passwords in URLs (RFC 3986 §3.2.1). Those of databases and brokers hold any character.
+    filled("URL_PASSWORD", r"(?i)(?:postgres|mysql|maria|mongo|redis|amqp|mssql|sqlserver|clickhouse|cockroach|nats|kafka|ldap|smtp|ftp)[a-z+]*://",
+        r#"(?i)(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|nats|kafka|ldaps?|smtps?|s?ftps?)(?:\+[a-z0-9]+)?://[^\s:/@"'`<>]*:(?P<s>[^\s"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#),
+    filled("URL_PASSWORD", r"://", r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"'`<>]*:(?P<s>[^\s/"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#),
+    // A token in the place of the user, as in `https://TOKEN@host/`.
+    random("URL_TOKEN", r"://", r#"(?-u:\b)https?://(?P<s>[A-Za-z0-9_.~%-]{20,})@[A-Za-z0-9\[]"#),
+
+    // Command lines: `curl -u user:password`, and passwords of clients that take them with `-p`.
+    filled("PASSWORD", r"(?:-u|--user|--proxy-user)[ =]", r#"(?:^|[\s"'\[,])(?:-u|--user|--proxy-user)(?:[ =]+|["'], *)["']?[A-Za-z0-9_.@%+-]+:(?P<s>[^\s"'`]{3,})"#),
+    filled("PASSWORD", r"sshpass|mysql|mariadb|docker login|podman login|redis-cli|ldap[a-z]+ ", concat!(
+        r#"(?-u:\b)(?:sshpass[^\n|;&]*? -p ?|(?:mysql|mysqldump|mysqladmin|mariadb)(?: [^\n|;&]*?)? -p"#,
+        r#"|(?:docker|podman) login[^\n|;&]*? -p[ =]?|redis-cli[^\n|;&]*? -a |ldap[a-z]+ [^\n|;&]*? -w )["']?(?P<s>[^\s"'`-][^\s"'`]{2,})"#)),
+    // netrc and SQL: the password follows its keyword without a sign between.
+    filled("PASSWORD", r"(?i)login\s", r"(?i)(?-u:\b)login\s+\S+\s+password\s+(?P<s>\S+)"),
+    filled("PASSWORD", r"(?i)identified\s|password\s+'", r#"(?i)(?-u:\b)(?:identified(?:\s+with\s+\S+)?\s+by|password)\s+'(?P<s>[^'\n]+)'"#),
+    // Prose.
+    random("PASSWORD", r"(?i)(?:password|passwd|passphrase|passcode|pwd|secret|token|key)\s+(?:is|was)", concat!(
+        r#"(?i)(?-u:\b)(?:password|passwd|passphrase|passcode|pwd|secret|token|(?:api|access|secret|private)[ _-]?key)\s+(?:is|was)(?:\s+now|\s+set\s+to)?[ \t:]+["'`]?(?P<s>[^\s"'`]{4,})"#)),
+];

@@ -1,0 +1,256 @@
+//! What a secret looks like, and what only stands in its place.
+
+use super::mark::is_mark;
+
+/// Words that stand where a secret would: types, states, and the words for secrets themselves.
+const PLACE_WORDS: [&str; 74] = [
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "true",
+    "false",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "required",
+    "optional",
+    "string",
+    "str",
+    "bytes",
+    "int",
+    "integer",
+    "number",
+    "bool",
+    "boolean",
+    "object",
+    "array",
+    "any",
+    "void",
+    "text",
+    "char",
+    "varchar",
+    "secret",
+    "password",
+    "passwd",
+    "token",
+    "key",
+    "hidden",
+    "redacted",
+    "masked",
+    "empty",
+    "unset",
+    "missing",
+    "invalid",
+    "incorrect",
+    "wrong",
+    "expired",
+    "changed",
+    "rotated",
+    "reset",
+    "prompt",
+    "field",
+    "input",
+    "value",
+    "env",
+    "stdin",
+    "file",
+    "keychain",
+    "keyring",
+    "vault",
+    "ok",
+    "n/a",
+    "default",
+    "example",
+    "type",
+    "name",
+    "self",
+    "this",
+    "it",
+    "auto",
+    "unknown",
+    "disabled",
+    "enabled",
+    "ask",
+    "getpass",
+    "todo",
+    "tbd",
+    "placeholder",
+    "sensitive",
+];
+
+/// Beginnings of what people write for others to fill in.
+const FILL_IN: [&str; 9] = [
+    "your", "my-", "my_", "insert", "enter-", "enter_", "replace", "put-", "put_",
+];
+
+/// Whether a value only stands in the place of one: empty, a mark, a variable, `****`,
+/// `<your key>`, `null`.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let value = value.trim();
+    let Some(first) = value.chars().next() else {
+        return true;
+    };
+    if is_mark(value) || value.chars().all(|letter| letter == first) {
+        return true;
+    }
+    let wrapped = |open: &str, close: &str| value.starts_with(open) && value.ends_with(close);
+    if is_variable(value)
+        || wrapped("<", ">")
+        || wrapped("{{", "}}")
+        || wrapped("{", "}")
+        || wrapped("%", "%")
+        || wrapped("[", "]")
+        || value.starts_with("{{")
+        || value.starts_with("...")
+        || value.starts_with('…')
+        || value.chars().all(|letter| "*•.xX-_".contains(letter))
+    {
+        return true;
+    }
+    let lower = value.to_ascii_lowercase();
+    let bare = lower.trim_end_matches([';', ',', '.', '?', '!', ')']);
+    PLACE_WORDS.contains(&bare)
+        || (FILL_IN.iter().any(|begin| lower.starts_with(begin))
+            && ["key", "token", "secret", "pass", "here", "cred"]
+                .iter()
+                .any(|word| lower.contains(word)))
+}
+
+/// `$NAME`, `${NAME}`, `$(command)`, `%s`; not `$tr0ng`.
+fn is_variable(value: &str) -> bool {
+    let Some(name) = value.strip_prefix('$') else {
+        return matches!(value, "%s" | "%d" | "%v" | "%q" | "{}" | "?");
+    };
+    name.starts_with(['{', '('])
+        || name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        || name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// Letters mixed with digits or signs, as in no word, path, address or piece of code.
+pub(super) fn is_random(value: &str) -> bool {
+    const SIGNS: &str = "!@#$%^&*+=~";
+    if value.len() < 6 || is_placeholder(value) || is_code(value) {
+        return false;
+    }
+    let has = |test: fn(char) -> bool| value.chars().any(test);
+    let letter = has(|letter| letter.is_ascii_alphabetic());
+    let digit = has(|letter| letter.is_ascii_digit());
+    let sign = value.chars().any(|letter| SIGNS.contains(letter));
+    if value.chars().any(char::is_whitespace) {
+        return false;
+    }
+    (letter && (digit || sign)) || (value.len() >= 8 && digit && !letter && value.len() > 12)
+}
+
+/// A name, a call, a path, an address, a type, a version or a date.
+pub(super) fn is_code(value: &str) -> bool {
+    let begins_with_name = value
+        .starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_' || letter == '&');
+    let is_call = begins_with_name
+        && value.find('(').is_some_and(|open| {
+            value[..open]
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "_.:&!>-".contains(letter))
+        });
+    let is_index = begins_with_name
+        && value.find('[').is_some_and(|open| {
+            value[..open]
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter))
+        })
+        && value.contains(']');
+    let is_type = begins_with_name && value.contains('<');
+    is_call
+        || is_index
+        || is_type
+        || value.contains("://")
+        || value.contains("::")
+        || is_path(value)
+        || is_member(value)
+        || is_number(value)
+}
+
+fn is_path(value: &str) -> bool {
+    let rooted = ["./", "../", "~/"]
+        .iter()
+        .any(|root| value.starts_with(root))
+        || (value.starts_with('/') && value[1..].contains('/'));
+    rooted
+        && value
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "/._-~ *".contains(letter))
+}
+
+/// `self.token2`, `process.env.TOKEN`: names joined by dots, each without a digit before its end.
+fn is_member(value: &str) -> bool {
+    let parts: Vec<_> = value.split('.').collect();
+    parts.len() > 1
+        && parts.iter().all(|part| {
+            let name = part.trim_end_matches(|letter: char| letter.is_ascii_digit());
+            part.len() - name.len() <= 3
+                && !name.is_empty()
+                && name
+                    .chars()
+                    .all(|letter| letter.is_ascii_alphabetic() || letter == '_')
+        })
+}
+
+/// `1.2.3`, `v2`, `2026-11-22`, `10:30`, `64-bit`.
+fn is_number(value: &str) -> bool {
+    let value = value.strip_prefix('v').unwrap_or(value);
+    value.len() <= 20
+        && value.starts_with(|letter: char| letter.is_ascii_digit())
+        && value
+            .chars()
+            .all(|letter| letter.is_ascii_digit() || ".-:/_,%".contains(letter))
+        && value.chars().any(|letter| !letter.is_ascii_digit())
+}
+
+/// A plain word, with up to three digits at its end: `token`, `sha256`, `my_token_2`.
+pub(super) fn is_name(value: &str) -> bool {
+    let name = value.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    value.len() - name.len() <= 3
+        && name.len() <= 40
+        && !name.is_empty()
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_alphabetic() || letter == '_' || letter == '-')
+}
+
+/// Whether base64 text says `user:password`.
+pub(super) fn holds_credentials(base64: &str) -> bool {
+    decode(base64).is_some_and(|plain| {
+        plain.contains(&b':')
+            && plain
+                .iter()
+                .all(|byte| (0x20..0x7f).contains(byte) || *byte >= 0x80)
+    })
+}
+
+fn decode(base64: &str) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
+    let (mut bits, mut held) = (0u32, 0);
+    for letter in base64.trim_end_matches('=').bytes() {
+        let six = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            plain.push(u8::try_from((bits >> held) & 0xff).ok()?);
+        }
+    }
+    Some(plain)
+}

@@ -1,0 +1,88 @@
+//! [`Attachment`]: one client of the daemon, and [`Outlet`], where its notifications go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::wire::control::{Hello, Notification};
+
+/// How many notifications may wait for one client. A client that is further behind is told how
+/// many it missed and reads again, so that memory stays bounded and nobody else is slowed.
+pub const OUTLET_MAX: usize = 256;
+
+/// A connection, unique in the daemon's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId(u64);
+
+impl ConnId {
+    /// A fresh one.
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Where a client's notifications go. Never blocks the loop.
+#[derive(Debug, Clone)]
+pub struct Outlet {
+    sender: mpsc::Sender<Notification>,
+    missed: Arc<AtomicU64>,
+    closed: CancellationToken,
+}
+
+impl Outlet {
+    /// An outlet, and where the client's task takes from.
+    pub fn new(closed: CancellationToken) -> (Self, mpsc::Receiver<Notification>) {
+        let (sender, receiver) = mpsc::channel(OUTLET_MAX);
+        let outlet = Self {
+            sender,
+            missed: Arc::new(AtomicU64::new(0)),
+            closed,
+        };
+        (outlet, receiver)
+    }
+
+    /// Sends, or counts what could not be sent. Returns whether it was sent.
+    pub fn send(&self, notification: Notification) -> bool {
+        let missed = self.missed.load(Ordering::Relaxed);
+        if missed > 0
+            && self
+                .sender
+                .try_send(Notification::Lagged { missed })
+                .is_ok()
+        {
+            self.missed.fetch_sub(missed, Ordering::Relaxed);
+        }
+        if self.sender.try_send(notification).is_err() {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    /// Ends the connection.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+}
+
+/// One client.
+#[derive(Debug)]
+pub struct Attachment {
+    /// Who it says it is.
+    pub hello: Hello,
+    /// Operator commands are accepted.
+    pub operator: bool,
+    /// It gets the deliveries of its agent and runtime session.
+    pub receiver: bool,
+    /// It is a doorbell.
+    pub doorbell: bool,
+    /// It wants every entry.
+    pub subscribed: bool,
+    /// When it came, ms since the epoch.
+    pub since_ms: i64,
+    /// Where its notifications go.
+    pub outlet: Outlet,
+}

@@ -1,0 +1,450 @@
+//! [`Builder`]: takes the owner's lock, binds the ports, opens ledger and queue, and starts the
+//! loop. The order is the order of what the next step relies on.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use sha2::{Digest as _, Sha256};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::codex_lane::CodexLane;
+use super::control::guard::Guard;
+use super::control::listener;
+use super::event::Event;
+use super::handle::{DaemonHandle, EVENTS_MAX};
+use super::operator;
+use super::outbox::Outbox;
+use super::run::{Daemon, Identity, now_ms};
+use crate::adapters::codex::adapter::{self as codex, CodexOptions};
+use crate::adapters::hold;
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::fold::DAEMON_STARTED;
+use crate::core::redact::Redactor;
+use crate::store::child;
+use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
+use crate::store::head::HeadKeeper;
+use crate::store::ledger::{self, LedgerError, WriterEvent};
+use crate::store::owner::OwnerLock;
+use crate::store::queue::{Queue, QueueError};
+use crate::store::registry::{self, Ports};
+use crate::store::{secrets, sentinel, session};
+use crate::wire::control::PROTOCOL;
+
+/// The longest that one step of an orderly shutdown may take.
+pub const STEP: Duration = Duration::from_secs(4);
+
+/// How many groups of ports are tried when strangers hold the first ones.
+const GROUPS_MAX: usize = 40;
+
+/// What a daemon is made of. Everything that a test wants to be different is here.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    /// The project.
+    pub dirs: ProjectDirs,
+    /// Outside of it.
+    pub user_dirs: UserDirs,
+    /// The first port of the first project.
+    pub port_base: u16,
+    /// All three ports, named by the user: no others are tried.
+    pub ports: Option<Ports>,
+    /// End by itself when nothing is attached.
+    pub detached: bool,
+    /// The `codex` program; `None` when there is none.
+    pub codex_program: Option<PathBuf>,
+    /// The `claude` program was found.
+    pub claude_installed: bool,
+    /// Our own binary, for `ctxrelay hold`.
+    pub own_program: PathBuf,
+    /// Clear the `killed` sentinel: an explicit start by a person.
+    pub clears_kill: bool,
+}
+
+/// A daemon that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// The way in.
+    pub handle: DaemonHandle,
+    /// What it published.
+    pub published: Published,
+}
+
+/// Why a daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process owns the project.
+    #[error("another process hosts the daemon of this project")]
+    Owned,
+    /// The operator killed it, and this is no explicit start.
+    #[error("the daemon of this project was killed by the operator")]
+    Killed,
+    /// The project cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Unwritable {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The named port is taken.
+    #[error("port {port} is held by another program")]
+    PortTaken {
+        /// Which.
+        port: u16,
+    },
+    /// No group of ports is free.
+    #[error("no free group of ports from {base} on")]
+    NoPorts {
+        /// Where the search began.
+        base: u16,
+    },
+    /// The ledger cannot be opened.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The queue cannot be opened.
+    #[error("cannot open the queue: {0}")]
+    Queue(#[from] QueueError),
+    /// The operator's socket cannot be bound.
+    #[error("cannot bind {}: {source}", path.display())]
+    Socket {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl StartError {
+    /// A stable word for `--json`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Owned => "already_running",
+            Self::Killed => "killed",
+            Self::Unwritable { .. } => "unwritable",
+            Self::PortTaken { .. } | Self::NoPorts { .. } => "port_taken",
+            Self::Ledger(_) => "ledger",
+            Self::Queue(_) => "queue",
+            Self::Socket { .. } => "socket",
+        }
+    }
+
+    /// The next step.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
+            Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
+            Self::Unwritable { path, .. } => {
+                format!(
+                    "make {} writable for you, or name another folder with --project",
+                    path.display()
+                )
+            }
+            Self::PortTaken { port } => format!(
+                "end the program that holds port {port}, or choose other ports with CODEX_WS_PORT, \
+                 CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
+            ),
+            Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
+            Self::Ledger(_) => {
+                "see that the session file under .contextrelay/sessions is a plain file of yours"
+                    .to_owned()
+            }
+            Self::Queue(_) => {
+                "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()
+            }
+            Self::Socket { .. } => {
+                "see that the folder is yours and its path is shorter than 100 characters"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl Builder {
+    /// Starts the daemon on the current runtime. `mcp` makes the service behind `/mcp`.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`]; nothing is left running then.
+    pub async fn start<F>(
+        self,
+        mcp: impl FnOnce(DaemonHandle) -> F + Send,
+    ) -> Result<Running, StartError>
+    where
+        F: Future<Output = Router> + Send,
+    {
+        // To be asked before the ports are allocated, which registers the project.
+        let is_clone = exists(&self.dirs.sessions())
+            && !registry::is_known(&self.user_dirs, &self.dirs)
+                .map_err(|source| self.registry_failed(source))?;
+        self.dirs
+            .create()
+            .map_err(|source| StartError::Unwritable {
+                path: self.dirs.relay.clone(),
+                source,
+            })?;
+        let unwritable = |source| StartError::Unwritable {
+            path: self.dirs.state.clone(),
+            source,
+        };
+        let lock = OwnerLock::try_acquire(&self.dirs)
+            .map_err(unwritable)?
+            .ok_or(StartError::Owned)?;
+        if self.clears_kill {
+            sentinel::clear(&self.dirs).map_err(unwritable)?;
+        } else if sentinel::is_killed(&self.dirs) {
+            return Err(StartError::Killed);
+        }
+        // What a daemon that died left behind; nothing here depends on it any more.
+        if let Some(record) = child::read::<hold::ChildRecord>(&self.dirs) {
+            let reaped = tokio::task::spawn_blocking(move || hold::reap(&record)).await;
+            tracing::info!(?reaped, "looked for what an earlier daemon left");
+            child::remove(&self.dirs).map_err(unwritable)?;
+        }
+        let secrets = secrets::ensure(&self.dirs, is_clone).map_err(unwritable)?;
+        if is_clone {
+            Queue::discard(&self.dirs).map_err(unwritable)?;
+        }
+        let (ports, control, proxy) = self.bind().await?;
+
+        let ended = CancellationToken::new();
+        let (events, inbox) = mpsc::channel(EVENTS_MAX);
+        let handle = DaemonHandle::new(events.clone(), ended.clone());
+        let weak = events.downgrade();
+        let writer_events = {
+            let weak = weak.clone();
+            Box::new(move || {
+                let weak = weak.clone();
+                Box::new(move |event: WriterEvent| {
+                    // The writer has a thread of its own: it may wait for the loop.
+                    if let Some(events) = weak.upgrade() {
+                        let _ = events.blocking_send(Event::Ledger(event));
+                    }
+                }) as Box<dyn Fn(WriterEvent) + Send>
+            }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
+        };
+        let current =
+            session::read_current(&self.dirs).map_err(|source| StartError::Unwritable {
+                path: self.dirs.current(),
+                source,
+            })?;
+        // `current` lies where an agent can write it; without a good one the youngest goes on.
+        let named = match current {
+            Some(session) => Some(session),
+            None => session::latest(&self.dirs).map_err(unwritable)?,
+        };
+        let is_new = named
+            .as_ref()
+            .is_none_or(|session| !exists(&self.dirs.ledger(session)));
+        let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
+        let redactor = Arc::new(Redactor::new());
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: self.dirs.clone(),
+                session: session_id.clone(),
+                prev_head: None,
+                redactor: Arc::clone(&redactor),
+            },
+            writer_events(),
+        )?;
+        session::write_current(&self.dirs, &session_id).map_err(|source| {
+            StartError::Unwritable {
+                path: self.dirs.current(),
+                source,
+            }
+        })?;
+        let (outbox, unknowable) = Outbox::open(Queue::open(&self.dirs)?, &opened.snapshot)?;
+
+        let mcp_token = secrets::random_hex(32).map_err(unwritable)?;
+        let (adapter, mut facts) = codex::start(CodexOptions {
+            project_root: self.dirs.root.clone(),
+            program: self.codex_program.clone(),
+            preferred_port: ports.codex,
+            control_port: ports.control,
+            mcp_token: mcp_token.clone(),
+            proxy_listener: proxy,
+            proxy_token: secrets.proxy.clone(),
+            resume_thread: opened.snapshot.agent(Agent::Codex).thread_id,
+            hold_program: self.own_program.clone(),
+            instance_id: self.dirs.instance_id(),
+            record_child: {
+                let dirs = self.dirs.clone();
+                Box::new(move |record| {
+                    let done = match record {
+                        Some(record) => child::write(&dirs, &record),
+                        None => child::remove(&dirs),
+                    };
+                    if let Err(error) = done {
+                        tracing::warn!(%error, "the app-server's record could not be written");
+                    }
+                })
+            },
+        });
+        let identity = Identity {
+            instance_id: self.dirs.instance_id(),
+            fingerprint: fingerprint(&secrets.identity),
+            started_ms: now_ms(),
+            control_port: ports.control,
+            proxy_port: ports.proxy,
+            detached: self.detached,
+            claude_installed: self.claude_installed,
+            codex_installed: self.codex_program.is_some(),
+        };
+        let socket_path = self.user_dirs.operator_socket(&identity.instance_id);
+        let socket = operator::bind(&socket_path).map_err(|source| StartError::Socket {
+            path: socket_path,
+            source,
+        })?;
+        let published = Published {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            control_port: ports.control,
+            proxy_port: ports.proxy,
+            started_at: identity.started_ms,
+            detached: self.detached,
+        };
+        let report = opened.report;
+        let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
+            .map_err(|source| self.registry_failed(source))?;
+        let mut daemon = Daemon::new(
+            self.dirs.clone(),
+            identity,
+            opened.ledger,
+            redactor,
+            heads,
+            session_id.clone(),
+            opened.snapshot,
+            report.recent,
+            outbox,
+            CodexLane::new(adapter),
+            weak.clone(),
+            writer_events,
+            ended.clone(),
+        );
+        if is_new || report.entries == 0 {
+            daemon.start_session(&session_id, None);
+        }
+        daemon.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: DAEMON_STARTED.to_owned(),
+            },
+            "the daemon started",
+        );
+        if let Some(torn) = &report.torn {
+            daemon.note_fact(
+                Party::System,
+                EntryKind::Error {
+                    code: "torn_tail".to_owned(),
+                },
+                format!(
+                    "the last line was torn by a crash; its bytes are kept in {}",
+                    torn.file_name().unwrap_or_default().display()
+                ),
+            );
+        }
+        if is_clone && !is_new {
+            daemon.note_fact(
+                Party::System,
+                EntryKind::Error {
+                    code: "foreign_history".to_owned(),
+                },
+                "this .contextrelay/ was not made here: it got new tokens and an empty queue; \
+                 entries before this one are somebody else's word",
+            );
+        }
+        for id in unknowable {
+            if let Some(to) = daemon.outbox.get(&id).map(|row| row.to) {
+                let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
+                daemon.record(vec![entry], Box::new(|_, _| {}));
+            }
+        }
+        daemon.recover_codex();
+        write_private(
+            &self.dirs.state_file("ports.json"),
+            &serde_json::to_vec(&published).unwrap_or_default(),
+        )
+        .map_err(unwritable)?;
+
+        let forward = handle.clone();
+        tokio::spawn(async move {
+            while let Some(fact) = facts.recv().await {
+                if forward.events().send(Event::Codex(fact)).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let dirs = self.dirs.clone();
+        tokio::spawn(async move {
+            daemon.run(inbox).await;
+            let _ = std::fs::remove_file(dirs.state_file("ports.json"));
+            drop(lock);
+        });
+        let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
+        tokio::spawn(listener::serve(
+            control,
+            handle.clone(),
+            guard,
+            mcp(handle.clone()).await,
+            ended.clone(),
+        ));
+        tokio::spawn(operator::serve(socket, handle.clone(), ended.clone()));
+        Ok(Running { handle, published })
+    }
+
+    /// Binds control and proxy: the project's own group, the next free one when strangers hold
+    /// it, or exactly what the user named.
+    async fn bind(&self) -> Result<(Ports, TcpListener, TcpListener), StartError> {
+        let mut ports = registry::allocate(&self.user_dirs, &self.dirs, self.port_base, self.ports)
+            .map_err(|source| self.registry_failed(source))?;
+        let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+        let mut taken = Vec::new();
+        while taken.len() < GROUPS_MAX {
+            match (listen(ports.control).await, listen(ports.proxy).await) {
+                (Ok(control), Ok(proxy)) => return Ok((ports, control, proxy)),
+                (control, _) if self.ports.is_some() => {
+                    return Err(StartError::PortTaken {
+                        port: if control.is_err() {
+                            ports.control
+                        } else {
+                            ports.proxy
+                        },
+                    });
+                }
+                _ => {}
+            }
+            tracing::warn!(?ports, "another program holds the project's ports");
+            taken.push(ports);
+            ports = registry::move_on(&self.user_dirs, &self.dirs, self.port_base, &taken)
+                .map_err(|source| self.registry_failed(source))?;
+        }
+        Err(StartError::NoPorts {
+            base: self.port_base,
+        })
+    }
+
+    fn registry_failed(&self, source: std::io::Error) -> StartError {
+        StartError::Unwritable {
+            path: self.user_dirs.instances(),
+            source,
+        }
+    }
+}
+
+/// Enough to tell sessions of one millisecond apart.
+pub(super) fn rand_u32() -> u32 {
+    uuid::Uuid::new_v4().as_fields().0
+}
+
+fn fingerprint(secret: &str) -> String {
+    Sha256::digest(secret.as_bytes())
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

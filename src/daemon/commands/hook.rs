@@ -1,0 +1,101 @@
+//! Claude's hooks: what it is doing, and bodies handed into the very turn that a prompt starts.
+
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::{DeliveryFact, DeliveryState};
+use crate::core::id::AttemptId;
+use crate::daemon::attach::ConnId;
+use crate::daemon::event::Answer;
+use crate::daemon::inbox::Query;
+use crate::daemon::run::{Daemon, answer};
+use crate::wire::control::{HookParams, HookReply, Reply};
+
+/// The most that a hook may hand over, in characters: Claude keeps 10,000 and turns more into a
+/// file reference (Claude Code 2.1.330, observed).
+const CONTEXT_CHARS_MAX: usize = 8_000;
+
+impl Daemon {
+    pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: Answer) {
+        if let Some(pid) = params.claude_pid {
+            self.known_agent_pids.insert(pid);
+        }
+        match params.event.as_str() {
+            "UserPromptSubmit" => {
+                let handed = self.bodies_for_turn(conn);
+                self.claude_is(AgentState::Busy, None);
+                answer(reply, Ok(Reply::Hook(handed)));
+            }
+            "Stop" => {
+                self.claude_is(AgentState::Idle, None);
+                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            }
+            "StopFailure" => {
+                let why = params.detail.clone().unwrap_or_default();
+                let state = if why == "rate_limit" || why == "billing_error" {
+                    AgentState::Limited
+                } else {
+                    AgentState::Idle
+                };
+                self.claude_is(state, Some(format!("the last turn failed: {why}")));
+                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            }
+            "SessionStart" => {
+                self.claude_is(AgentState::Idle, None);
+                self.claude.forget_rings();
+                self.pump_claude();
+                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            }
+            _ => answer(reply, Ok(Reply::Hook(HookReply::default()))),
+        }
+    }
+
+    /// What waits and fits, in its envelopes; whatever does not fit is announced.
+    fn bodies_for_turn(&mut self, conn: ConnId) -> HookReply {
+        let runtime_session = self.runtime_session(conn, None);
+        let page = self.inbox(&Query {
+            agent: Agent::Claude,
+            runtime_session: &runtime_session,
+            after: None,
+            reply_to: None,
+            limit: Some(100),
+            unproven_only: true,
+        });
+        let mut text = String::new();
+        let mut ids = Vec::new();
+        let mut left = 0usize;
+        for message in &page.messages {
+            // Room for the closing notice is kept free.
+            if text.chars().count() + message.text.chars().count() + 200 > CONTEXT_CHARS_MAX {
+                left += 1;
+                continue;
+            }
+            if left > 0 {
+                left += 1;
+                continue;
+            }
+            text.push_str(&message.text);
+            text.push('\n');
+            ids.push(message.message_id.clone());
+        }
+        if text.is_empty() && left == 0 {
+            return HookReply::default();
+        }
+        if left > 0 {
+            text.push_str(&format!(
+                "[ctxrelay: {left} more message(s) too long for here; call get_messages]\n"
+            ));
+        }
+        // On disk before a byte leaves, so that a repetition after a crash says that it is one.
+        for id in &ids {
+            let begun =
+                DeliveryFact::AttemptBegan(AttemptId::new(uuid::Uuid::now_v7().to_string()));
+            let was = self.outbox.get(id).map(|row| row.state);
+            if was == Some(DeliveryState::Queued) && self.apply(id, begun).is_err() {
+                return HookReply::default();
+            }
+        }
+        HookReply {
+            additional_context: Some(text),
+            ids,
+        }
+    }
+}

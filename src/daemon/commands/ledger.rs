@@ -1,0 +1,69 @@
+//! Reading the record, as on disk.
+
+use super::record::not_found;
+use crate::core::agent::Party;
+use crate::core::id::{EntryId, Seq};
+use crate::daemon::run::Daemon;
+use crate::store::ledger::{Filter, Stored};
+use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
+
+/// Entries per page when nobody names a number.
+const PAGE: u32 = 100;
+
+/// The most that one page can have.
+const PAGE_MAX: u32 = 1000;
+
+impl Daemon {
+    pub(super) fn ledger_list(&self, params: &LedgerListParams) -> Result<Reply, Refusal> {
+        let from = match &params.after {
+            None => None,
+            Some(cursor) => Some(cursor.parse().map_err(|_| {
+                Refusal::new(
+                    "invalid_arguments",
+                    format!("`{cursor}` is no cursor"),
+                    "use the `cursor` of the page before",
+                )
+            })?),
+        };
+        let filter = Filter {
+            entry_type: params.entry_type.clone(),
+            source: params.source.clone().map(Party::from),
+            target: params.target.clone().map(Party::from),
+            runtime_session: params.runtime_session_id.clone(),
+        };
+        let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
+        let page = self
+            .ledger
+            .page(&filter, from, params.ascending, limit)
+            .map_err(|error| unreadable(&error))?;
+        Ok(Reply::Entries(EntryPage {
+            entries: page.entries.iter().map(Stored::to_value).collect(),
+            cursor: page.next.map(|seq| seq.to_string()),
+        }))
+    }
+
+    pub(super) fn ledger_show(&self, name: &str) -> Result<Reply, Refusal> {
+        let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
+        let seq = match name.parse::<u64>() {
+            Ok(seq) => Seq(seq),
+            Err(_) => self
+                .ledger
+                .seq_of(&EntryId::new(name))
+                .ok_or_else(missing)?,
+        };
+        let stored = self
+            .ledger
+            .read(seq)
+            .map_err(|error| unreadable(&error))?
+            .ok_or_else(missing)?;
+        Ok(Reply::Entry(stored.to_value()))
+    }
+}
+
+pub(super) fn unreadable(error: &std::io::Error) -> Refusal {
+    Refusal::new(
+        "ledger_unreadable",
+        format!("the record could not be read: {error}"),
+        "see that the project folder is there and can be read",
+    )
+}

@@ -1,0 +1,133 @@
+//! One file per family of commands; [`Daemon::command`] only delegates.
+
+mod context;
+mod decide;
+mod hook;
+mod inbox;
+mod ledger;
+mod queue;
+mod record;
+mod send;
+
+pub(super) use send::RecentHandoff;
+
+use super::attach::ConnId;
+use super::event::{Answer, TreePurpose};
+use super::inbox::sender;
+use super::run::{Daemon, Stop, answer};
+use crate::core::id::RuntimeSession;
+use crate::wire::control::{Command, Refusal, Reply, TEXT_CHARS_MAX};
+
+impl Daemon {
+    /// Carries a command out, or refuses it.
+    pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: Answer) {
+        let Some(attachment) = self.attachments.get(&conn) else {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "no_hello",
+                    "say hello first",
+                    "send a `hello` request with protocol, role and pid",
+                )),
+            );
+        };
+        if self.stopping.is_some() {
+            return answer(reply, Err(super::run::stopping()));
+        }
+        if command.is_operator_only() && !attachment.operator {
+            tracing::warn!(
+                ?conn,
+                "an operator command came from a client that is not the operator"
+            );
+            self.note_refused_operator(conn);
+            return answer(reply, Err(not_the_operator()));
+        }
+        match command {
+            Command::Send(params) => self.send(conn, params, reply),
+            Command::Handoff(params) => self.hand_off(conn, params, reply),
+            Command::GetMessages(params) => self.get_messages(conn, params, reply),
+            Command::WaitMessages(params) => self.wait_messages(conn, params, reply),
+            Command::Fetched(params) => self.fetched(params, reply),
+            Command::Ack(params) => self.ack(params, reply),
+            Command::AppendNote(params) => self.append_note(conn, params, reply),
+            Command::RecordArtifact(params) => self.record_artifact(conn, params, reply),
+            Command::ProposeFinal(params) => self.read_tree(TreePurpose::Propose {
+                conn,
+                params,
+                reply,
+            }),
+            Command::ReadContext(params) => answer(reply, self.read_context(&params)),
+            Command::ReadSnapshot => {
+                answer(reply, Ok(Reply::Snapshot(Box::new((*self.world).clone()))))
+            }
+            Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
+            Command::LedgerList(params) => answer(reply, self.ledger_list(&params)),
+            Command::LedgerShow { entry } => answer(reply, self.ledger_show(&entry)),
+            Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
+            Command::Subscribe => {
+                if let Some(attachment) = self.attachments.get_mut(&conn) {
+                    attachment.subscribed = true;
+                }
+                answer(reply, Ok(Reply::Done));
+            }
+            Command::Hook(params) => self.hook(conn, &params, reply),
+            Command::HookHanded(params) => self.fetched(params, reply),
+            Command::DoorbellAttach => {
+                self.attach_doorbell(conn);
+                answer(reply, Ok(Reply::Done));
+            }
+            Command::EnsureCodex => self.ensure_codex(reply),
+            Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::Clear(params) => self.clear(&params, reply),
+            Command::Stop(params) => {
+                answer(reply, Ok(Reply::Done));
+                self.stop(Stop { kill: params.kill });
+            }
+            Command::QueueChange(params) => self.change_queue(params, reply),
+        }
+    }
+
+    /// The pair of a call: named in it, or the connection's own.
+    fn runtime_session(&self, conn: ConnId, named: Option<RuntimeSession>) -> RuntimeSession {
+        named.unwrap_or_else(|| {
+            self.attachments
+                .get(&conn)
+                .map(|attachment| attachment.hello.runtime_session_id.clone())
+                .unwrap_or_default()
+        })
+    }
+}
+
+/// Only the operator decides.
+pub(super) fn not_the_operator() -> Refusal {
+    Refusal::new(
+        "operator_only",
+        "only the operator may do this",
+        "use the deck, or run the command yourself in a terminal of your own",
+    )
+}
+
+/// Refuses free text that is empty or too long.
+fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::new(
+            "invalid_arguments",
+            format!("`{field}` is empty"),
+            format!("say something in `{field}`"),
+        ));
+    }
+    check_length(field, text)
+}
+
+/// Refuses free text that is too long.
+fn check_length(field: &str, text: &str) -> Result<(), Refusal> {
+    // Bytes bound characters from above, so most texts need no counting.
+    if text.len() > TEXT_CHARS_MAX && text.chars().count() > TEXT_CHARS_MAX {
+        return Err(Refusal::new(
+            "too_large",
+            format!("`{field}` is longer than {TEXT_CHARS_MAX} characters"),
+            "put it into a file in the project and name the file",
+        ));
+    }
+    Ok(())
+}

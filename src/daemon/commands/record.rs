@@ -1,0 +1,169 @@
+//! Notes, artifacts and proposals.
+
+use super::{check_length, check_text};
+use crate::core::agent::Party;
+use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
+use crate::daemon::attach::ConnId;
+use crate::daemon::event::Answer;
+use crate::daemon::run::{Daemon, answer};
+use crate::wire::control::{
+    ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, Reply,
+};
+
+impl Daemon {
+    pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: Answer) {
+        if let Err(refusal) = check_text("text", &params.text) {
+            return answer(reply, Err(refusal));
+        }
+        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let entry = self.entry(
+            params.agent.into(),
+            None,
+            EntryKind::Note {
+                note: params.kind,
+                handles: params.handles,
+            },
+            params.text,
+            Some(runtime_session),
+        );
+        self.record_one(entry, reply);
+    }
+
+    pub(super) fn record_artifact(&mut self, conn: ConnId, params: ArtifactParams, reply: Answer) {
+        let checked = check_text("kind", &params.kind)
+            .and_then(|()| check_text("title", &params.title))
+            .and_then(|()| check_length("summary", &params.summary))
+            .and_then(|()| check_length("evidence", &params.evidence.concat()));
+        if let Err(refusal) = checked {
+            return answer(reply, Err(refusal));
+        }
+        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let content = format!(
+            "{} · {} · {}\n{}",
+            params.kind,
+            params.status.as_str(),
+            params.title,
+            params.summary
+        );
+        let entry = self.entry(
+            params.agent.into(),
+            None,
+            EntryKind::Artifact(Artifact {
+                kind: params.kind,
+                title: params.title,
+                summary: params.summary,
+                status: params.status,
+                evidence: params.evidence,
+            }),
+            content,
+            Some(runtime_session),
+        );
+        self.record_one(entry, reply);
+    }
+
+    fn record_one(&mut self, entry: Entry, reply: Answer) {
+        let entry_id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |_, result| {
+                answer(
+                    reply,
+                    result
+                        .map(|stored| {
+                            Reply::Recorded(Recorded {
+                                entry_id,
+                                seq: stored[0].entry.seq,
+                            })
+                        })
+                        .map_err(Clone::clone),
+                );
+            }),
+        );
+    }
+
+    pub(in crate::daemon) fn propose(
+        &mut self,
+        conn: ConnId,
+        params: ProposeParams,
+        tree: Option<WorkTree>,
+        reply: Answer,
+    ) {
+        let checked = check_text("summary", &params.summary)
+            .and_then(|()| check_text("evidence", &params.evidence.join("\n")));
+        if let Err(refusal) = checked {
+            return answer(reply, Err(refusal));
+        }
+        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let proposal = FinalityProposal {
+            summary: params.summary,
+            evidence: params.evidence,
+            remaining_risk: params.remaining_risk.filter(|risk| !risk.trim().is_empty()),
+            handles: params.handles,
+            tree,
+        };
+        let content = rendering(&proposal);
+        let entry = self.entry(
+            params.agent.into(),
+            Some(Party::Human),
+            EntryKind::FinalityProposal(proposal.clone()),
+            content,
+            Some(runtime_session),
+        );
+        let proposal_id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                answer(
+                    reply,
+                    result
+                        .map(|stored| {
+                            Reply::Proposed(Proposed {
+                                proposal_id,
+                                seq: stored[0].entry.seq,
+                                blockers: daemon.world.blockers(&proposal),
+                            })
+                        })
+                        .map_err(Clone::clone),
+                );
+            }),
+        );
+    }
+
+    /// An operator command came from somewhere else: the record should tell.
+    pub(super) fn note_refused_operator(&mut self, conn: ConnId) {
+        let who = self
+            .attachments
+            .get(&conn)
+            .map_or_else(String::new, |attachment| {
+                format!(
+                    " from a {:?} client, process {}",
+                    attachment.hello.role, attachment.hello.pid
+                )
+            });
+        self.note_fact(
+            Party::System,
+            EntryKind::Error {
+                code: "operator_only".to_owned(),
+            },
+            format!("refused an operator command{who}"),
+        );
+    }
+}
+
+fn rendering(proposal: &FinalityProposal) -> String {
+    let mut text = proposal.summary.clone();
+    for evidence in &proposal.evidence {
+        text.push_str("\nevidence: ");
+        text.push_str(evidence);
+    }
+    if let Some(risk) = &proposal.remaining_risk {
+        text.push_str("\nremaining risk: ");
+        text.push_str(risk);
+    }
+    text
+}
+
+/// Refuses what is no number and no id.
+pub(super) fn not_found(what: &str, hint: &str) -> Refusal {
+    Refusal::new("not_found", format!("there is no {what}"), hint)
+}

@@ -1,0 +1,321 @@
+//! One WebSocket of the control protocol: `hello` first, then calls and notifications.
+
+use std::time::Duration;
+
+use futures::SinkExt as _;
+use futures::stream::{SplitSink, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{
+    CloseFrame, Message, Role as WsRole, WebSocketConfig,
+};
+
+use crate::daemon::handle::{DaemonHandle, Joined};
+use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
+use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+
+/// How long a client may take to say hello.
+const HELLO_WAIT: Duration = Duration::from_secs(10);
+
+/// How long one frame may take to be written before the client counts as gone: it stopped
+/// reading, and its answers must not pile up here.
+const WRITE_WAIT: Duration = Duration::from_secs(10);
+
+/// Calls of one client that may be in work at once; more wait in the socket.
+const CALLS_MAX: usize = 64;
+
+/// Answers that may wait to be written.
+const ANSWERS_MAX: usize = 128;
+
+/// A frame quiet for this long is followed by a ping, so that a dead peer is noticed.
+const PING_EVERY: Duration = Duration::from_secs(30);
+
+/// What a connection may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Agents, hooks and readers: never operator commands.
+    Agent,
+    /// The operator's socket, from a process that is no agent's.
+    Operator,
+}
+
+/// Serves one connection to its end.
+pub async fn serve<S>(stream: S, daemon: DaemonHandle, admission: Admission)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let config = WebSocketConfig::default()
+        .read_buffer_size(8 * 1024)
+        .write_buffer_size(8 * 1024)
+        .max_write_buffer_size(2 * FRAME_BYTES_MAX)
+        .max_message_size(Some(FRAME_BYTES_MAX))
+        .max_frame_size(Some(FRAME_BYTES_MAX));
+    let socket = WebSocketStream::from_raw_socket(stream, WsRole::Server, Some(config)).await;
+    serve_socket(socket, daemon, admission).await;
+}
+
+/// Serves one connection whose handshake is done.
+pub async fn serve_socket<S>(socket: WebSocketStream<S>, daemon: DaemonHandle, admission: Admission)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sink, mut stream) = socket.split();
+    let Some(mut joined) = greet(&mut sink, &mut stream, &daemon, admission).await else {
+        return;
+    };
+    let (answers, mut to_write) = mpsc::channel::<Frame>(ANSWERS_MAX);
+    let calls = std::sync::Arc::new(Semaphore::new(CALLS_MAX));
+    let mut ping = tokio::time::interval(PING_EVERY);
+    ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        let written = tokio::select! {
+            () = joined.closed.cancelled() => break,
+            Some(frame) = to_write.recv() => write(&mut sink, &frame).await,
+            Some(notification) = joined.notifications.recv() => {
+                match serde_json::to_value(&notification) {
+                    Ok(Value::Object(mut fields)) => {
+                        let method = fields.remove("method");
+                        let frame = Frame {
+                            method: method.and_then(|m| m.as_str().map(str::to_owned)),
+                            params: Some(fields.remove("params").unwrap_or_else(|| json!({}))),
+                            jsonrpc: Some("2.0".to_owned()),
+                            ..Frame::default()
+                        };
+                        write(&mut sink, &frame).await
+                    }
+                    _ => Ok(()),
+                }
+            }
+            _ = ping.tick() => send(&mut sink, Message::Ping(Default::default())).await,
+            message = stream.next() => match message {
+                Some(Ok(Message::Text(text))) => {
+                    on_text(text.as_str(), &daemon, &joined, &answers, &calls).await;
+                    Ok(())
+                }
+                Some(Ok(Message::Binary(_))) => {
+                    write(&mut sink, &Frame::error(Value::Null, ErrorObject::new(
+                        code::INVALID_REQUEST, "send text frames"))).await
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
+                Some(Ok(Message::Close(_))) | None => break,
+                Some(Err(error)) => {
+                    explain(&mut sink, &error).await;
+                    break;
+                }
+            },
+        };
+        if written.is_err() {
+            break;
+        }
+    }
+    daemon.leave(joined.conn).await;
+    let _ = timeout(WRITE_WAIT, sink.close()).await;
+}
+
+async fn greet<S>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    stream: &mut futures::stream::SplitStream<WebSocketStream<S>>,
+    daemon: &DaemonHandle,
+    admission: Admission,
+) -> Option<Joined>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let deadline = tokio::time::Instant::now() + HELLO_WAIT;
+    loop {
+        let text = match tokio::time::timeout_at(deadline, stream.next()).await {
+            Ok(Some(Ok(Message::Text(text)))) => text,
+            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
+            Ok(Some(Err(error))) => {
+                explain(sink, &error).await;
+                return None;
+            }
+            _ => return None,
+        };
+        let frame: Frame = match serde_json::from_str(&text) {
+            Ok(frame) => frame,
+            Err(error) => {
+                refuse(
+                    sink,
+                    Value::Null,
+                    ErrorObject::new(code::PARSE, error.to_string()),
+                )
+                .await?;
+                continue;
+            }
+        };
+        let id = frame.id.unwrap_or(Value::Null);
+        if frame.method.as_deref() != Some("hello") {
+            let error = to_error(&Refusal::new(
+                "no_hello",
+                "say hello first",
+                "send a `hello` request with protocol, role and pid",
+            ));
+            refuse(sink, id, error).await?;
+            continue;
+        }
+        let hello: Hello = match serde_json::from_value(frame.params.unwrap_or_default()) {
+            Ok(hello) => hello,
+            Err(error) => {
+                let error = ErrorObject::new(code::INVALID_PARAMS, error.to_string());
+                refuse(sink, id, error).await?;
+                continue;
+            }
+        };
+        match daemon.join(hello, admission == Admission::Operator).await {
+            Ok(joined) => {
+                let welcome = serde_json::to_value(&joined.welcome).unwrap_or_default();
+                write(sink, &Frame::result(id, welcome)).await.ok()?;
+                return Some(joined);
+            }
+            Err(refusal) => {
+                refuse(sink, id, to_error(&refusal)).await?;
+                return None;
+            }
+        }
+    }
+}
+
+/// Takes one request in. Waits for a place among the calls in work: a flood waits in its socket.
+async fn on_text(
+    text: &str,
+    daemon: &DaemonHandle,
+    joined: &Joined,
+    answers: &mpsc::Sender<Frame>,
+    calls: &std::sync::Arc<Semaphore>,
+) {
+    let frame: Frame = match serde_json::from_str(text) {
+        Ok(frame) => frame,
+        Err(error) => {
+            let kind = if error.is_data() {
+                code::INVALID_REQUEST
+            } else {
+                code::PARSE
+            };
+            let error = ErrorObject::new(kind, error.to_string());
+            let _ = answers.try_send(Frame::error(Value::Null, error));
+            return;
+        }
+    };
+    let (Some(id), Some(method)) = (frame.id, frame.method) else {
+        // A notification from a client has no meaning yet; JSON-RPC says: no answer.
+        return;
+    };
+    let command = match parse(&method, frame.params) {
+        Ok(command) => command,
+        Err(error) => {
+            let _ = answers.try_send(Frame::error(id, error));
+            return;
+        }
+    };
+    let Ok(permit) = std::sync::Arc::clone(calls).acquire_owned().await else {
+        return;
+    };
+    let (daemon, conn, answers) = (daemon.clone(), joined.conn, answers.clone());
+    let closed = joined.closed.clone();
+    tokio::spawn(async move {
+        let frame = match daemon.call(conn, command).await {
+            Ok(reply) => match serde_json::to_value(&reply) {
+                Ok(value) => Frame::result(id, value),
+                Err(error) => Frame::error(id, ErrorObject::new(code::INTERNAL, error.to_string())),
+            },
+            Err(refusal) => Frame::error(id, to_error(&refusal)),
+        };
+        // A client that does not take its answers is ended, whatever it had asked.
+        if timeout(WRITE_WAIT, answers.send(frame)).await.is_err() {
+            closed.cancel();
+        }
+        drop(permit);
+    });
+}
+
+fn parse(method: &str, params: Option<Value>) -> Result<Command, ErrorObject> {
+    let tagged = match params {
+        // A command without arguments may come with none or with an empty object.
+        None | Some(Value::Null) => json!({"method": method}),
+        Some(Value::Object(params)) if params.is_empty() => {
+            let bare: Result<Command, _> = serde_json::from_value(json!({"method": method}));
+            if let Ok(command) = bare {
+                return Ok(command);
+            }
+            json!({"method": method, "params": {}})
+        }
+        Some(params) => json!({"method": method, "params": params}),
+    };
+    serde_json::from_value(tagged).map_err(|error| {
+        let text = error.to_string();
+        if text.starts_with("unknown variant") {
+            ErrorObject::new(code::METHOD_NOT_FOUND, format!("no such method: {method}"))
+        } else {
+            ErrorObject::new(code::INVALID_PARAMS, text)
+        }
+    })
+}
+
+fn to_error(refusal: &Refusal) -> ErrorObject {
+    ErrorObject {
+        code: code::REFUSED,
+        message: refusal.message.clone(),
+        data: Some(json!({"code": refusal.code, "hint": refusal.hint})),
+    }
+}
+
+async fn refuse<S>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    id: Value,
+    error: ErrorObject,
+) -> Option<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    write(sink, &Frame::error(id, error)).await.ok()
+}
+
+async fn write<S>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    frame: &Frame,
+) -> Result<(), ()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let text = serde_json::to_string(frame).map_err(|_| ())?;
+    send(sink, Message::text(text)).await
+}
+
+async fn send<S>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    message: Message,
+) -> Result<(), ()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    match timeout(WRITE_WAIT, sink.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(()),
+    }
+}
+
+/// tungstenite ends the stream without a close frame on bad input: say why.
+async fn explain<S>(sink: &mut SplitSink<WebSocketStream<S>, Message>, error: &WsError)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (code, reason) = match error {
+        WsError::Capacity(CapacityError::MessageTooLong { .. }) => {
+            (CloseCode::Size, "frame too large")
+        }
+        WsError::Utf8(_) => (CloseCode::Invalid, "invalid UTF-8"),
+        WsError::Protocol(_) => (CloseCode::Protocol, "not the WebSocket protocol"),
+        _ => return,
+    };
+    let frame = CloseFrame {
+        code,
+        reason: reason.into(),
+    };
+    let _ = send(sink, Message::Close(Some(frame))).await;
+}

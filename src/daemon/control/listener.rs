@@ -1,0 +1,141 @@
+//! The routes of the control port. Knows nothing of MCP: the `/mcp` service is handed in.
+
+use std::future::Future;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_util::sync::CancellationToken;
+
+use super::connection::{self, Admission};
+use super::guard::{Guard, check_control, check_mcp, check_origin};
+use crate::daemon::handle::DaemonHandle;
+use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
+
+#[derive(Debug, Clone)]
+struct Shared {
+    daemon: DaemonHandle,
+    guard: Guard,
+}
+
+/// Serves the control port until the daemon has ended.
+pub fn serve(
+    listener: TcpListener,
+    daemon: DaemonHandle,
+    guard: Guard,
+    mcp: Router,
+    stop: CancellationToken,
+) -> impl Future<Output = ()> {
+    let shared = Shared {
+        daemon,
+        guard: guard.clone(),
+    };
+    let with_control = Router::new()
+        .route("/ws", get(upgrade))
+        .route("/metrics", get(metrics))
+        .route_layer(from_fn_with_state(guard.clone(), check_control));
+    let app = Router::new()
+        .route("/healthz", get(health))
+        .route("/readyz", get(health))
+        .merge(with_control)
+        .with_state(shared)
+        .merge(mcp.route_layer(from_fn_with_state(guard.clone(), check_mcp)))
+        .layer(from_fn_with_state(guard, check_origin));
+    async move {
+        let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned());
+        if let Err(error) = served.await {
+            tracing::error!(%error, "the control port failed");
+        }
+    }
+}
+
+/// `{"ok":true}` to anybody; the status to whom has the token.
+async fn health(State(shared): State<Shared>, request: Request) -> Response {
+    if !shared.guard.has_control_token(request.headers()) {
+        return axum::Json(serde_json::json!({"ok": true})).into_response();
+    }
+    let hello = Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        role: Role::Cli,
+        pid: std::process::id(),
+        agent_pid: None,
+        runtime_session_id: Default::default(),
+        mode: Default::default(),
+    };
+    let Ok(joined) = shared.daemon.join(hello, false).await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let status = shared.daemon.call(joined.conn, Command::ReadStatus).await;
+    shared.daemon.leave(joined.conn).await;
+    match status {
+        Ok(Reply::Status(status)) => axum::Json(*status).into_response(),
+        _ => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+async fn metrics(State(shared): State<Shared>) -> Response {
+    match shared.daemon.metrics().await {
+        Some(text) => (
+            [(
+                header::CONTENT_TYPE,
+                "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            )],
+            text,
+        )
+            .into_response(),
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// The upgrade by hand, so that one tungstenite is in the tree and the guards cover it too.
+async fn upgrade(State(shared): State<Shared>, mut request: Request) -> Response {
+    let headers = request.headers();
+    let asks = |name: header::HeaderName, word: &str| {
+        headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .any(|value| value.trim().eq_ignore_ascii_case(word))
+    };
+    let key = headers
+        .get(header::SEC_WEBSOCKET_KEY)
+        .map(|key| derive_accept_key(key.as_bytes()));
+    let (true, true, true, Some(accept)) = (
+        asks(header::UPGRADE, "websocket"),
+        asks(header::CONNECTION, "upgrade"),
+        asks(header::SEC_WEBSOCKET_VERSION, "13"),
+        key,
+    ) else {
+        return (
+            StatusCode::UPGRADE_REQUIRED,
+            "this is a WebSocket endpoint\n",
+        )
+            .into_response();
+    };
+    let upgrading = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        match upgrading.await {
+            Ok(stream) => {
+                let stream = hyper_util::rt::TokioIo::new(stream);
+                connection::serve(stream, shared.daemon, Admission::Agent).await;
+            }
+            Err(error) => tracing::debug!(%error, "an upgrade did not happen"),
+        }
+    });
+    (
+        StatusCode::SWITCHING_PROTOCOLS,
+        [
+            (header::UPGRADE, "websocket".to_owned()),
+            (header::CONNECTION, "Upgrade".to_owned()),
+            (header::SEC_WEBSOCKET_ACCEPT, accept),
+        ],
+    )
+        .into_response()
+}

@@ -1,0 +1,91 @@
+//! [`Event`]: everything that can wake the daemon's loop. Closed on purpose.
+
+use tokio::sync::oneshot;
+
+use super::attach::{ConnId, Outlet};
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::entry::WorkTree;
+use crate::store::ledger::WriterEvent;
+use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Welcome};
+
+/// The answer to a command.
+pub type Answer = oneshot::Sender<Result<Reply, Refusal>>;
+
+/// What wakes the loop.
+#[derive(Debug)]
+pub enum Event {
+    /// A client said hello.
+    Connected {
+        /// Its connection.
+        conn: ConnId,
+        /// Who it says it is.
+        hello: Hello,
+        /// In process, or through the operator's socket from a process that is no agent's.
+        operator: bool,
+        /// Where its notifications go.
+        outlet: Outlet,
+        /// The answer.
+        reply: oneshot::Sender<Result<Welcome, Refusal>>,
+    },
+    /// A client is gone.
+    Disconnected {
+        /// Its connection.
+        conn: ConnId,
+    },
+    /// A client asks.
+    Command {
+        /// Its connection.
+        conn: ConnId,
+        /// What it asks.
+        command: Box<Command>,
+        /// The answer; dropped when the client has gone meanwhile.
+        reply: Answer,
+    },
+    /// The ledger's writer.
+    Ledger(WriterEvent),
+    /// The Codex adapter.
+    Codex(CodexFact),
+    /// The state of the work tree was read for somebody.
+    TreeRead {
+        /// What for.
+        purpose: TreePurpose,
+        /// `None` when the project is no git repository.
+        tree: Option<WorkTree>,
+    },
+    /// Which processes the operator's socket must refuse now.
+    AgentPids {
+        /// The answer.
+        reply: oneshot::Sender<Vec<u32>>,
+    },
+    /// The text of `/metrics`.
+    Metrics {
+        /// The answer.
+        reply: oneshot::Sender<String>,
+    },
+    /// End.
+    Shutdown {
+        /// Write the `killed` sentinel.
+        kill: bool,
+    },
+}
+
+/// Who waits for the state of the work tree.
+#[derive(Debug)]
+pub enum TreePurpose {
+    /// An agent proposes.
+    Propose {
+        /// Its connection.
+        conn: ConnId,
+        /// What it proposes.
+        params: ProposeParams,
+        /// The answer.
+        reply: Answer,
+    },
+    /// The operator decides.
+    Decide {
+        /// What is decided.
+        params: DecideParams,
+        /// The answer.
+        reply: Answer,
+    },
+}

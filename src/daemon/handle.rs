@@ -1,0 +1,126 @@
+//! [`DaemonHandle`]: the cheap way into the loop, for connections and for clients in process.
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::attach::{ConnId, Outlet};
+use super::event::Event;
+use crate::wire::control::{Command, Hello, Notification, Refusal, Reply, Welcome};
+
+/// How many events may wait for the loop. Connections wait for a place (back-pressure on the
+/// socket), so that a flood costs its sender and not our memory.
+pub const EVENTS_MAX: usize = 1024;
+
+/// The way in.
+#[derive(Debug, Clone)]
+pub struct DaemonHandle {
+    events: mpsc::Sender<Event>,
+    ended: CancellationToken,
+}
+
+/// A client that said hello.
+#[derive(Debug)]
+pub struct Joined {
+    /// Its connection.
+    pub conn: ConnId,
+    /// The daemon's answer.
+    pub welcome: Welcome,
+    /// What it is told unasked.
+    pub notifications: mpsc::Receiver<Notification>,
+    /// The daemon wants it gone.
+    pub closed: CancellationToken,
+}
+
+impl DaemonHandle {
+    pub(super) fn new(events: mpsc::Sender<Event>, ended: CancellationToken) -> Self {
+        Self { events, ended }
+    }
+
+    pub(super) fn events(&self) -> &mpsc::Sender<Event> {
+        &self.events
+    }
+
+    /// Cancelled once the daemon has ended.
+    pub fn ended(&self) -> &CancellationToken {
+        &self.ended
+    }
+
+    /// Says hello.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon refuses, or has ended.
+    pub async fn join(&self, hello: Hello, operator: bool) -> Result<Joined, Refusal> {
+        let conn = ConnId::next();
+        let closed = CancellationToken::new();
+        let (outlet, notifications) = Outlet::new(closed.clone());
+        let (reply, answer) = oneshot::channel();
+        self.send(Event::Connected {
+            conn,
+            hello,
+            operator,
+            outlet,
+            reply,
+        })
+        .await?;
+        let welcome = answer.await.map_err(|_| ended())??;
+        Ok(Joined {
+            conn,
+            welcome,
+            notifications,
+            closed,
+        })
+    }
+
+    /// Leaves. Never fails: a daemon that has ended forgot us already.
+    pub async fn leave(&self, conn: ConnId) {
+        let _ = self.events.send(Event::Disconnected { conn }).await;
+    }
+
+    /// Asks.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon refuses, or has ended.
+    pub async fn call(&self, conn: ConnId, command: Command) -> Result<Reply, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Event::Command {
+            conn,
+            command: Box::new(command),
+            reply,
+        })
+        .await?;
+        answer.await.map_err(|_| ended())?
+    }
+
+    /// Processes whose descendants are agents' commands.
+    pub async fn agent_pids(&self) -> Option<Vec<u32>> {
+        let (reply, answer) = oneshot::channel();
+        self.events.send(Event::AgentPids { reply }).await.ok()?;
+        answer.await.ok()
+    }
+
+    /// The text of `/metrics`.
+    pub async fn metrics(&self) -> Option<String> {
+        let (reply, answer) = oneshot::channel();
+        self.events.send(Event::Metrics { reply }).await.ok()?;
+        answer.await.ok()
+    }
+
+    /// Ends the daemon; wait for [`Self::ended`].
+    pub async fn shutdown(&self, kill: bool) {
+        let _ = self.events.send(Event::Shutdown { kill }).await;
+    }
+
+    async fn send(&self, event: Event) -> Result<(), Refusal> {
+        self.events.send(event).await.map_err(|_| ended())
+    }
+}
+
+fn ended() -> Refusal {
+    Refusal::new(
+        "daemon_ended",
+        "the daemon has ended",
+        "start it with `ctxrelay` or `ctxrelay daemon`",
+    )
+}

@@ -1,0 +1,76 @@
+//! `/metrics` in OpenMetrics text.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::run::Daemon;
+use crate::core::agent::Agent;
+
+/// The figures of now.
+pub(super) fn render(daemon: &Daemon) -> String {
+    let mut registry = Registry::default();
+    let world = &daemon.world;
+    let stats = daemon.ledger.stats();
+    let counter = |value: u64| ConstCounter::new(value);
+    let gauge = |value: u64| ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
+    registry.register(
+        "contextrelay_ledger_writes",
+        "Entries of the current session",
+        counter(stats.entries),
+    );
+    registry.register(
+        "contextrelay_codex_messages",
+        "Messages and handoffs that Codex has",
+        counter(daemon.codex_messages()),
+    );
+    registry.register(
+        "contextrelay_idle_opportunities_detected",
+        "Idle opportunities noticed; the scanner is not in this version",
+        counter(0),
+    );
+    registry.register_with_unit(
+        "ctxrelay_ledger",
+        "Size of the current ledger",
+        Unit::Bytes,
+        gauge(stats.bytes),
+    );
+    registry.register(
+        "ctxrelay_ledger_bad_lines",
+        "Lines of the ledger that are no entries",
+        gauge(stats.bad_lines),
+    );
+    registry.register(
+        "ctxrelay_handoffs_open",
+        "Open handoffs",
+        gauge(world.open_handoffs.len() as u64),
+    );
+    registry.register(
+        "ctxrelay_finality_pending",
+        "Proposals that wait for the operator",
+        gauge(world.pending_proposals.len() as u64),
+    );
+    for agent in Agent::ALL {
+        registry.register(
+            format!("ctxrelay_queue_{agent}"),
+            format!("Messages for {} that are not settled", agent.title()),
+            gauge(daemon.outbox.lane(agent).count() as u64),
+        );
+    }
+    let mut text = String::new();
+    if encode(&mut text, &registry).is_err() {
+        tracing::error!("the metrics could not be written");
+    }
+    text
+}
+
+impl Daemon {
+    fn codex_messages(&self) -> u64 {
+        self.world
+            .delivered
+            .get(&Agent::Codex)
+            .copied()
+            .unwrap_or(0)
+    }
+}

@@ -1,0 +1,24 @@
+//! The daemon: the only owner of mutable world state, hosted by a deck or on its own.
+//!
+//! - [`Event`](event::Event): what wakes it, one variant per source.
+//! - [`Daemon`](run::Daemon): the loop. Append → fold → publish → effects, in this order.
+//! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
+//! - [`Builder`](build::Builder): lock, ports, ledger, queue; then the loop.
+//!
+//! Knows nothing of screens and command lines.
+
+pub mod attach;
+pub mod build;
+mod claude_lane;
+mod codex_lane;
+mod commands;
+pub mod control;
+pub mod event;
+pub mod handle;
+mod inbox;
+mod metrics;
+mod operator;
+mod outbox;
+mod run;
+mod status;
+mod tree;

@@ -1,0 +1,471 @@
+//! [`Daemon`]: the loop. It takes one [`Event`] after the other, decides, appends, and only when
+//! an entry is durable folds it, publishes it and lets it have effects.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::attach::{Attachment, ConnId};
+use super::claude_lane::ClaudeLane;
+use super::codex_lane::CodexLane;
+use super::event::{Answer, Event};
+use super::inbox::Waiter;
+use super::outbox::Outbox;
+use crate::core::agent::Party;
+use crate::core::entry::{Entry, EntryKind};
+use crate::core::fold::fold;
+use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use crate::core::redact::Redactor;
+use crate::core::snapshot::Snapshot;
+use crate::store::dirs::ProjectDirs;
+use crate::store::head::{Head, HeadKeeper};
+use crate::store::ledger::{Ledger, Stored, WriterEvent};
+use crate::wire::control::{Notification, Refusal, Reply};
+
+/// How many of the latest entries are kept in memory for reading context.
+pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
+
+/// A detached daemon ends after this long with nothing attached, running or in flight.
+const IDLE_SHUTDOWN: Duration = Duration::from_secs(30);
+
+/// What happens once a batch is durable, or has failed.
+pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
+
+/// The only owner of mutable world state.
+pub struct Daemon {
+    pub(super) dirs: ProjectDirs,
+    pub(super) identity: Identity,
+    pub(super) ledger: Ledger,
+    pub(super) redactor: Arc<Redactor>,
+    heads: HeadKeeper,
+    pub(super) session_id: SessionId,
+    pub(super) world: Arc<Snapshot>,
+    pub(super) recent: VecDeque<Arc<Stored>>,
+    pub(super) outbox: Outbox,
+    pub(super) attachments: BTreeMap<ConnId, Attachment>,
+    pub(super) waiters: Vec<Waiter>,
+    pub(super) claude: ClaudeLane,
+    pub(super) codex: CodexLane,
+    pub(super) notices: Notices,
+    pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
+    pub(super) known_agent_pids: HashSet<u32>,
+    pub(super) events: mpsc::WeakSender<Event>,
+    pub(super) writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
+    pending: HashMap<u64, Pending>,
+    next_token: u64,
+    idle_since: Option<Instant>,
+    pub(super) stopping: Option<Stop>,
+    pub(super) ended: CancellationToken,
+}
+
+impl std::fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").finish_non_exhaustive()
+    }
+}
+
+/// What does not change in a daemon's life.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The project's instance.
+    pub instance_id: String,
+    /// A prefix of the SHA-256 of the secret identity.
+    pub fingerprint: String,
+    /// When it started, ms since the epoch.
+    pub started_ms: i64,
+    /// The control port.
+    pub control_port: u16,
+    /// The proxy port.
+    pub proxy_port: u16,
+    /// It ends by itself when nothing is attached.
+    pub detached: bool,
+    /// Claude's program was found.
+    pub claude_installed: bool,
+    /// Codex's program was found.
+    pub codex_installed: bool,
+}
+
+/// Sentences for the operator that hold now; each under its own key, so that a repeated fault is
+/// one line and not a flood.
+#[derive(Debug, Default)]
+pub struct Notices(BTreeMap<&'static str, String>);
+
+impl Notices {
+    /// Says it. Returns whether it is new.
+    pub fn set(&mut self, key: &'static str, text: impl Into<String>) -> bool {
+        let text = text.into();
+        self.0.insert(key, text.clone()).as_ref() != Some(&text)
+    }
+
+    /// It is over. Returns whether it was there.
+    pub fn clear(&mut self, key: &'static str) -> bool {
+        self.0.remove(key).is_some()
+    }
+
+    /// All of them.
+    pub fn lines(&self) -> Vec<String> {
+        self.0.values().cloned().collect()
+    }
+}
+
+/// How the daemon ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stop {
+    pub(super) kill: bool,
+}
+
+struct Pending {
+    then: Then,
+}
+
+impl Daemon {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the one place where the parts are put together"
+    )]
+    pub(super) fn new(
+        dirs: ProjectDirs,
+        identity: Identity,
+        ledger: Ledger,
+        redactor: Arc<Redactor>,
+        heads: HeadKeeper,
+        session_id: SessionId,
+        world: Snapshot,
+        recent: VecDeque<Arc<Stored>>,
+        outbox: Outbox,
+        codex: CodexLane,
+        events: mpsc::WeakSender<Event>,
+        writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
+        ended: CancellationToken,
+    ) -> Self {
+        Self {
+            dirs,
+            identity,
+            ledger,
+            redactor,
+            heads,
+            session_id,
+            world: Arc::new(world),
+            recent,
+            outbox,
+            attachments: BTreeMap::new(),
+            waiters: Vec::new(),
+            claude: ClaudeLane::default(),
+            codex,
+            notices: Notices::default(),
+            recent_handoffs: VecDeque::new(),
+            known_agent_pids: HashSet::new(),
+            events,
+            writer_events,
+            pending: HashMap::new(),
+            next_token: 0,
+            idle_since: None,
+            stopping: None,
+            ended,
+        }
+    }
+
+    /// Runs until somebody ends it. Returns whether the `killed` sentinel was asked for.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
+        loop {
+            let deadline = self.next_deadline();
+            let event = tokio::select! {
+                biased;
+                event = events.recv() => event,
+                () = sleep_until(deadline) => {
+                    self.on_deadline();
+                    None
+                }
+            };
+            if let Some(event) = event {
+                self.on_event(event);
+            }
+            self.watch_idleness();
+            if self.stopping.is_some() && self.pending.is_empty() {
+                break;
+            }
+        }
+        self.finish().await;
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected {
+                conn,
+                hello,
+                operator,
+                outlet,
+                reply,
+            } => {
+                let _ = reply.send(self.connect(conn, hello, operator, outlet));
+            }
+            Event::Disconnected { conn } => self.disconnect(conn),
+            Event::Command {
+                conn,
+                command,
+                reply,
+            } => self.command(conn, *command, reply),
+            Event::Ledger(event) => self.on_writer(event),
+            Event::Codex(fact) => self.on_codex(fact),
+            Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::AgentPids { reply } => {
+                let _ = reply.send(self.agent_pids());
+            }
+            Event::Metrics { reply } => {
+                let _ = reply.send(super::metrics::render(self));
+            }
+            Event::Shutdown { kill } => self.stop(Stop { kill }),
+        }
+    }
+
+    /// Appends, and calls back when it is durable or has failed.
+    pub(super) fn record(&mut self, entries: Vec<Entry>, then: Then) {
+        let token = self.next_token;
+        self.next_token += 1;
+        match self.ledger.append(token, entries) {
+            Ok(()) => {
+                self.pending.insert(token, Pending { then });
+            }
+            Err(_full) => {
+                let refusal = Refusal::new(
+                    "overloaded",
+                    "the ledger's queue is full",
+                    "nothing was recorded; try again in a moment",
+                );
+                then(self, Err(&refusal));
+            }
+        }
+    }
+
+    /// Appends what nobody waits for.
+    pub(super) fn note_fact(&mut self, source: Party, kind: EntryKind, content: impl Into<String>) {
+        let entry = self.entry(source, None, kind, content, None);
+        self.record(
+            vec![entry],
+            Box::new(|_, result| {
+                if let Err(refusal) = result {
+                    tracing::warn!(code = refusal.code, "a fact could not be recorded");
+                }
+            }),
+        );
+    }
+
+    /// An entry of now.
+    pub(super) fn entry(
+        &self,
+        source: Party,
+        target: Option<Party>,
+        kind: EntryKind,
+        content: impl Into<String>,
+        runtime_session: Option<RuntimeSession>,
+    ) -> Entry {
+        Entry {
+            id: EntryId::new(uuid::Uuid::now_v7().to_string()),
+            timestamp_ms: now_ms(),
+            session_id: self.session_id.clone(),
+            source,
+            target,
+            content: content.into(),
+            kind,
+            runtime_session,
+            meta: Map::new(),
+            seq: Seq(0),
+        }
+    }
+
+    fn on_writer(&mut self, event: WriterEvent) {
+        match event {
+            WriterEvent::Durable { token, entries } => {
+                for stored in &entries {
+                    self.publish(stored);
+                }
+                if let Some(last) = entries.last() {
+                    self.heads.set(Head {
+                        seq: last.entry.seq.0,
+                        hash: last.hash.clone(),
+                        session_id: self.session_id.clone(),
+                    });
+                }
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Ok(&entries));
+                }
+                self.answer_waiters();
+                self.pump();
+            }
+            WriterEvent::Failed { token, error } => {
+                let refusal = Refusal::new(
+                    "ledger_unwritable",
+                    format!("the record could not be written: {error}"),
+                    "nothing was recorded; free space or make the project writable, it goes on by itself",
+                );
+                if self.notices.set("ledger", refusal.message.clone()) {
+                    self.status_changed();
+                }
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Err(&refusal));
+                }
+            }
+            WriterEvent::Recovered => {
+                if self.notices.clear("ledger") {
+                    self.status_changed();
+                }
+            }
+        }
+    }
+
+    /// Fold, then tell. Only durable entries come here.
+    fn publish(&mut self, stored: &Arc<Stored>) {
+        fold(Arc::make_mut(&mut self.world), &stored.entry);
+        if self.recent.len() == RECENT_ENTRIES_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Arc::clone(stored));
+        let mut value: Option<Value> = None;
+        for attachment in self.attachments.values() {
+            if attachment.subscribed {
+                let value = value.get_or_insert_with(|| stored.to_value());
+                attachment.outlet.send(Notification::Entry(value.clone()));
+            }
+        }
+    }
+
+    pub(super) fn pending_count(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Tells subscribers that `status/read` has news which no entry tells.
+    pub(super) fn status_changed(&self) {
+        for attachment in self.attachments.values() {
+            if attachment.subscribed {
+                attachment.outlet.send(Notification::StatusChanged);
+            }
+        }
+    }
+
+    /// Delivers what can be delivered now.
+    pub(super) fn pump(&mut self) {
+        if self.stopping.is_none() {
+            self.pump_codex();
+            self.pump_claude();
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let idle = self.idle_since.map(|since| since + IDLE_SHUTDOWN);
+        let far = Instant::now() + Duration::from_secs(3600);
+        self.waiters
+            .iter()
+            .map(|waiter| waiter.deadline)
+            .chain(self.codex.next_deadline())
+            .chain(idle)
+            .min()
+            .unwrap_or(far)
+    }
+
+    fn on_deadline(&mut self) {
+        self.expire_waiters();
+        self.codex_deadline();
+        if self
+            .idle_since
+            .is_some_and(|since| Instant::now() >= since + IDLE_SHUTDOWN)
+        {
+            tracing::info!("nothing is attached: the detached daemon ends");
+            self.stop(Stop { kill: false });
+        }
+    }
+
+    /// A detached daemon that nobody needs counts down; anything that happens stops the count.
+    fn watch_idleness(&mut self) {
+        let idle = self.identity.detached
+            && self.attachments.is_empty()
+            && self.pending.is_empty()
+            && !self.codex.is_needed()
+            && self.outbox.in_flight() == 0;
+        match (idle, self.idle_since) {
+            (true, None) => self.idle_since = Some(Instant::now()),
+            (false, Some(_)) => self.idle_since = None,
+            _ => {}
+        }
+    }
+
+    pub(super) fn stop(&mut self, stop: Stop) {
+        if self.stopping.is_some() {
+            return;
+        }
+        for attachment in self.attachments.values() {
+            attachment
+                .outlet
+                .send(Notification::Stopping { killed: stop.kill });
+        }
+        let refusal = stopping();
+        for waiter in self.waiters.drain(..) {
+            waiter.refuse(&refusal);
+        }
+        self.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: "daemon_stopped".to_owned(),
+            },
+            if stop.kill {
+                "the daemon was killed by the operator"
+            } else {
+                "the daemon stopped"
+            },
+        );
+        self.stopping = Some(stop);
+    }
+
+    /// Ends what the daemon owns, each step with a deadline of its own.
+    async fn finish(self) {
+        self.codex.shutdown().await;
+        for attachment in self.attachments.values() {
+            attachment.outlet.close();
+        }
+        if self.stopping.is_some_and(|stop| stop.kill)
+            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
+        {
+            tracing::error!(%error, "the killed sentinel could not be written");
+        }
+        let ledger = self.ledger.clone();
+        let heads = self.heads;
+        let closed = tokio::task::spawn_blocking(move || {
+            ledger.close();
+            heads.close();
+        });
+        if tokio::time::timeout(super::build::STEP, closed)
+            .await
+            .is_err()
+        {
+            tracing::error!("the ledger's writer did not end in time");
+        }
+        self.ended.cancel();
+    }
+}
+
+/// Refuses because the daemon ends.
+pub(super) fn stopping() -> Refusal {
+    Refusal::new(
+        "daemon_stopping",
+        "the daemon is stopping",
+        "the call was not carried out; try again once a daemon runs",
+    )
+}
+
+/// Answers, unless the asker has gone.
+pub(super) fn answer(reply: Answer, result: Result<Reply, Refusal>) {
+    let _ = reply.send(result);
+}
+
+/// Wall clock, ms since the epoch.
+pub(super) fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        })
+}

@@ -1,0 +1,114 @@
+//! [`Status`] of a running daemon, from the folded world and what is attached right now.
+
+use super::run::{Daemon, now_ms};
+use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryState;
+use crate::wire::control::PROTOCOL;
+use crate::wire::status::{
+    AgentsStatus, ApprovalsStatus, AutonomyStatus, ClaudeStatus, CodexStatus, FinalityStatus,
+    HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, QueueStatus, Status,
+    TasksStatus,
+};
+
+impl Daemon {
+    pub(super) fn status(&self) -> Status {
+        let stats = self.ledger.stats();
+        let claude = self.world.agent(Agent::Claude);
+        let codex = self.world.agent(Agent::Codex);
+        let parts = self.codex.status_parts();
+        let [open, active, blocked, stale, done] = self.world.lanes(now_ms());
+        let mut codex_delivery = parts.delivery;
+        codex_delivery.proven = codex
+            .proven_rung
+            .as_ref()
+            .is_some_and(|(_, at_ms)| *at_ms >= self.identity.started_ms);
+        Status {
+            running: true,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            pid: Some(std::process::id()),
+            started_at: Some(self.identity.started_ms),
+            instance_id: self.identity.instance_id.clone(),
+            project_root: self.dirs.root.display().to_string(),
+            state_dir: self.dirs.state.display().to_string(),
+            daemon_identity: Some(self.identity.fingerprint.clone()),
+            control_port: Some(self.identity.control_port),
+            codex_port: parts.port,
+            proxy_port: Some(self.identity.proxy_port),
+            session_id: Some(self.session_id.clone()),
+            ledger: LedgerStatus {
+                path: self.ledger.path().display().to_string(),
+                entries: stats.entries,
+                bytes: stats.bytes,
+                head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
+                chain: if stats.chain_ok { "ok" } else { "broken" }.to_owned(),
+                bad_lines: stats.bad_lines,
+            },
+            agents: AgentsStatus {
+                claude: ClaudeStatus {
+                    state: claude.state,
+                    since: (claude.since_ms > 0).then_some(claude.since_ms),
+                    delivery: self.claude_delivery(),
+                    pid: claude.pid,
+                    why: claude.why,
+                    installed: self.identity.claude_installed,
+                    unread: self.outbox.lane(Agent::Claude).count() as u64,
+                },
+                codex: CodexStatus {
+                    state: self.codex.state(),
+                    since: (codex.since_ms > 0).then_some(codex.since_ms),
+                    delivery: codex_delivery,
+                    thread_id: parts.thread_id,
+                    turn_id: parts.turn_id,
+                    turn_text: codex.turn_text,
+                    app_server: parts.app_server,
+                    tui: parts.tui,
+                    why: parts.trouble.or(codex.why),
+                    installed: self.identity.codex_installed,
+                    context: parts.context,
+                },
+            },
+            queue: QueueStatus {
+                claude: self.lane_status(Agent::Claude),
+                codex: self.lane_status(Agent::Codex),
+            },
+            handoffs: HandoffsStatus {
+                open: self.world.open_handoffs.len() as u64,
+            },
+            tasks: TasksStatus {
+                open,
+                active,
+                blocked,
+                stale,
+                done,
+            },
+            finality: FinalityStatus {
+                mode: "manual".to_owned(),
+                pending: self.world.pending_proposals.keys().cloned().collect(),
+            },
+            approvals: ApprovalsStatus {
+                pending: parts.approvals,
+            },
+            policy: PolicyStatus {
+                coordinator: "claude".to_owned(),
+                read_only: false,
+            },
+            autonomy: AutonomyStatus { enabled: false },
+            notices: self.notices.lines(),
+            detached: self.identity.detached,
+        }
+    }
+
+    fn lane_status(&self, agent: Agent) -> LaneStatus {
+        let mut lane = LaneStatus::default();
+        for row in self.outbox.lane(agent) {
+            match row.state {
+                DeliveryState::Queued => lane.pending += 1,
+                DeliveryState::Attempted | DeliveryState::Offered => lane.in_flight += 1,
+                DeliveryState::Ambiguous => lane.ambiguous += 1,
+                _ => {}
+            }
+        }
+        lane
+    }
+}

@@ -1,0 +1,172 @@
+//! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
+
+use ctxrelay_ui::model::{self as ui, Level};
+use ctxrelay_ui::{Effect, Msg};
+
+use super::model::{Model, entry};
+use super::present;
+use crate::client::{Client, ClientError};
+use crate::core::agent::Agent;
+use crate::core::id::EntryId;
+use crate::wire::control::{
+    ClearParams, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
+    QueueChangeParams, Reply, SendParams,
+};
+
+/// Entries that are read at once when the operator scrolls back.
+const OLDER: u32 = 500;
+
+/// Performs what is a call; everything else is the caller's. Returns what the screen is told.
+pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model) -> Option<Msg> {
+    match effect {
+        Effect::Approve { proposal_id } => {
+            let result = decide(operator, proposal_id, true, None).await;
+            Some(notice(result, "approved: the decision is on record"))
+        }
+        Effect::Reject {
+            proposal_id,
+            reason,
+        } => {
+            let result = decide(operator, proposal_id, false, Some(reason)).await;
+            Some(notice(result, "rejected: the decision is on record"))
+        }
+        Effect::Retry { id } => {
+            let change = Command::QueueChange(QueueChangeParams {
+                id: EntryId::new(id),
+                change: QueueChange::Retry,
+            });
+            Some(notice(operator.call(change).await, "queued again"))
+        }
+        Effect::ClearSession { discard: false } => {
+            let clear = Command::Clear(ClearParams {
+                session_id: model.status.session_id.clone(),
+            });
+            Some(match operator.call(clear).await {
+                Ok(Reply::Cleared(cleared)) => Msg::Notice(
+                    Level::Info,
+                    format!(
+                        "{} entries are sealed in {}",
+                        cleared.entries, cleared.archive
+                    ),
+                ),
+                other => notice(other, "cleared"),
+            })
+        }
+        Effect::ClearSession { discard: true } => Some(Msg::Notice(
+            Level::Warn,
+            "deleting for good is not in this version; the archive keeps the record".to_owned(),
+        )),
+        Effect::SendMessage { to, text } => {
+            let send = Command::Send(SendParams {
+                from: None,
+                to: Some(agent_of(to)),
+                text,
+                ..SendParams::default()
+            });
+            Some(sent(operator.call(send).await, to))
+        }
+        Effect::Handoff { to, ask, reason } => {
+            let hand_off = Command::Handoff(HandoffParams {
+                from: None,
+                to: Some(agent_of(to)),
+                ask,
+                reason,
+                ..HandoffParams::default()
+            });
+            Some(sent(operator.call(hand_off).await, to))
+        }
+        Effect::OpenEntry { seq } => open(operator, model, seq).await,
+        Effect::LoadOlder => {
+            let after = model.older.clone()?;
+            let page = Command::LedgerList(LedgerListParams {
+                limit: Some(OLDER),
+                after: Some(after),
+                ..LedgerListParams::default()
+            });
+            match operator.call(page).await {
+                Ok(Reply::Entries(page)) => {
+                    model.prepend(page.entries, page.cursor);
+                    None
+                }
+                other => Some(notice(other, "")),
+            }
+        }
+        Effect::SetCoordinator(_) => Some(Msg::Notice(
+            Level::Warn,
+            "choosing who writes to git is not in this version".to_owned(),
+        )),
+        Effect::Quit(_)
+        | Effect::CopyText(_)
+        | Effect::Redraw
+        | Effect::SetTheme(_)
+        | Effect::StartAgent(_)
+        | Effect::RunHint(_) => None,
+    }
+}
+
+async fn decide(
+    operator: &Client,
+    proposal_id: String,
+    approve: bool,
+    reason: Option<String>,
+) -> Result<Reply, ClientError> {
+    operator
+        .call(Command::Decide(DecideParams {
+            proposal_id: EntryId::new(proposal_id),
+            approve,
+            reason,
+        }))
+        .await
+}
+
+async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
+    let show = Command::LedgerShow {
+        entry: seq.to_string(),
+    };
+    match operator.call(show).await {
+        Ok(Reply::Entry(value)) => {
+            let entry = entry(value)?;
+            Some(Msg::EntryText {
+                seq,
+                detail: present::detail(model, &entry),
+                text: entry.content,
+            })
+        }
+        other => Some(notice(other, "")),
+    }
+}
+
+fn sent(result: Result<Reply, ClientError>, to: ui::Agent) -> Msg {
+    match result {
+        Ok(Reply::Sent(sent)) => Msg::Notice(
+            Level::Info,
+            format!(
+                "recorded for {} as entry {}: {}",
+                to.title(),
+                sent.seq,
+                sent.outcome.as_str().replace('_', " ")
+            ),
+        ),
+        other => notice(other, "sent"),
+    }
+}
+
+fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
+    match result {
+        Ok(_) => Msg::Notice(Level::Info, done.to_owned()),
+        Err(error) => {
+            let refusal = error.to_refusal();
+            Msg::Notice(
+                Level::Error,
+                format!("{}: {}", refusal.message, refusal.hint),
+            )
+        }
+    }
+}
+
+pub(super) fn agent_of(agent: ui::Agent) -> Agent {
+    match agent {
+        ui::Agent::Claude => Agent::Claude,
+        ui::Agent::Codex => Agent::Codex,
+    }
+}

@@ -1,0 +1,96 @@
+//! The composition root: the only place that knows every room, and the only one that builds a
+//! daemon.
+
+use std::path::PathBuf;
+
+use axum::Router;
+
+use crate::bridge;
+use crate::client::Client;
+use crate::core::id::RuntimeSession;
+use crate::daemon::build::Builder;
+pub use crate::daemon::build::{Running, StartError};
+use crate::daemon::handle::DaemonHandle;
+use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::registry::Ports;
+use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
+
+/// What is settled before anything runs: the project, the user's folders, what the environment
+/// says.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The project.
+    pub dirs: ProjectDirs,
+    /// Outside of it.
+    pub user_dirs: UserDirs,
+    /// `CONTEXTRELAY_PORT_BASE`.
+    pub port_base: u16,
+    /// All three ports, named by the user.
+    pub ports: Option<Ports>,
+    /// `CONTEXTRELAY_RUNTIME_SESSION`.
+    pub runtime_session: RuntimeSession,
+    /// `CONTEXTRELAY_MODE`.
+    pub mode: DeliveryMode,
+    /// `CONTEXTRELAY_WORKER=1`: never start a daemon.
+    pub worker: bool,
+    /// The `codex` program, found.
+    pub codex_program: Option<PathBuf>,
+    /// The `claude` program, found.
+    pub claude_program: Option<PathBuf>,
+    /// Our own binary.
+    pub own_program: PathBuf,
+}
+
+impl Setting {
+    /// Who we are, on a connection.
+    pub fn hello(&self, role: Role, agent_pid: Option<u32>) -> Hello {
+        Hello {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            role,
+            pid: std::process::id(),
+            agent_pid,
+            runtime_session_id: self.runtime_session.clone(),
+            mode: self.mode,
+        }
+    }
+
+    /// Starts the daemon in this process, on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub async fn start_daemon(
+        &self,
+        detached: bool,
+        clears_kill: bool,
+    ) -> Result<Running, StartError> {
+        let builder = Builder {
+            dirs: self.dirs.clone(),
+            user_dirs: self.user_dirs.clone(),
+            port_base: self.port_base,
+            ports: self.ports,
+            detached,
+            codex_program: self.codex_program.clone(),
+            claude_installed: self.claude_program.is_some(),
+            own_program: self.own_program.clone(),
+            clears_kill,
+        };
+        let hello = Hello {
+            runtime_session_id: RuntimeSession::default(),
+            ..self.hello(Role::Codex, None)
+        };
+        builder
+            .start(move |daemon| mcp_service(daemon, hello))
+            .await
+    }
+}
+
+/// The tools for Codex behind `/mcp`, served by a client in the daemon's own process.
+async fn mcp_service(daemon: DaemonHandle, hello: Hello) -> Router {
+    match Client::in_process(daemon, hello, false).await {
+        Ok(client) => Router::new().nest_service("/mcp", bridge::http::service(client)),
+        // Only a daemon that ends at once refuses; there is nothing to serve then.
+        Err(_) => Router::new(),
+    }
+}

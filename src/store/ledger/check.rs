@@ -1,0 +1,345 @@
+//! [`Checker`]: follows the chain from line to line and says what is wrong with each.
+//!
+//! Pure: opening and verifying feed it the same lines and draw their own conclusions.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::core::entry::{Entry, EntryKind};
+use crate::core::id::Seq;
+use crate::wire::line::{BadLine, GENESIS, Link, ParsedLine, hash_line, hex, parse};
+
+use super::LINE_MAX;
+
+/// What is wrong with a chained ledger at some place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The first entry that is not as it was written.
+    pub seq: u64,
+    /// The physical line at which it shows, counted from 1.
+    pub line: u64,
+    /// What happened there.
+    pub reason: Reason,
+}
+
+/// What happened to a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The entry's text does not give its hash.
+    Edited,
+    /// The entry does not continue the one before it: one of the two was rewritten together with
+    /// its hash.
+    Unlinked,
+    /// Entries are gone.
+    Missing,
+    /// A line stands here that was not written here.
+    Inserted,
+    /// Entries stand in another order.
+    Swapped,
+    /// The end is gone: the head kept outside the project is ahead of the file.
+    Truncated,
+    /// No entry, where one was.
+    NotAnEntry,
+    /// The unchained part, written by an older version, was changed after the chain began.
+    PrefixChanged,
+}
+
+impl Reason {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Edited => "edited",
+            Self::Unlinked => "unlinked",
+            Self::Missing => "missing",
+            Self::Inserted => "inserted",
+            Self::Swapped => "swapped",
+            Self::Truncated => "truncated",
+            Self::NotAnEntry => "not-an-entry",
+            Self::PrefixChanged => "prefix-changed",
+        }
+    }
+}
+
+/// What a line is.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// An entry of the record, be it one whose link is broken.
+    Entry {
+        /// With its place in this file.
+        entry: Entry,
+        /// The hash on it; empty in an unchained prefix.
+        hash: String,
+    },
+    /// Not part of the record.
+    Bad(String),
+}
+
+/// Where the chain stands.
+#[derive(Debug, Clone)]
+enum Tip {
+    /// No chained line yet; the digest of all bytes so far.
+    Prefix(Sha256),
+    /// The last chained line.
+    At { seq: u64, hash: String },
+}
+
+/// Follows a ledger line by line.
+#[derive(Debug, Clone)]
+pub(super) struct Checker {
+    tip: Tip,
+    /// Physical lines so far.
+    lines: u64,
+    /// Lines before the first chained one.
+    prefix: u64,
+    /// The first line of the prefix that is no entry.
+    prefix_bad: Option<u64>,
+    /// Entries on chained lines.
+    chained: u64,
+    entries: u64,
+    bad: u64,
+    fault: Option<Fault>,
+    /// The numbers that were jumped over where the fault is.
+    gap: std::ops::Range<u64>,
+}
+
+impl Checker {
+    pub(super) fn new() -> Self {
+        Self {
+            tip: Tip::Prefix(Sha256::new()),
+            lines: 0,
+            prefix: 0,
+            prefix_bad: None,
+            chained: 0,
+            entries: 0,
+            bad: 0,
+            fault: None,
+            gap: 0..0,
+        }
+    }
+
+    /// The digest of all bytes so far, for as long as there is no chain. The caller puts the
+    /// next line's bytes in and hands it to [`Self::line`]: only the line itself tells whether it
+    /// still belongs to the prefix.
+    pub(super) fn digest(&self) -> Option<Sha256> {
+        match &self.tip {
+            Tip::Prefix(digest) => Some(digest.clone()),
+            Tip::At { .. } => None,
+        }
+    }
+
+    /// Judges the next line. `text` is `None` for one that is too long; `after` is the digest
+    /// with this line's bytes in it, needed while there is no chain.
+    pub(super) fn line(&mut self, text: Option<&[u8]>, after: Option<Sha256>) -> Verdict {
+        self.lines += 1;
+        let parsed = text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
+        let verdict = match (&self.tip, parsed) {
+            (Tip::Prefix(_), Ok(ParsedLine { entry, link: None })) => {
+                self.stay_in_prefix(after);
+                let seq = Seq(self.lines);
+                Verdict::Entry {
+                    entry: Entry { seq, ..entry },
+                    hash: String::new(),
+                }
+            }
+            (Tip::Prefix(_), Err(bad)) => {
+                self.prefix_bad.get_or_insert(self.lines);
+                self.stay_in_prefix(after);
+                Verdict::Bad(bad.to_string())
+            }
+            (
+                Tip::Prefix(digest),
+                Ok(ParsedLine {
+                    entry,
+                    link: Some(link),
+                }),
+            ) => {
+                let prefix = hex(&digest.clone().finalize());
+                let line = text.unwrap_or_default();
+                self.begin(entry, link, line, &prefix)
+            }
+            (Tip::At { seq, .. }, Ok(ParsedLine { link: None, .. })) => {
+                let expected = seq + 1;
+                self.report(expected, Reason::Inserted);
+                Verdict::Bad("an entry without a place in the chain".to_owned())
+            }
+            (Tip::At { seq, .. }, Err(bad)) => {
+                let expected = seq + 1;
+                self.report(expected, Reason::NotAnEntry);
+                Verdict::Bad(bad.to_string())
+            }
+            (
+                Tip::At { seq, hash },
+                Ok(ParsedLine {
+                    entry,
+                    link: Some(link),
+                }),
+            ) => {
+                let (expected, prev) = (seq + 1, hash.clone());
+                let line = text.unwrap_or_default();
+                self.go_on(entry, link, line, expected, &prev)
+            }
+        };
+        match &verdict {
+            Verdict::Entry { hash, .. } => {
+                self.entries += 1;
+                self.chained += u64::from(!hash.is_empty());
+            }
+            Verdict::Bad(_) => self.bad += 1,
+        }
+        verdict
+    }
+
+    fn stay_in_prefix(&mut self, after: Option<Sha256>) {
+        self.prefix += 1;
+        if let Some(digest) = after {
+            self.tip = Tip::Prefix(digest);
+        }
+    }
+
+    fn begin(&mut self, entry: Entry, link: Link, line: &[u8], prefix: &str) -> Verdict {
+        let expected = self.prefix + 1;
+        let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
+        let follows = if self.prefix == 0 {
+            link.prev == GENESIS || names_predecessor(&entry, &link.prev)
+        } else {
+            link.prev == prefix
+        };
+        if !intact {
+            self.report(expected, Reason::Edited);
+        } else if let (false, Some(bad)) = (follows, self.prefix_bad) {
+            // A line before the chain is no entry, and the chain did not grow from it as it is:
+            // it was an entry, or the end of the prefix, when the chain began.
+            self.report(bad, Reason::NotAnEntry);
+        } else if link.seq > expected {
+            self.report(expected, Reason::Missing);
+            self.gap = expected..link.seq;
+        } else if link.seq < expected {
+            // The chain says that it began earlier: what stands before it was put there, or was
+            // an entry of the chain and is none any more.
+            self.report(link.seq, Reason::PrefixChanged);
+        } else if !follows {
+            let reason = if self.prefix == 0 {
+                Reason::Unlinked
+            } else {
+                Reason::PrefixChanged
+            };
+            self.report(1, reason);
+        }
+        let seq = if intact {
+            link.seq.max(expected)
+        } else {
+            expected
+        };
+        self.accept(entry, seq, link.hash)
+    }
+
+    fn go_on(
+        &mut self,
+        entry: Entry,
+        link: Link,
+        line: &[u8],
+        expected: u64,
+        prev: &str,
+    ) -> Verdict {
+        let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
+        if !intact {
+            // Nothing on it can be trusted, so it is taken for the entry whose place it has.
+            self.report(expected, Reason::Edited);
+            return self.accept(entry, expected, link.hash);
+        }
+        if link.prev == prev {
+            // It follows by its hash, and that is what counts: the numbers of a whole chain are
+            // off when somebody put a line before its first one.
+            if link.seq != expected {
+                self.report(expected, Reason::Unlinked);
+            }
+            return self.accept(entry, expected, link.hash);
+        }
+        if link.seq == expected {
+            self.report(expected, Reason::Unlinked);
+            return self.accept(entry, expected, link.hash);
+        }
+        if link.seq > expected {
+            if self.fault.is_none() {
+                self.gap = expected..link.seq;
+            }
+            self.report(expected, Reason::Missing);
+            return self.accept(entry, link.seq, link.hash);
+        }
+        if self.gap.contains(&link.seq)
+            && let Some(fault) = &mut self.fault
+            && fault.reason == Reason::Missing
+        {
+            fault.reason = Reason::Swapped;
+        }
+        self.report(expected, Reason::Inserted);
+        Verdict::Bad(format!("entry {} again, or too late", link.seq))
+    }
+
+    fn accept(&mut self, mut entry: Entry, seq: u64, hash: String) -> Verdict {
+        if u32::try_from(seq).is_err() {
+            // A number that only a forger writes. Going on from it would leave no room.
+            return Verdict::Bad(format!("entry number {seq} is out of range"));
+        }
+        entry.seq = Seq(seq);
+        self.tip = Tip::At {
+            seq,
+            hash: hash.clone(),
+        };
+        Verdict::Entry { entry, hash }
+    }
+
+    fn report(&mut self, seq: u64, reason: Reason) {
+        let line = self.lines;
+        self.fault.get_or_insert(Fault { seq, line, reason });
+    }
+
+    /// The last chained entry.
+    pub(super) fn head(&self) -> Option<(u64, String)> {
+        match &self.tip {
+            Tip::Prefix(_) => None,
+            Tip::At { seq, hash } => Some((*seq, hash.clone())),
+        }
+    }
+
+    /// The next number and what its `prev` has to be; no `prev` in an empty file, where it is
+    /// the caller's to say.
+    pub(super) fn next(&self) -> (u64, Option<String>) {
+        match &self.tip {
+            Tip::At { seq, hash } => (seq + 1, Some(hash.clone())),
+            Tip::Prefix(_) if self.lines == 0 => (1, None),
+            Tip::Prefix(digest) => (self.lines + 1, Some(hex(&digest.clone().finalize()))),
+        }
+    }
+
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    pub(super) fn chained(&self) -> u64 {
+        self.chained
+    }
+
+    pub(super) fn prefix(&self) -> u64 {
+        self.prefix
+    }
+
+    pub(super) fn bad(&self) -> u64 {
+        self.bad
+    }
+
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+}
+
+/// Whether the first entry of a session says itself that it follows the ledger with this head.
+fn names_predecessor(entry: &Entry, head: &str) -> bool {
+    matches!(
+        &entry.kind,
+        EntryKind::SessionStarted { predecessor: Some(before) } if before.head == head
+    )
+}

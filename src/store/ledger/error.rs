@@ -1,0 +1,93 @@
+//! [`LedgerError`]: why a ledger cannot be opened or did not take an entry.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a ledger cannot be opened or did not take an entry.
+///
+/// Cloned into the answer of every append that waited for the same write.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LedgerError {
+    /// Another program has the file.
+    #[error("{} is in use by another program: {hint}", path.display())]
+    ForeignOwner {
+        /// The ledger.
+        path: PathBuf,
+        /// What to do.
+        hint: String,
+    },
+    /// A folder, a pipe or a device has its name.
+    #[error("{} is not a file: move it away and start again", path.display())]
+    NotAFile {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// A link has its name.
+    #[error("{} is a link, and links in a project are not followed: replace it by the file itself", path.display())]
+    Link {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// No permission.
+    #[error("{} may not be read or written: give yourself the right to (chmod u+rw)", path.display())]
+    Denied {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// The disk is full, or the user's share of it.
+    #[error("No space left for {}: nothing of this was recorded; free some space and try again", path.display())]
+    NoSpace {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// The file system takes no writes.
+    #[error("{} lies on a read-only file system: nothing of this was recorded", path.display())]
+    ReadOnly {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// Somebody removed or replaced the file while it was open.
+    #[error("{} was removed or replaced while it was open: nothing of this was recorded; put it back, or restart ctxrelay to begin a new one", path.display())]
+    Gone {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// An entry that no reader would take back.
+    #[error("an entry cannot be recorded: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The disk failed in another way.
+    #[error("could not {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The ledger.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+}
+
+impl LedgerError {
+    /// Names what the system said.
+    pub(super) fn from_io(doing: &'static str, path: &Path, error: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { path },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            io::ErrorKind::PermissionDenied => Self::Denied { path },
+            io::ErrorKind::IsADirectory => Self::NotAFile { path },
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                Self::Link { path }
+            }
+            _ => Self::Io {
+                doing,
+                path,
+                source: Arc::new(error),
+            },
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! [`Ledger`]: the handle to an open ledger, and [`Stored`], an entry as it lies there.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::JoinHandle;
+
+use crate::core::entry::Entry;
+use crate::core::id::{EntryId, Seq};
+use crate::wire::line::parse;
+
+use super::index::{Index, Slot};
+use super::page::{self, Filter, Page};
+use super::writer::Job;
+
+/// An entry as it lies in the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// The entry, redacted, with its `seq`.
+    pub entry: Entry,
+    /// The line without newline: JSON.
+    pub line: String,
+    /// The hash on the line; empty for an entry of an unchained ledger.
+    pub hash: String,
+}
+
+impl Stored {
+    /// The line as JSON; null for a line that is none, which the writer never writes.
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::from_str(&self.line).unwrap_or_default()
+    }
+}
+
+/// The queue before the writer is full, or the ledger is closed: nothing was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many appends are waiting: try again in a moment")]
+pub struct Full;
+
+/// Figures of an open ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Entries in the file.
+    pub entries: u64,
+    /// Bytes in the file.
+    pub bytes: u64,
+    /// Lines that are no entries.
+    pub bad_lines: u64,
+    /// Number and hash of the last chained entry.
+    pub head: Option<(u64, String)>,
+    /// Whether every chained line continued the one before it, when the file was opened and
+    /// since then.
+    pub chain_ok: bool,
+    /// Bytes that somebody else wrote to the open file. They are no part of the record and were
+    /// moved to `sessions/<id>.foreign-<ms>`.
+    pub foreign_bytes: u64,
+}
+
+/// What the writer and the readers share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub path: PathBuf,
+    pub index: RwLock<Index>,
+    pub file: RwLock<Arc<File>>,
+    pub stats: Mutex<Stats>,
+}
+
+/// An open ledger. Clones are the same ledger.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    pub(super) shared: Arc<Shared>,
+    pub(super) jobs: SyncSender<Job>,
+    pub(super) thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl Ledger {
+    /// Gives entries to the writer; the answer comes as an event with this token. All of a call
+    /// are recorded together or not at all, calls in their order. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// When [`super::writer::WAITING_MAX`] calls wait already, or the ledger was closed.
+    pub fn append(&self, token: u64, entries: Vec<Entry>) -> Result<(), Full> {
+        let job = Job::Append { token, entries };
+        match self.jobs.try_send(job) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(Full),
+        }
+    }
+
+    /// One entry by its number.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or no longer has the entry where it was.
+    pub fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
+        let slot = self.shared.index().get(seq);
+        slot.map(|slot| self.shared.load(slot)).transpose()
+    }
+
+    /// The number of the entry with this id; of the first one if there are several.
+    pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
+        self.shared.index().seq_of(id)
+    }
+
+    /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
+    /// order asked for; from the end of the file backwards when not `ascending`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn page(
+        &self,
+        filter: &Filter,
+        from: Option<u64>,
+        ascending: bool,
+        limit: usize,
+    ) -> io::Result<Page> {
+        page::page(&self.shared, filter, from, ascending, limit)
+    }
+
+    /// The figures at this moment.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats().clone()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Records what still waits, and ends the writer. Later appends through clones are refused.
+    ///
+    /// Blocks for as long as the disk takes. Not to be called from an event of the writer.
+    pub fn close(self) {
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread {
+            // An error means that the writer is gone already, which is what is wanted.
+            drop(self.jobs.send(Job::Close));
+            if thread.join().is_err() {
+                tracing::error!("the ledger's writer panicked");
+            }
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn stats(&self) -> MutexGuard<'_, Stats> {
+        lock(&self.stats)
+    }
+
+    /// Reads a line of the index.
+    pub(super) fn load(&self, slot: Slot) -> io::Result<Stored> {
+        let file = Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner));
+        let mut line = vec![0; slot.len as usize];
+        file.read_exact_at(&mut line, slot.offset)?;
+        let changed = |why: String| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "{} was changed by somebody else: entry {} {why}",
+                    self.path.display(),
+                    slot.seq
+                ),
+            )
+        };
+        let mut parsed = parse(&line).map_err(|bad| changed(bad.to_string()))?;
+        parsed.entry.seq = Seq(slot.seq.into());
+        Ok(Stored {
+            entry: parsed.entry,
+            line: String::from_utf8(line).map_err(|_| changed("is not text".to_owned()))?,
+            hash: parsed.link.map(|link| link.hash).unwrap_or_default(),
+        })
+    }
+}
+
+/// A lock whose holder panicked still guards whole values here: each is replaced in one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

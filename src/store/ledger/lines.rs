@@ -1,0 +1,86 @@
+//! [`Lines`]: a file's physical lines, one at a time, in bounded memory.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use super::LINE_MAX;
+
+/// How much is read at once. Large enough that system calls do not count.
+const READ_BYTES: usize = 256 * 1024;
+
+/// Reads lines; holds one at a time, and of a line above [`LINE_MAX`] nothing.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    offset: u64,
+}
+
+/// One physical line.
+#[derive(Debug)]
+pub(super) struct RawLine<'a> {
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// Its bytes without the newline; `None` when it is too long.
+    pub text: Option<&'a [u8]>,
+    /// It ends with a newline; only the last one of a file may not.
+    pub complete: bool,
+}
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self {
+            reader: BufReader::with_capacity(READ_BYTES, reader),
+            line: Vec::new(),
+            offset: 0,
+        }
+    }
+
+    /// The next line, or `None` at the end. Every byte read goes through `each` as well, in
+    /// order and in pieces, the newline included.
+    pub(super) fn next(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<Option<RawLine<'_>>> {
+        self.line.clear();
+        let offset = self.offset;
+        let mut too_long = false;
+        let mut complete = false;
+        while !complete {
+            let available = match self.reader.fill_buf() {
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if available.is_empty() {
+                break;
+            }
+            let newline = memchr(available);
+            let taken = newline.map_or(available.len(), |at| at + 1);
+            let text = &available[..newline.unwrap_or(taken)];
+            each(&available[..taken]);
+            if too_long || self.line.len() + text.len() > LINE_MAX {
+                too_long = true;
+                self.line = Vec::new();
+            } else {
+                self.line.extend_from_slice(text);
+            }
+            complete = newline.is_some();
+            self.reader.consume(taken);
+            self.offset += taken as u64;
+        }
+        if self.offset == offset {
+            return Ok(None);
+        }
+        Ok(Some(RawLine {
+            offset,
+            text: (!too_long).then_some(self.line.as_slice()),
+            complete,
+        }))
+    }
+
+    /// How many bytes were read.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+fn memchr(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
+}

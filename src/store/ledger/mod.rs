@@ -1,0 +1,40 @@
+//! The ledger: [`open`], then [`Ledger::append`] and the reading calls; [`verify`] and [`seal`]
+//! work on files that nobody has open.
+//!
+//! ```text
+//! append ─► queue ─► writer thread: serialise, redact, chain ─► one write ─► one sync ─► Durable
+//! ```
+//!
+//! Knows lines, hashes and files. Does not know who appends, and does not fold after opening:
+//! whoever gets [`WriterEvent::Durable`] folds those very entries.
+
+mod check;
+mod error;
+mod file;
+mod handle;
+mod index;
+mod lines;
+mod open;
+mod page;
+mod read;
+mod seal;
+mod verify;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::{Fault, Reason};
+pub use error::LedgerError;
+pub use handle::{Full, Ledger, Stats, Stored};
+pub use open::{OpenOptions, OpenReport, Opened, RECENT_MAX, open};
+pub use page::{Filter, Page};
+pub use read::read;
+pub use seal::seal;
+pub use verify::{OutsideHead, VerifyReport, verify};
+pub use writer::WriterEvent;
+
+/// The longest line that is written or read, in bytes without newline: more than any message
+/// that a control frame can carry, even when every character of it is escaped. What is longer is
+/// counted as a bad line without being held in memory.
+pub const LINE_MAX: usize = 32 * 1024 * 1024;

@@ -1,0 +1,10 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+mod append;
+mod faults;
+mod formats;
+mod open;
+mod page;
+mod tamper;

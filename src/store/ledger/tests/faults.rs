@@ -1,0 +1,334 @@
+//! Disks that fail, and others who write.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use rustix::io::Errno;
+
+use super::support::{DEADLINE, Project};
+use crate::core::id::{EntryId, Seq};
+use crate::store::ledger::file::{DiskFile, LedgerFile};
+use crate::store::ledger::writer::WAITING_MAX;
+use crate::store::ledger::{Full, LedgerError, Reason, WriterEvent, verify};
+
+/// What goes wrong next, by operation. Nothing left means that all is well.
+#[derive(Debug, Default)]
+struct Plan {
+    /// An error, and how many bytes get through before it.
+    append: VecDeque<Option<(Errno, usize)>>,
+    sync: VecDeque<Option<Errno>>,
+    truncate: VecDeque<Option<Errno>>,
+    reopen: VecDeque<Option<Errno>>,
+}
+
+/// A ledger on a disk that fails as planned.
+#[derive(Debug)]
+struct FaultyFile {
+    disk: DiskFile,
+    plan: Arc<Mutex<Plan>>,
+    /// Each append waits for one of these, when given.
+    gate: Option<Receiver<()>>,
+}
+
+impl FaultyFile {
+    fn open(project: &Project) -> (Box<Self>, Arc<Mutex<Plan>>) {
+        let plan = Arc::new(Mutex::new(Plan::default()));
+        let file = Self {
+            disk: DiskFile::open(&project.path()).unwrap(),
+            plan: Arc::clone(&plan),
+            gate: None,
+        };
+        (Box::new(file), plan)
+    }
+}
+
+fn step(plan: &mut VecDeque<Option<Errno>>) -> io::Result<()> {
+    match plan.pop_front().flatten() {
+        Some(errno) => Err(errno.into()),
+        None => Ok(()),
+    }
+}
+
+impl LedgerFile for FaultyFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(gate) = &self.gate {
+            gate.recv_timeout(DEADLINE).unwrap();
+        }
+        let fault = self.plan.lock().unwrap().append.pop_front().flatten();
+        match fault {
+            Some((errno, written)) => {
+                self.disk.append(&bytes[..written.min(bytes.len())])?;
+                Err(errno.into())
+            }
+            None => self.disk.append(bytes),
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        step(&mut self.plan.lock().unwrap().sync)?;
+        self.disk.sync()
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        step(&mut self.plan.lock().unwrap().truncate)?;
+        self.disk.truncate(len)
+    }
+
+    fn len(&mut self) -> io::Result<u64> {
+        self.disk.len()
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        step(&mut self.plan.lock().unwrap().reopen)?;
+        self.disk.reopen()
+    }
+
+    fn reader(&self) -> Arc<File> {
+        self.disk.reader()
+    }
+}
+
+#[test]
+fn a_full_disk_fails_the_append_leaves_nothing_and_recovers_by_itself() {
+    for written in [0, 1, 50, 100_000] {
+        let project = Project::new();
+        let (file, plan) = FaultyFile::open(&project);
+        let mut open = project.open_on(file);
+        open.append(vec![project.note("a", "1")]).unwrap();
+        let good = project.bytes();
+        plan.lock()
+            .unwrap()
+            .append
+            .extend([Some((Errno::NOSPC, written)); 2]);
+        for _ in 0..2 {
+            let error = open.append(vec![project.note("b", "2")]).unwrap_err();
+            assert!(matches!(error, LedgerError::NoSpace { .. }), "{error}");
+            assert!(error.to_string().starts_with("No space left"), "{error}");
+            assert_eq!(project.bytes(), good);
+            assert_eq!(open.ledger.seq_of(&EntryId::new("b")), None);
+        }
+        assert_eq!(open.recovered, 0);
+        let stored = open.append(vec![project.note("b", "2")]).unwrap();
+        assert_eq!((stored[0].entry.seq, open.recovered), (Seq(2), 1));
+        open.append(vec![project.note("c", "3")]).unwrap();
+        assert_eq!(open.recovered, 1);
+        assert_eq!(open.ledger.stats().bytes as usize, project.bytes().len());
+        open.close();
+        assert_eq!(verify(&project.path(), None).unwrap().entries, 3);
+    }
+}
+
+#[test]
+fn a_failed_sync_is_not_asked_again_as_if_nothing_had_been() {
+    let project = Project::new();
+    let (file, plan) = FaultyFile::open(&project);
+    let mut open = project.open_on(file);
+    open.append(vec![project.note("a", "1")]).unwrap();
+    let good = project.bytes();
+    plan.lock().unwrap().sync.push_back(Some(Errno::IO));
+    let error = open.append(vec![project.note("b", "2")]).unwrap_err();
+    assert!(error.to_string().contains("sync"), "{error}");
+    assert_eq!(project.bytes(), good, "what was not synced was taken back");
+    open.append(vec![project.note("b", "2")]).unwrap();
+    open.close();
+    let report = verify(&project.path(), None).unwrap();
+    assert_eq!((report.ok, report.entries), (true, 2));
+}
+
+#[test]
+fn what_could_not_be_taken_back_at_once_is_taken_back_before_the_next_append() {
+    let project = Project::new();
+    let (file, plan) = FaultyFile::open(&project);
+    let mut open = project.open_on(file);
+    open.append(vec![project.note("a", "1")]).unwrap();
+    {
+        let mut plan = plan.lock().unwrap();
+        plan.append.push_back(Some((Errno::IO, 70)));
+        plan.truncate.extend([Some(Errno::IO), Some(Errno::IO)]);
+    }
+    assert!(open.append(vec![project.note("b", "2")]).is_err());
+    // Still no way back: this one fails before it writes anything.
+    assert!(open.append(vec![project.note("c", "3")]).is_err());
+    plan.lock().unwrap().reopen.push_back(Some(Errno::IO));
+    assert!(open.append(vec![project.note("d", "4")]).is_err());
+    open.append(vec![project.note("e", "5")]).unwrap();
+    open.close();
+    let report = verify(&project.path(), None).unwrap();
+    assert_eq!((report.ok, report.entries, report.bad_lines), (true, 2, 0));
+}
+
+#[test]
+fn a_removed_or_replaced_ledger_takes_no_entries() {
+    let project = Project::with_notes(2);
+    let mut open = project.open();
+    let bytes = project.bytes();
+    fs::remove_file(project.path()).unwrap();
+    let error = open.append(vec![project.note("x", "1")]).unwrap_err();
+    assert!(matches!(error, LedgerError::Gone { .. }), "{error}");
+    // A copy under the same name is not the file that is open.
+    project.write(&bytes);
+    assert!(open.append(vec![project.note("x", "1")]).is_err());
+    open.close();
+    assert_eq!(project.bytes(), bytes);
+}
+
+#[test]
+fn what_others_append_is_set_aside_and_swallows_nothing() {
+    let project = Project::with_notes(2);
+    let mut open = project.open();
+    let forged = project.lines()[1].clone();
+    let mut lost = 0;
+    for foreign in [
+        &b"no newline"[..],
+        b"{\"id\":\"x\",\"type\":\"note\"}\n",
+        &forged,
+    ] {
+        let mut file = fs::OpenOptions::new()
+            .append(true)
+            .open(project.path())
+            .unwrap();
+        file.write_all(foreign).unwrap();
+        lost += foreign.len() as u64;
+        let id = format!("after-{}", foreign.len());
+        open.append(vec![project.note(&id, "x")]).unwrap();
+        assert!(project.aside("foreign").contains(&foreign.to_vec()));
+    }
+    assert_eq!(open.ledger.stats().foreign_bytes, lost);
+    let live = open.live.clone();
+    open.close();
+    let report = verify(&project.path(), None).unwrap();
+    assert_eq!((report.ok, report.entries), (true, 5), "{report:?}");
+    let open = project.open();
+    assert_eq!(open.live, live);
+    open.close();
+}
+
+#[test]
+fn what_others_cut_off_shows_and_the_ledger_goes_on() {
+    for cut in [1, 40] {
+        let project = Project::with_notes(4);
+        let mut open = project.open();
+        let lines = project.lines();
+        let kept = lines[..2].concat().len() + cut;
+        File::options()
+            .write(true)
+            .open(project.path())
+            .unwrap()
+            .set_len(kept as u64)
+            .unwrap();
+        let stored = open.append(vec![project.note("after", "x")]).unwrap();
+        assert_eq!(stored[0].entry.seq, Seq(5));
+        assert_eq!(open.ledger.read(Seq(5)).unwrap().unwrap(), *stored[0]);
+        assert_eq!(open.ledger.read(Seq(4)).unwrap(), None);
+        assert!(!open.ledger.stats().chain_ok);
+        open.close();
+        let report = verify(&project.path(), None).unwrap();
+        assert!(!report.ok);
+        assert_eq!(report.first_bad.unwrap().seq, 3);
+        assert_eq!(report.entries, 3);
+        let open = project.open();
+        assert_eq!(open.ledger.seq_of(&EntryId::new("after")), Some(Seq(5)));
+        open.close();
+    }
+}
+
+#[test]
+fn a_file_cut_at_a_line_misses_entries() {
+    let project = Project::with_notes(4);
+    let mut open = project.open();
+    let kept = project.lines()[..2].concat().len();
+    File::options()
+        .write(true)
+        .open(project.path())
+        .unwrap()
+        .set_len(kept as u64)
+        .unwrap();
+    open.append(vec![project.note("after", "x")]).unwrap();
+    open.close();
+    let fault = verify(&project.path(), None).unwrap().first_bad.unwrap();
+    assert_eq!((fault.seq, fault.reason), (3, Reason::Missing));
+}
+
+#[test]
+fn a_slow_disk_makes_the_queue_full_and_loses_nothing() {
+    let project = Project::new();
+    let (mut file, _plan) = FaultyFile::open(&project);
+    let (open_gate, gate) = channel();
+    file.gate = Some(gate);
+    let open = project.open_on(file);
+    let mut taken = 0;
+    let refused = loop {
+        match open
+            .ledger
+            .append(taken, vec![project.note(&format!("n{taken}"), "x")])
+        {
+            Ok(()) => taken += 1,
+            Err(full) => break full,
+        }
+    };
+    assert_eq!(refused, Full);
+    assert!(taken as usize >= WAITING_MAX);
+    for _ in 0..taken {
+        open_gate.send(()).unwrap();
+    }
+    for token in 0..taken {
+        match open.events.recv_timeout(DEADLINE).unwrap() {
+            WriterEvent::Durable { token: done, .. } => assert_eq!(done, token),
+            event => panic!("{event:?}"),
+        }
+    }
+    drop(open_gate);
+    open.close();
+    assert_eq!(verify(&project.path(), None).unwrap().entries, taken);
+}
+
+fn errno() -> impl Strategy<Value = Errno> {
+    prop::sample::select(vec![Errno::NOSPC, Errno::IO, Errno::DQUOT, Errno::ROFS])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_fails_exactly_what_was_acknowledged_is_there(
+        append in prop::collection::vec(prop::option::of((errno(), 0..400usize)), 0..12),
+        sync in prop::collection::vec(prop::option::of(errno()), 0..12),
+        truncate in prop::collection::vec(prop::option::of(errno()), 0..6),
+        reopen in prop::collection::vec(prop::option::of(errno()), 0..6),
+    ) {
+        let project = Project::new();
+        let (file, plan) = FaultyFile::open(&project);
+        let mut open = project.open_on(file);
+        *plan.lock().unwrap() = Plan {
+            append: append.into(),
+            sync: sync.into(),
+            truncate: truncate.into(),
+            reopen: reopen.into(),
+        };
+        let mut acknowledged = Vec::new();
+        for n in 0..16 {
+            let id = format!("n{n}");
+            if open.append(vec![project.note(&id, "x")]).is_ok() {
+                acknowledged.push(id);
+            }
+        }
+        // All faults are used up by now: the disk works again.
+        *plan.lock().unwrap() = Plan::default();
+        open.append(vec![project.note("last", "x")]).unwrap();
+        acknowledged.push("last".to_owned());
+        let live = open.live.clone();
+        open.close();
+        let report = verify(&project.path(), None).unwrap();
+        prop_assert!(report.ok, "{:?}", report);
+        let open = project.open();
+        let found: Vec<_> =
+            open.report.recent.iter().map(|stored| stored.entry.id.as_str().to_owned()).collect();
+        prop_assert_eq!(found, acknowledged);
+        prop_assert_eq!(&open.live, &live);
+        open.close();
+    }
+}

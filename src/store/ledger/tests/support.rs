@@ -1,0 +1,191 @@
+//! A ledger in a temporary project, and entries of every kind.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Map;
+use tempfile::TempDir;
+
+use crate::core::agent::Party;
+use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::fold::fold;
+use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use crate::core::redact::Redactor;
+use crate::core::snapshot::Snapshot;
+use crate::store::dirs::ProjectDirs;
+use crate::store::ledger::file::LedgerFile;
+use crate::store::ledger::open::open_file;
+use crate::store::ledger::{
+    Ledger, LedgerError, OpenOptions, OpenReport, Opened, Stored, WriterEvent, open,
+};
+
+/// How long a test waits for the writer. Generous: only a broken writer takes so long.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A project with an empty `.contextrelay`.
+pub struct Project {
+    pub dirs: ProjectDirs,
+    pub session: SessionId,
+    _dir: TempDir,
+}
+
+impl Project {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
+        dirs.create().unwrap();
+        Self {
+            dirs,
+            session: SessionId::new("session_1795000000000_a1b2c3d4"),
+            _dir: dir,
+        }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dirs.ledger(&self.session)
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        fs::read(self.path()).unwrap()
+    }
+
+    pub fn lines(&self) -> Vec<Vec<u8>> {
+        let bytes = self.bytes();
+        bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect()
+    }
+
+    pub fn write(&self, bytes: &[u8]) {
+        fs::write(self.path(), bytes).unwrap();
+    }
+
+    pub fn options(&self) -> OpenOptions {
+        OpenOptions {
+            dirs: self.dirs.clone(),
+            session: self.session.clone(),
+            prev_head: None,
+            redactor: Arc::new(Redactor::new()),
+        }
+    }
+
+    pub fn open(&self) -> Open {
+        self.try_open().unwrap()
+    }
+
+    pub fn try_open(&self) -> Result<Open, LedgerError> {
+        let (sender, events) = channel();
+        let sink = Box::new(move |event| drop(sender.send(event)));
+        Ok(Open::new(open(self.options(), sink)?, events))
+    }
+
+    pub fn open_with(&self, options: OpenOptions) -> Open {
+        let (sender, events) = channel();
+        let sink = Box::new(move |event| drop(sender.send(event)));
+        Open::new(open(options, sink).unwrap(), events)
+    }
+
+    /// A ledger with so many notes, closed again.
+    pub fn with_notes(count: usize) -> Self {
+        let project = Self::new();
+        let mut open = project.open();
+        for n in 1..=count {
+            let note = project.note(&format!("n{n}"), &format!("text {n}"));
+            open.append(vec![note]).unwrap();
+        }
+        open.close();
+        project
+    }
+
+    /// Files beside the ledger whose names hold a word, with their bytes.
+    pub fn aside(&self, word: &str) -> Vec<Vec<u8>> {
+        fs::read_dir(self.dirs.sessions())
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .filter(|path| path.to_str().unwrap().contains(word))
+            .map(|path| fs::read(path).unwrap())
+            .collect()
+    }
+
+    pub fn open_on(&self, file: Box<dyn LedgerFile>) -> Open {
+        let (sender, events) = channel();
+        let opened = open_file(
+            self.options(),
+            file,
+            Box::new(move |event| drop(sender.send(event))),
+        );
+        Open::new(opened.unwrap(), events)
+    }
+
+    pub fn note(&self, id: &str, text: &str) -> Entry {
+        Entry {
+            id: EntryId::new(id),
+            timestamp_ms: 1_795_000_000_000,
+            session_id: self.session.clone(),
+            source: Party::Human,
+            target: None,
+            content: text.to_owned(),
+            kind: EntryKind::Note {
+                note: NoteKind::Plan,
+                handles: Vec::new(),
+            },
+            runtime_session: Some(RuntimeSession::default()),
+            meta: Map::new(),
+            seq: Seq(0),
+        }
+    }
+}
+
+/// An open ledger with the live fold that a daemon would keep.
+pub struct Open {
+    pub ledger: Ledger,
+    pub live: Snapshot,
+    pub report: OpenReport,
+    pub events: Receiver<WriterEvent>,
+    pub recovered: usize,
+    token: u64,
+}
+
+impl Open {
+    fn new(opened: Opened, events: Receiver<WriterEvent>) -> Self {
+        Self {
+            ledger: opened.ledger,
+            live: opened.snapshot,
+            report: opened.report,
+            events,
+            recovered: 0,
+            token: 0,
+        }
+    }
+
+    /// Appends and waits for the answer.
+    pub fn append(&mut self, entries: Vec<Entry>) -> Result<Vec<Arc<Stored>>, LedgerError> {
+        self.token += 1;
+        let token = self.token;
+        self.ledger.append(token, entries).unwrap();
+        loop {
+            match self.events.recv_timeout(DEADLINE).unwrap() {
+                WriterEvent::Durable { token: of, entries } => {
+                    assert_eq!(of, token);
+                    for stored in &entries {
+                        fold(&mut self.live, &stored.entry);
+                    }
+                    return Ok(entries);
+                }
+                WriterEvent::Failed { token: of, error } => {
+                    assert_eq!(of, token);
+                    return Err(error);
+                }
+                WriterEvent::Recovered => self.recovered += 1,
+            }
+        }
+    }
+
+    pub fn close(self) {
+        self.ledger.close();
+    }
+}

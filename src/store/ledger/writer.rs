@@ -1,0 +1,424 @@
+//! [`Writer`]: the one thread that writes a ledger, and [`WriterEvent`], what it says.
+//!
+//! One turn of its loop takes all waiting appends, writes them in one piece, syncs once and only
+//! then says so. When that fails, the file goes back to the last good line and those appends fail;
+//! the next ones are tried anew, so that everything recovers by itself once the cause is gone.
+
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, PoisonError};
+
+use serde_json::Value;
+
+use crate::core::entry::{Entry, EntryKind};
+use crate::core::id::Seq;
+use crate::core::redact::Redactor;
+use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
+
+use super::LINE_MAX;
+use super::error::LedgerError;
+use super::file::LedgerFile;
+use super::handle::{Shared, Stored};
+use super::index::Slot;
+use super::open::{End, scan, set_aside};
+
+/// How many appends may wait. Some seconds of work at the pace of a slow disk: more would only
+/// hide from the senders that it is slow.
+pub(super) const WAITING_MAX: usize = 1024;
+
+/// How many appends are written together at most: the first of them waits for the last.
+const TOGETHER_MAX: usize = 256;
+
+/// How many bytes are gathered before they are written, however many appends wait.
+const TOGETHER_BYTES: usize = 4 * 1024 * 1024;
+
+/// What became of an append.
+#[derive(Debug, Clone)]
+pub enum WriterEvent {
+    /// The entries of this append are on the disk.
+    Durable {
+        /// The append's token.
+        token: u64,
+        /// The entries as they lie there, in order.
+        entries: Vec<Arc<Stored>>,
+    },
+    /// Nothing of this append was recorded.
+    Failed {
+        /// The append's token.
+        token: u64,
+        /// Why.
+        error: LedgerError,
+    },
+    /// Writing works again after it had failed.
+    Recovered,
+}
+
+/// What the writer is asked for.
+#[derive(Debug)]
+pub(super) enum Job {
+    Append { token: u64, entries: Vec<Entry> },
+    Close,
+}
+
+/// The next entry's number and `prev`; no `prev` in a file that is still empty.
+#[derive(Debug, Clone)]
+pub(super) struct Next {
+    pub seq: u64,
+    pub prev: Option<String>,
+}
+
+/// Writes one ledger.
+pub(super) struct Writer {
+    file: Box<dyn LedgerFile>,
+    shared: Arc<Shared>,
+    redactor: Arc<Redactor>,
+    on_event: Box<dyn Fn(WriterEvent) + Send>,
+    next: Next,
+    /// How long the file is as far as it is good.
+    len: u64,
+    /// The last write failed.
+    failing: bool,
+    /// What the failed write left has not been taken back yet.
+    dirty: bool,
+}
+
+/// Appends that are being written together.
+#[derive(Default)]
+struct Together {
+    text: Vec<u8>,
+    done: Vec<(u64, Result<Vec<Placed>, LedgerError>)>,
+    close: bool,
+}
+
+/// An entry and where it will lie, counted from the beginning of the write.
+struct Placed {
+    stored: Arc<Stored>,
+    offset: usize,
+}
+
+impl Writer {
+    pub(super) fn new(
+        file: Box<dyn LedgerFile>,
+        shared: Arc<Shared>,
+        redactor: Arc<Redactor>,
+        on_event: Box<dyn Fn(WriterEvent) + Send>,
+        next: Next,
+        len: u64,
+    ) -> Self {
+        Self {
+            file,
+            shared,
+            redactor,
+            on_event,
+            next,
+            len,
+            failing: false,
+            dirty: false,
+        }
+    }
+
+    /// Writes until the ledger is closed or all its handles are gone.
+    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+        while let Ok(first) = jobs.recv() {
+            let mut next = self.next.clone();
+            let together = self.gather(first, jobs, &mut next);
+            let close = together.close;
+            self.commit(together, next);
+            if close {
+                return;
+            }
+        }
+    }
+
+    fn gather(&self, first: Job, jobs: &Receiver<Job>, next: &mut Next) -> Together {
+        let mut together = Together::default();
+        let mut job = Some(first);
+        while let Some(current) = job {
+            match current {
+                Job::Close => {
+                    together.close = true;
+                    break;
+                }
+                Job::Append { token, entries } => {
+                    let staged = self.stage(entries, &mut together.text, next);
+                    together.done.push((token, staged));
+                }
+            }
+            if together.done.len() >= TOGETHER_MAX || together.text.len() >= TOGETHER_BYTES {
+                break;
+            }
+            job = match jobs.try_recv() {
+                Ok(job) => Some(job),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
+            };
+        }
+        together
+    }
+
+    /// Turns the entries of one append into lines. On an error nothing of them is left behind.
+    fn stage(
+        &self,
+        entries: Vec<Entry>,
+        text: &mut Vec<u8>,
+        next: &mut Next,
+    ) -> Result<Vec<Placed>, LedgerError> {
+        let (len, before) = (text.len(), next.clone());
+        let mut placed = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match self.line(entry, next) {
+                Ok(stored) => {
+                    let offset = text.len();
+                    text.extend_from_slice(stored.line.as_bytes());
+                    text.push(b'\n');
+                    next.seq += 1;
+                    next.prev = Some(stored.hash.clone());
+                    placed.push(Placed {
+                        stored: Arc::new(stored),
+                        offset,
+                    });
+                }
+                Err(error) => {
+                    text.truncate(len);
+                    *next = before;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(placed)
+    }
+
+    fn line(&self, mut entry: Entry, next: &Next) -> Result<Stored, LedgerError> {
+        let refused = |reason: String| LedgerError::Refused { reason };
+        entry.seq = Seq(next.seq);
+        let prev = match (&next.prev, &entry.kind) {
+            (Some(prev), _) => prev.clone(),
+            (
+                None,
+                EntryKind::SessionStarted {
+                    predecessor: Some(before),
+                },
+            ) if is_hash(&before.head) => before.head.clone(),
+            (None, _) => GENESIS.to_owned(),
+        };
+        let mut object = Value::Object(serialize(&entry));
+        self.redactor.redact_entry(&mut object);
+        let Value::Object(object) = object else {
+            return Err(refused("redaction left no object".to_owned()));
+        };
+        let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
+        if sealed.line.len() > LINE_MAX {
+            return Err(refused(format!(
+                "it is {} bytes long, and {LINE_MAX} is the most",
+                sealed.line.len()
+            )));
+        }
+        // Read back before it is written: what is acknowledged can be read, and what is shown and
+        // delivered is what lies in the file.
+        let parsed = parse(sealed.line.as_bytes()).map_err(|bad| refused(bad.to_string()))?;
+        Ok(Stored {
+            entry: parsed.entry,
+            line: sealed.line,
+            hash: sealed.hash,
+        })
+    }
+
+    fn commit(&mut self, together: Together, next: Next) {
+        let written = if together.text.is_empty() {
+            Ok(self.len)
+        } else {
+            self.write(&together.text)
+        };
+        let failed = match written {
+            Ok(start) => {
+                if !together.text.is_empty() {
+                    self.next = next;
+                    self.publish(&together, start);
+                }
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "the ledger cannot be written");
+                Some(error)
+            }
+        };
+        let wrote = failed.is_none() && !together.text.is_empty();
+        if wrote && std::mem::take(&mut self.failing) {
+            (self.on_event)(WriterEvent::Recovered);
+        }
+        self.failing |= failed.is_some();
+        for (token, staged) in together.done {
+            let event = match (staged, &failed) {
+                (Ok(placed), None) => WriterEvent::Durable {
+                    token,
+                    entries: placed.into_iter().map(|placed| placed.stored).collect(),
+                },
+                (Ok(_), Some(error)) => WriterEvent::Failed {
+                    token,
+                    error: error.clone(),
+                },
+                (Err(error), _) => WriterEvent::Failed { token, error },
+            };
+            (self.on_event)(event);
+        }
+    }
+
+    /// Writes and syncs. Returns where the text begins in the file.
+    fn write(&mut self, text: &[u8]) -> Result<u64, LedgerError> {
+        if self.dirty {
+            self.take_back()?;
+        }
+        self.meet_others()?;
+        let start = self.len;
+        if let Err(error) = self.file.append(text) {
+            self.dirty = true;
+            // If even this fails, the next append begins with it.
+            drop(self.take_back());
+            return Err(self.error("append to", error));
+        }
+        if let Err(error) = self.file.sync() {
+            // After a failed sync the system may call the same pages clean, so that asking again
+            // would succeed without a byte on the disk. The text is taken back instead, through
+            // a new descriptor.
+            self.dirty = true;
+            drop(self.take_back());
+            return Err(self.error("sync", error));
+        }
+        self.len += text.len() as u64;
+        Ok(start)
+    }
+
+    /// Brings the file back to the last good line, and makes sure that this line is there.
+    fn take_back(&mut self) -> Result<(), LedgerError> {
+        self.file
+            .reopen()
+            .map_err(|error| self.error("open", error))?;
+        self.share_reader();
+        let len = self.file.len().map_err(|error| self.error("read", error))?;
+        if len > self.len {
+            self.file
+                .truncate(self.len)
+                .and_then(|()| self.file.sync())
+                .map_err(|error| self.error("restore", error))?;
+        }
+        if !self.tail_is_intact() {
+            self.rescan()?;
+        }
+        self.dirty = false;
+        Ok(())
+    }
+
+    /// Whether the last entry that was acknowledged is where it was.
+    fn tail_is_intact(&self) -> bool {
+        let Some(slot) = self.shared.index().last() else {
+            return true;
+        };
+        let mut line = vec![0; slot.len as usize];
+        let read = self.file.reader().read_exact_at(&mut line, slot.offset);
+        let prev = parse(&line)
+            .ok()
+            .and_then(|parsed| parsed.link)
+            .map(|link| link.prev);
+        match (read, prev) {
+            (Err(_), _) => false,
+            // An unchained ledger; there is nothing to compare it with.
+            (Ok(()), None) => true,
+            (Ok(()), Some(prev)) => {
+                let head = self.shared.stats().head.clone();
+                hash_line(&line, &prev) == head.map(|(_, hash)| hash)
+            }
+        }
+    }
+
+    /// Finds out whether somebody else wrote to the file, or cut or removed it.
+    ///
+    /// What others write is no part of the record, be it a well-made entry: it is kept in a file
+    /// of its own. What others cut off is gone; the chain goes on from what was acknowledged, so
+    /// that `verify` shows the gap.
+    fn meet_others(&mut self) -> Result<(), LedgerError> {
+        let len = self
+            .file
+            .len()
+            .map_err(|error| self.error("append to", error))?;
+        if len == self.len {
+            return Ok(());
+        }
+        tracing::warn!(
+            path = %self.shared.path.display(), expected = self.len, found = len,
+            "somebody else changed the ledger"
+        );
+        if len < self.len {
+            return self.rescan();
+        }
+        set_aside(self.file.as_mut(), &self.shared.path, "foreign", self.len)
+            .map_err(|error| self.error("set foreign lines aside of", error))?;
+        self.shared.stats().foreign_bytes += len - self.len;
+        Ok(())
+    }
+
+    /// Reads the file anew after somebody else took a part of it away.
+    fn rescan(&mut self) -> Result<(), LedgerError> {
+        let mut found = scan(self.file.as_ref()).map_err(|error| self.error("read", error))?;
+        if found.end != End::Whole {
+            // The next line must not be glued to what is left of another one.
+            self.file
+                .append(b"\n")
+                .map_err(|error| self.error("append to", error))?;
+            found = scan(self.file.as_ref()).map_err(|error| self.error("read", error))?;
+        }
+        self.len = found.bytes;
+        *self
+            .shared
+            .index
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = found.index;
+        let mut stats = self.shared.stats();
+        stats.entries = found.checker.entries();
+        stats.bytes = found.bytes;
+        stats.bad_lines = found.checker.bad();
+        stats.chain_ok = false;
+        Ok(())
+    }
+
+    fn publish(&mut self, together: &Together, start: u64) {
+        let mut index = self
+            .shared
+            .index
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut stats = self.shared.stats();
+        for placed in together
+            .done
+            .iter()
+            .filter_map(|(_, staged)| staged.as_ref().ok())
+        {
+            for Placed { stored, offset } in placed {
+                // Neither bound can be met: a line is at most `LINE_MAX` long, and a file of four
+                // billion entries would be a thousand times larger than one that can be opened.
+                let seq = u32::try_from(stored.entry.seq.0).unwrap_or(u32::MAX);
+                let len = u32::try_from(stored.line.len()).unwrap_or(u32::MAX);
+                let offset = start + *offset as u64;
+                index.push(&stored.entry.id, Slot { offset, len, seq });
+                stats.entries += 1;
+                stats.head = Some((stored.entry.seq.0, stored.hash.clone()));
+            }
+        }
+        stats.bytes = self.len;
+    }
+
+    fn share_reader(&self) {
+        *self
+            .shared
+            .file
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = self.file.reader();
+    }
+
+    fn error(&self, doing: &'static str, error: io::Error) -> LedgerError {
+        let path = &self.shared.path;
+        if error.kind() == io::ErrorKind::NotFound {
+            return LedgerError::Gone { path: path.clone() };
+        }
+        LedgerError::from_io(doing, path, error)
+    }
+}

@@ -1,0 +1,415 @@
+//! [`Queue`]: the durable outbox, `state/queue.db`.
+//!
+//! The ledger holds the messages and what became of them; this holds how far each is on its way.
+//! SQLite with a write-ahead log, synced at each commit. It can be lost: whoever finds
+//! [`Queue::is_new`] rebuilds it from the ledger, and calls *ambiguous* what is unconfirmed there.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::core::agent::Agent;
+use crate::core::delivery::{Delivery, DeliveryState};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+
+use super::dirs::ProjectDirs;
+
+/// The steps that make the tables, oldest first; `user_version` counts those that were taken.
+/// Steps are only ever added.
+const MIGRATIONS: [&str; 1] = [include_str!("queue/0001_deliveries.sql")];
+
+/// How long another process may keep the file busy. Only one daemon writes it, so that this is
+/// met by somebody who looks into it by hand.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why the queue cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// SQLite says so.
+    #[error("the queue {} failed: {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        source: rusqlite::Error,
+    },
+    /// The file system says so.
+    #[error("the queue {} cannot be opened: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
+    /// The file system cannot hold a write-ahead log.
+    #[error("the queue {} has the journal mode {mode:?} and not \"wal\": keep the state on a local disk (CONTEXTRELAY_STATE_DIR)", path.display())]
+    NotWal {
+        /// The file.
+        path: PathBuf,
+        /// What it has instead.
+        mode: String,
+    },
+    /// A later version of ctxrelay wrote it.
+    #[error("the queue {} was written by a newer ctxrelay (version {version}): use that one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: usize,
+    },
+}
+
+/// The outbox of a project.
+#[derive(Debug)]
+pub struct Queue {
+    db: Connection,
+    path: PathBuf,
+    is_new: bool,
+}
+
+impl Queue {
+    /// Opens the queue, or makes an empty one. A file that is damaged or no database is moved to
+    /// `queue.db.bad-<ms>` and an empty one made in its place.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened or written, is a link, lies on a file system without write-ahead
+    /// logs, or was written by a newer version.
+    pub fn open(dirs: &ProjectDirs) -> Result<Self, QueueError> {
+        let name = dirs.state_file("queue.db");
+        // SQLite refuses a link in any part of the path, and the folder may be reached by one.
+        let state = dirs.state.canonicalize().map_err(|source| QueueError::Io {
+            path: name.clone(),
+            source,
+        })?;
+        let path = state.join("queue.db");
+        match Self::open_at(&path) {
+            Err(error) if error.is_damage() => {
+                tracing::warn!(%error, "the queue is damaged and was set aside");
+                set_aside(&path).map_err(|source| QueueError::Io {
+                    path: path.clone(),
+                    source,
+                })?;
+                Self::open_at(&path)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Removes the queue of a project that came from somewhere else.
+    ///
+    /// # Errors
+    ///
+    /// When a file of it cannot be removed.
+    pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
+        for name in ["queue.db", "queue.db-wal", "queue.db-shm"] {
+            match fs::remove_file(dirs.state_file(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn open_at(path: &Path) -> Result<Self, QueueError> {
+        // Made here, because SQLite would make it readable by everybody.
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path);
+        match made {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => {
+                let path = path.to_path_buf();
+                return Err(QueueError::Io { path, source });
+            }
+        }
+        let failed = |source| QueueError::Sqlite {
+            path: path.to_path_buf(),
+            source,
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mut db = Connection::open_with_flags(path, flags).map_err(failed)?;
+        db.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        let mode: String = db
+            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+            .map_err(failed)?;
+        if mode != "wal" {
+            let path = path.to_path_buf();
+            return Err(QueueError::NotWal { path, mode });
+        }
+        db.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+            .map_err(failed)?;
+        let health: String = db
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(failed)?;
+        if health != "ok" {
+            return Err(failed(damage(&health)));
+        }
+        let is_new = migrate(&mut db, path)?;
+        let queue = Self {
+            db,
+            path: path.to_path_buf(),
+            is_new,
+        };
+        // A database of the right version that lacks its tables shows itself here, and not when
+        // the first message is sent.
+        queue.high_water()?;
+        queue.load()?;
+        Ok(queue)
+    }
+
+    /// The queue was made by this very opening: what the ledger says of messages has to be put
+    /// in.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// All deliveries, in the order of the ledger.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn load(&self) -> Result<Vec<Delivery>, QueueError> {
+        let read = || {
+            let mut rows = self.db.prepare_cached(
+                "SELECT id, seq, receiver, runtime_session, on_busy, state, attempts, attempt,
+                        changed_ms
+                 FROM deliveries ORDER BY seq, id",
+            )?;
+            rows.query_map([], delivery)?.collect::<Result<Vec<_>, _>>()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Writes one delivery, new or changed.
+    ///
+    /// # Errors
+    ///
+    /// When the disk fails; nothing is changed then.
+    pub fn put(&self, delivery: &Delivery) -> Result<(), QueueError> {
+        self.put_all(std::slice::from_ref(delivery))
+    }
+
+    /// Writes deliveries, all or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub fn put_all(&self, deliveries: &[Delivery]) -> Result<(), QueueError> {
+        self.record(deliveries, None)
+    }
+
+    /// Writes deliveries and the high water mark in one step, all or nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub fn record(
+        &self,
+        deliveries: &[Delivery],
+        high_water: Option<Seq>,
+    ) -> Result<(), QueueError> {
+        let write = || {
+            // Unchecked only in that the compiler does not see that there is no other one: a
+            // connection is used by one thread, and no call here leaves a transaction open.
+            let step = self.db.unchecked_transaction()?;
+            {
+                let mut put = step.prepare_cached(
+                    "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
+                                             attempts, attempt, changed_ms)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                     ON CONFLICT (id) DO UPDATE SET
+                        seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
+                        attempts = ?7, attempt = ?8, changed_ms = ?9",
+                )?;
+                for delivery in deliveries {
+                    put.execute(params![
+                        delivery.id.as_str(),
+                        to_sql(delivery.seq.0),
+                        delivery.to.as_str(),
+                        delivery.runtime_session.as_str(),
+                        delivery.on_busy.as_str(),
+                        delivery.state.as_str(),
+                        delivery.attempts,
+                        delivery.attempt.as_ref().map(AttemptId::as_str),
+                        delivery.changed_ms,
+                    ])?;
+                }
+            }
+            if let Some(seq) = high_water {
+                step.execute("UPDATE marks SET high_water = ?1", [to_sql(seq.0)])?;
+            }
+            step.commit()
+        };
+        write().map_err(|error| self.failed(error))
+    }
+
+    /// Forgets a delivery that is settled. Fine if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub fn remove(&self, id: &EntryId) -> Result<(), QueueError> {
+        self.db
+            .execute("DELETE FROM deliveries WHERE id = ?1", [id.as_str()])
+            .map(|_| ())
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Every message of the ledger up to this one has had its row.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn high_water(&self) -> Result<Seq, QueueError> {
+        let read: rusqlite::Result<i64> =
+            self.db
+                .query_row("SELECT high_water FROM marks", [], |row| row.get(0));
+        read.map(|seq| Seq(u64::try_from(seq).unwrap_or(0)))
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Sets the high water mark.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub fn set_high_water(&self, seq: Seq) -> Result<(), QueueError> {
+        self.record(&[], Some(seq))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> QueueError {
+        QueueError::Sqlite {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+impl QueueError {
+    /// Whether the file itself is at fault, so that an empty one is of more use.
+    fn is_damage(&self) -> bool {
+        let Self::Sqlite { source, .. } = self else {
+            return false;
+        };
+        match source {
+            rusqlite::Error::QueryReturnedNoRows
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::FromSqlConversionFailure(..) => true,
+            rusqlite::Error::SqliteFailure(error, message) => {
+                // Tables that are not the ones the version promises have no code of their own.
+                let no_table = error.code == ErrorCode::Unknown
+                    && message.as_deref().is_some_and(|message| {
+                        message.starts_with("no such") || message.contains("already exists")
+                    });
+                no_table
+                    || matches!(
+                        error.code,
+                        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+                    )
+            }
+            rusqlite::Error::SqlInputError { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// Brings the tables to this version. Returns whether there were none.
+fn migrate(db: &mut Connection, path: &Path) -> Result<bool, QueueError> {
+    let failed = |source| QueueError::Sqlite {
+        path: path.to_path_buf(),
+        source,
+    };
+    let version: i64 = db
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(failed)?;
+    let version = usize::try_from(version).unwrap_or(usize::MAX);
+    if version > MIGRATIONS.len() {
+        let path = path.to_path_buf();
+        return Err(QueueError::Newer { path, version });
+    }
+    for (step, sql) in MIGRATIONS.iter().enumerate().skip(version) {
+        let transaction = db.transaction().map_err(failed)?;
+        transaction.execute_batch(sql).map_err(failed)?;
+        transaction
+            .pragma_update(None, "user_version", to_sql(step as u64 + 1))
+            .map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+    }
+    Ok(version == 0)
+}
+
+/// Moves the database and its logs away.
+fn set_aside(path: &Path) -> io::Result<()> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    for log in ["", "-wal", "-shm"] {
+        let with = |tail: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(tail);
+            PathBuf::from(name)
+        };
+        let aside = with(&format!(".bad-{}{log}", now.as_millis()));
+        match fs::rename(with(log), aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => renamed?,
+        }
+    }
+    Ok(())
+}
+
+fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
+    let state: String = row.get(5)?;
+    Ok(Delivery {
+        id: EntryId::new(row.get::<_, String>(0)?),
+        seq: Seq(u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)),
+        to: word::<Agent>(row, 2)?,
+        runtime_session: RuntimeSession::new(row.get::<_, String>(3)?),
+        on_busy: word(row, 4)?,
+        // A state that this version does not know: nobody can say whether it arrived.
+        state: DeliveryState::parse(&state).unwrap_or(DeliveryState::Ambiguous),
+        attempts: row.get(6)?,
+        attempt: row.get::<_, Option<String>>(7)?.map(AttemptId::new),
+        changed_ms: row.get(8)?,
+    })
+}
+
+/// A column that holds the word of an enum.
+fn word<T: DeserializeOwned + Serialize>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
+    let word: String = row.get(at)?;
+    serde_json::from_value(Value::String(word)).map_err(|error| {
+        let kind = rusqlite::types::Type::Text;
+        rusqlite::Error::FromSqlConversionFailure(at, kind, Box::new(error))
+    })
+}
+
+/// SQLite's integers are signed; no ledger is that long.
+fn to_sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn damage(what: &str) -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(code, Some(what.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

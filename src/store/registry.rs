@@ -1,0 +1,307 @@
+//! `instances.json`: the projects of this user and their port groups.
+//!
+//! Outside all projects, so that no agent of one project can take the ports of another. The file
+//! is ContextRelay's; fields that are not ours are kept.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::dirs::{
+    ProjectDirs, RELAY_DIR, UserDirs, make_private_dir, read_private, write_private,
+};
+
+/// How far apart the groups of two projects are.
+const GROUP_STEP: u16 = 10;
+
+/// More than any registry of living projects is long.
+const REGISTRY_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// How long to wait for another process that updates the registry. An update takes milliseconds.
+const LOCK_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How often to look. The system cannot wait for a file lock with a deadline.
+const LOCK_POLL: Duration = Duration::from_millis(5);
+
+/// The three ports of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ports {
+    /// `codex app-server`; a preference.
+    #[serde(rename = "appPort")]
+    pub codex: u16,
+    /// The proxy for the Codex TUI.
+    #[serde(rename = "proxyPort")]
+    pub proxy: u16,
+    /// The control port.
+    #[serde(rename = "controlPort")]
+    pub control: u16,
+}
+
+impl Ports {
+    /// The group that begins at a port; `None` when it would leave the range of ports.
+    pub fn group(base: u16) -> Option<Self> {
+        Some(Self {
+            codex: base,
+            proxy: base.checked_add(1)?,
+            control: base.checked_add(2)?,
+        })
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        let others = [other.codex, other.proxy, other.control];
+        [self.codex, self.proxy, self.control]
+            .iter()
+            .any(|port| others.contains(port))
+    }
+}
+
+/// One project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Instance {
+    /// Its id.
+    pub instance_id: String,
+    /// Where it is.
+    pub project_root: PathBuf,
+    /// Its state folder.
+    #[serde(default)]
+    pub state_dir: PathBuf,
+    /// Its ports.
+    #[serde(flatten)]
+    pub ports: Ports,
+    /// When its daemon last started, as RFC 3339.
+    #[serde(default)]
+    pub last_seen_at: Value,
+    /// The inode of its `.contextrelay`: a copy of the folder is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay_inode: Option<u64>,
+    /// What other versions keep here.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// The ports of a project, which is registered with them: the overrides if there are any, else
+/// the group that it had, else the first one from `base` on that no other project has.
+///
+/// Says nothing about who listens there.
+///
+/// # Errors
+///
+/// When the registry cannot be read or written, or no group is left.
+pub fn allocate(
+    user: &UserDirs,
+    dirs: &ProjectDirs,
+    base: u16,
+    overrides: Option<Ports>,
+) -> io::Result<Ports> {
+    update(user, |instances| {
+        let remembered = instances
+            .iter()
+            .find(|instance| is_of(instance, dirs))
+            .map(|instance| instance.ports);
+        let ports = match overrides.or(remembered) {
+            Some(ports) => ports,
+            None => free_group(instances, dirs, base, |_| true)?,
+        };
+        register(instances, dirs, ports);
+        Ok(ports)
+    })
+}
+
+/// Gives a project another group, because a stranger listens on the one it has.
+///
+/// # Errors
+///
+/// As [`allocate`].
+pub fn move_on(
+    user: &UserDirs,
+    dirs: &ProjectDirs,
+    base: u16,
+    taken: &[Ports],
+) -> io::Result<Ports> {
+    update(user, |instances| {
+        let is_free = |ports: Ports| !taken.iter().any(|taken| taken.overlaps(ports));
+        let ports = free_group(instances, dirs, base, is_free)?;
+        register(instances, dirs, ports);
+        Ok(ports)
+    })
+}
+
+/// Whether this project was registered by this user as it lies there. A `.contextrelay` that is
+/// not known came with a clone or a copy.
+///
+/// To be asked before [`allocate`], which registers it.
+///
+/// # Errors
+///
+/// When the registry cannot be read.
+pub fn is_known(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<bool> {
+    let inode = relay_inode(dirs);
+    Ok(list(user)?.iter().any(|instance| {
+        is_of(instance, dirs)
+            && instance
+                .relay_inode
+                .is_none_or(|known| Some(known) == inode)
+    }))
+}
+
+/// All registered projects that still exist.
+///
+/// # Errors
+///
+/// When the registry cannot be read. One that is no registry counts as empty.
+pub fn list(user: &UserDirs) -> io::Result<Vec<Instance>> {
+    Ok(read(user)?.unwrap_or_default())
+}
+
+/// Forgets a project.
+///
+/// # Errors
+///
+/// As [`allocate`].
+pub fn forget(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<()> {
+    update(user, |instances| {
+        instances.retain(|instance| !is_of(instance, dirs));
+        Ok(())
+    })
+}
+
+fn is_of(instance: &Instance, dirs: &ProjectDirs) -> bool {
+    instance.project_root == dirs.root
+}
+
+fn free_group(
+    instances: &[Instance],
+    dirs: &ProjectDirs,
+    base: u16,
+    is_free: impl Fn(Ports) -> bool,
+) -> io::Result<Ports> {
+    let others: Vec<_> = instances
+        .iter()
+        .filter(|instance| !is_of(instance, dirs))
+        .map(|instance| instance.ports)
+        .collect();
+    (base..=u16::MAX)
+        .step_by(GROUP_STEP.into())
+        .filter_map(Ports::group)
+        .find(|ports| is_free(*ports) && !others.iter().any(|other| other.overlaps(*ports)))
+        .ok_or_else(|| {
+            io::Error::other(format!(
+                "no port group is free from {base} on: set CONTEXTRELAY_PORT_BASE lower"
+            ))
+        })
+}
+
+fn register(instances: &mut Vec<Instance>, dirs: &ProjectDirs, ports: Ports) {
+    let rest = match instances.iter().position(|instance| is_of(instance, dirs)) {
+        Some(at) => instances.remove(at).rest,
+        None => Map::new(),
+    };
+    let now = jiff::Timestamp::now().to_string();
+    instances.push(Instance {
+        instance_id: dirs.instance_id(),
+        project_root: dirs.root.clone(),
+        state_dir: dirs.state.clone(),
+        ports,
+        last_seen_at: Value::String(now),
+        relay_inode: relay_inode(dirs),
+        rest,
+    });
+}
+
+fn relay_inode(dirs: &ProjectDirs) -> Option<u64> {
+    dirs.relay.symlink_metadata().ok().map(|found| found.ino())
+}
+
+/// Changes the registry under its lock, pruned of what no longer exists.
+fn update<T>(
+    user: &UserDirs,
+    change: impl FnOnce(&mut Vec<Instance>) -> io::Result<T>,
+) -> io::Result<T> {
+    make_private_dir(&user.registry)?;
+    let _lock = lock(user)?;
+    let mut instances = match read(user)? {
+        Some(instances) => instances,
+        None => {
+            set_aside(user)?;
+            Vec::new()
+        }
+    };
+    let value = change(&mut instances)?;
+    let mut text = serde_json::to_vec_pretty(&serde_json::json!({ "instances": instances }))?;
+    text.push(b'\n');
+    write_private(&user.instances(), &text)?;
+    Ok(value)
+}
+
+/// The projects that still exist; `None` when the file is no registry.
+fn read(user: &UserDirs) -> io::Result<Option<Vec<Instance>>> {
+    let text = match read_private(&user.instances(), REGISTRY_BYTES_MAX) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Ok(Value::Object(mut registry)) = serde_json::from_slice(&text) else {
+        return Ok(None);
+    };
+    let Some(Value::Array(instances)) = registry.remove("instances") else {
+        return Ok(None);
+    };
+    Ok(Some(
+        instances
+            .into_iter()
+            .filter_map(|instance| serde_json::from_value::<Instance>(instance).ok())
+            .filter(|instance| {
+                let relay = instance.project_root.join(RELAY_DIR);
+                relay.symlink_metadata().is_ok_and(|found| found.is_dir())
+            })
+            .collect(),
+    ))
+}
+
+fn set_aside(user: &UserDirs) -> io::Result<()> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let aside = user
+        .registry
+        .join(format!("instances.json.bad-{}", now.as_millis()));
+    tracing::warn!(path = %aside.display(), "the registry could not be read and was set aside");
+    std::fs::rename(user.instances(), aside)
+}
+
+fn lock(user: &UserDirs) -> io::Result<File> {
+    let path = user.registry.join("instances.lock");
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(&path)?;
+    let deadline = Instant::now() + LOCK_DEADLINE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!("another process holds {} for too long", path.display()),
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! [`Secrets`]: the tokens of a project's daemon, one file each, readable by its owner alone.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::wire::line::hex;
+
+use super::dirs::{ProjectDirs, open_private, write_private};
+
+/// Which secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Secret {
+    /// `state/token`: agents, hooks, reading clients, metrics.
+    Control,
+    /// `state/proxy-token`: the Codex TUI.
+    Proxy,
+    /// `state/viewer-token`: the browser.
+    Viewer,
+    /// `state/daemon-identity`: which daemon this is; shown only as a digest.
+    Identity,
+}
+
+impl Secret {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Control, Self::Proxy, Self::Viewer, Self::Identity];
+
+    /// The file in the state folder.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Control => "token",
+            Self::Proxy => "proxy-token",
+            Self::Viewer => "viewer-token",
+            Self::Identity => "daemon-identity",
+        }
+    }
+
+    /// How many random bytes it is made of; twice as many hex digits.
+    fn bytes(self) -> usize {
+        match self {
+            Self::Identity => 16,
+            _ => 32,
+        }
+    }
+}
+
+/// All secrets of a project. Never shown: its `Debug` says nothing.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secrets {
+    /// [`Secret::Control`].
+    pub control: String,
+    /// [`Secret::Proxy`].
+    pub proxy: String,
+    /// [`Secret::Viewer`].
+    pub viewer: String,
+    /// [`Secret::Identity`].
+    pub identity: String,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets { .. }")
+    }
+}
+
+/// Reads one secret.
+///
+/// # Errors
+///
+/// When there is none, when it is a link, and with kind `InvalidData` when it has not the shape
+/// of a secret or others may read it.
+pub fn read_token(dirs: &ProjectDirs, secret: Secret) -> io::Result<String> {
+    let path = dirs.state_file(secret.file_name());
+    let file = open_private(&path)?;
+    let invalid = |why: &str| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{} {why}", path.display()),
+        )
+    };
+    if file.metadata()?.mode() & 0o077 != 0 {
+        return Err(invalid("may be read by others than its owner"));
+    }
+    let digits = secret.bytes() * 2;
+    let mut text = String::new();
+    file.take(digits as u64 + 2).read_to_string(&mut text)?;
+    let token = text.strip_suffix('\n').unwrap_or(&text);
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if token.len() != digits || !token.bytes().all(is_hex) {
+        return Err(invalid("does not hold a token"));
+    }
+    Ok(token.to_owned())
+}
+
+/// Reads all secrets, and makes those that are missing or unfit, all of them if `regenerate`.
+///
+/// # Errors
+///
+/// When the system gives no randomness, or the state folder cannot be written.
+pub fn ensure(dirs: &ProjectDirs, regenerate: bool) -> io::Result<Secrets> {
+    let one = |secret: Secret| {
+        if !regenerate && let Ok(token) = read_token(dirs, secret) {
+            return Ok(token);
+        }
+        let token = random_hex(secret.bytes())?;
+        let path = dirs.state_file(secret.file_name());
+        write_private(&path, format!("{token}\n").as_bytes())?;
+        Ok::<_, io::Error>(token)
+    };
+    Ok(Secrets {
+        control: one(Secret::Control)?,
+        proxy: one(Secret::Proxy)?,
+        viewer: one(Secret::Viewer)?,
+        identity: one(Secret::Identity)?,
+    })
+}
+
+/// Random bytes of the operating system as hex digits, two for each byte.
+///
+/// # Errors
+///
+/// When the system gives none.
+pub fn random_hex(bytes: usize) -> io::Result<String> {
+    let mut random = vec![0; bytes];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(hex(&random))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::store::testing::{Place, mode};
+
+    #[test]
+    fn secrets_are_made_once_and_kept() {
+        let place = Place::new();
+        let made = ensure(&place.dirs, false).unwrap();
+        let all = [&made.control, &made.proxy, &made.viewer, &made.identity];
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 4);
+        assert_eq!(all.map(|secret| secret.len()), [64, 64, 64, 32]);
+        for secret in Secret::ALL {
+            let path = place.dirs.state_file(secret.file_name());
+            assert_eq!(mode(&path), 0o600);
+            assert!(fs::read_to_string(&path).unwrap().ends_with('\n'));
+        }
+        assert_eq!(ensure(&place.dirs, false).unwrap(), made);
+        assert_eq!(read_token(&place.dirs, Secret::Proxy).unwrap(), made.proxy);
+        assert_ne!(ensure(&place.dirs, true).unwrap().control, made.control);
+        assert!(!format!("{made:?}").contains(&made.control));
+    }
+
+    #[test]
+    fn an_unfit_secret_is_replaced_and_the_others_stay() {
+        let place = Place::new();
+        let made = ensure(&place.dirs, false).unwrap();
+        let path = place.dirs.state_file("token");
+        let mut before = made.control.clone();
+        for text in ["", "short\n", &"g".repeat(64), &"a".repeat(100)] {
+            fs::write(&path, text).unwrap();
+            assert!(read_token(&place.dirs, Secret::Control).is_err());
+            let now = ensure(&place.dirs, false).unwrap();
+            assert_ne!(now.control, before);
+            assert_eq!(now.proxy, made.proxy);
+            before = now.control;
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert_ne!(ensure(&place.dirs, false).unwrap().control, before);
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_what_it_points_to_is_left_alone() {
+        let place = Place::new();
+        let elsewhere = place.dir.path().join("elsewhere");
+        fs::write(&elsewhere, format!("{}\n", "a".repeat(64))).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, place.dirs.state_file("token")).unwrap();
+        let made = ensure(&place.dirs, false).unwrap();
+        assert_ne!(made.control, "a".repeat(64));
+        assert!(fs::read_to_string(&elsewhere).unwrap().starts_with("aaaa"));
+    }
+}

@@ -1,0 +1,254 @@
+//! [`Call`]: the requests that we send, each with its method and its answer.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use super::item::readable;
+use super::thread::Thread;
+use super::turn::Turn;
+
+/// A request with its answer.
+pub trait Call: Serialize {
+    /// The method.
+    const METHOD: &'static str;
+    /// The answer, as far as we read it.
+    type Answer: DeserializeOwned;
+}
+
+macro_rules! call {
+    ($params:ident, $method:literal, $answer:ty) => {
+        impl Call for $params {
+            const METHOD: &'static str = $method;
+            type Answer = $answer;
+        }
+    };
+}
+
+/// `initialize`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Initialize {
+    /// Who we are.
+    pub client_info: ClientVersion,
+    /// What we can take.
+    pub capabilities: Capabilities,
+}
+call!(Initialize, "initialize", Initialized);
+
+/// Who we are.
+#[derive(Debug, Serialize)]
+pub struct ClientVersion {
+    /// A word.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// Our version.
+    pub version: &'static str,
+}
+
+/// What we can take.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// All `thread/queue/*` need it.
+    pub experimental_api: bool,
+}
+
+/// The answer to `initialize`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Initialized {
+    /// `<first client's name>/<version> (…) …`.
+    pub user_agent: String,
+}
+
+impl Initialized {
+    /// The app-server's version, the part between the first `/` and the next space.
+    pub fn version(&self) -> &str {
+        self.user_agent
+            .split_once('/')
+            .map_or("", |(_, rest)| rest)
+            .split(' ')
+            .next()
+            .unwrap_or("")
+    }
+}
+
+/// `thread/start`.
+#[derive(Debug, Serialize)]
+pub struct ThreadStart {
+    /// The thread's folder.
+    pub cwd: String,
+}
+call!(ThreadStart, "thread/start", WithThread);
+
+/// An answer that holds a thread.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct WithThread {
+    /// The thread.
+    #[serde(default)]
+    pub thread: Thread,
+}
+
+/// `thread/resume`: subscribes, and loads what is not loaded. Also starts the delivery of what is
+/// queued.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResume {
+    /// The thread.
+    pub thread_id: String,
+    /// Leave the history out; it can be long.
+    pub exclude_turns: bool,
+}
+call!(ThreadResume, "thread/resume", WithThread);
+
+/// `thread/unsubscribe`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUnsubscribe {
+    /// The thread.
+    pub thread_id: String,
+}
+call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
+
+/// `thread/name/set`: also materialises a fresh thread, which cannot be resumed before, and keeps
+/// the title helper away.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadNameSet {
+    /// The thread.
+    pub thread_id: String,
+    /// Its name.
+    pub name: String,
+}
+call!(ThreadNameSet, "thread/name/set", IgnoredAny);
+
+/// `thread/turns/list`: history by pages; works on a thread that is not loaded.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTurnsList {
+    /// The thread.
+    pub thread_id: String,
+    /// From the answer before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Turns a page.
+    pub limit: u32,
+    /// `desc`: newest first.
+    pub sort_direction: &'static str,
+    /// `full`: with all items.
+    pub items_view: &'static str,
+}
+call!(ThreadTurnsList, "thread/turns/list", TurnsPage);
+
+/// A page of turns.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TurnsPage {
+    /// The turns.
+    #[serde(deserialize_with = "readable")]
+    pub data: Vec<Turn>,
+    /// More follow.
+    pub next_cursor: Option<String>,
+}
+
+/// `thread/queue/add`: starts a turn when the thread is idle, else waits for that. Its answer
+/// proves nothing: the row is deleted before the message is durable.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueAdd {
+    /// The thread.
+    pub thread_id: String,
+    /// Comes back as the `clientId` of the user message.
+    pub client_user_message_id: String,
+    /// The text.
+    pub input: Vec<TextInput>,
+}
+call!(QueueAdd, "thread/queue/add", IgnoredAny);
+
+/// `thread/queue/list`; works on a thread that is not loaded.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueList {
+    /// The thread.
+    pub thread_id: String,
+    /// From the answer before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+call!(QueueList, "thread/queue/list", QueuePage);
+
+/// A page of the queue.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueuePage {
+    /// What waits.
+    #[serde(deserialize_with = "readable")]
+    pub data: Vec<QueuedSubmission>,
+    /// More follow.
+    pub next_cursor: Option<String>,
+}
+
+/// A message in the app-server's queue.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedSubmission {
+    /// Its id there.
+    pub id: String,
+    /// The id that its sender gave.
+    pub client_user_message_id: String,
+}
+
+/// `thread/queue/delete`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueDelete {
+    /// The thread.
+    pub thread_id: String,
+    /// [`QueuedSubmission::id`].
+    pub queued_submission_id: String,
+}
+call!(QueueDelete, "thread/queue/delete", IgnoredAny);
+
+/// `turn/start`. On a busy thread it silently becomes a steer, so only for an idle one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStart {
+    /// The thread.
+    pub thread_id: String,
+    /// As in [`QueueAdd`].
+    pub client_user_message_id: String,
+    /// The text.
+    pub input: Vec<TextInput>,
+}
+call!(TurnStart, "turn/start", IgnoredAny);
+
+/// `turn/steer`: joins the turn that runs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteer {
+    /// The thread.
+    pub thread_id: String,
+    /// The turn that must be running, else the server refuses.
+    pub expected_turn_id: String,
+    /// As in [`QueueAdd`].
+    pub client_user_message_id: String,
+    /// The text.
+    pub input: Vec<TextInput>,
+}
+call!(TurnSteer, "turn/steer", IgnoredAny);
+
+/// A text part of a user message.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "text")]
+pub struct TextInput {
+    /// The text.
+    pub text: String,
+}
+
+impl TextInput {
+    /// A message of one text part.
+    pub fn message(text: String) -> Vec<Self> {
+        vec![Self { text }]
+    }
+}

@@ -1,0 +1,76 @@
+//! [`Item`]: what a turn consists of, as far as we read it.
+
+use serde::{Deserialize, Deserializer};
+
+/// One item of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Item {
+    /// What a client put in, human or not.
+    UserMessage {
+        /// The `clientUserMessageId` that it was sent with.
+        #[serde(default)]
+        client_id: Option<String>,
+        /// Its parts.
+        #[serde(default, deserialize_with = "readable")]
+        content: Vec<UserInput>,
+    },
+    /// What the model said.
+    AgentMessage {
+        /// The text.
+        #[serde(default)]
+        text: String,
+        /// `commentary`, `partial_answer`, `final_answer`, or unknown.
+        #[serde(default)]
+        phase: Option<String>,
+    },
+    /// Anything else.
+    #[serde(other)]
+    Other,
+}
+
+/// One part of a user message.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum UserInput {
+    /// Text.
+    Text {
+        /// The text.
+        #[serde(default)]
+        text: String,
+    },
+    /// An image, a skill, a mention.
+    #[serde(other)]
+    Other,
+}
+
+impl Item {
+    /// The text, when it is an agent message that may be the turn's answer: phase `final_answer`
+    /// or none (providers are inconsistent, so none counts as unknown).
+    pub fn answer(&self) -> Option<&str> {
+        match self {
+            Self::AgentMessage { text, phase } => match phase.as_deref() {
+                None | Some("final_answer") => Some(text),
+                Some(_) => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// A list of which the unreadable members are left out.
+pub(super) fn readable<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: serde::de::DeserializeOwned,
+{
+    let members = Option::<Vec<serde_json::Value>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(members
+        .into_iter()
+        .filter_map(|member| serde_json::from_value(member).ok())
+        .collect())
+}

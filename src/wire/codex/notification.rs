@@ -1,0 +1,150 @@
+//! [`Notification`]: the notifications that we act on.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::item::Item;
+use super::thread::{Thread, ThreadStatus};
+use super::turn::{Turn, TurnError};
+
+/// Something happened at the app-server. Only `thread/started`, `thread/status/changed` and
+/// `thread/closed` reach clients that are not subscribed to the thread.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notification {
+    /// `thread/started`.
+    ThreadStarted(Thread),
+    /// `thread/status/changed`.
+    ThreadStatusChanged(ThreadStatusChanged),
+    /// `thread/closed`.
+    ThreadClosed(OfThread),
+    /// `turn/started`.
+    TurnStarted(TurnChanged),
+    /// `turn/completed`.
+    TurnCompleted(TurnChanged),
+    /// `item/completed`.
+    ItemCompleted(ItemCompleted),
+    /// `thread/tokenUsage/updated`.
+    TokenUsageUpdated(TokenUsageUpdated),
+    /// `error`.
+    Error(ErrorReported),
+    /// `serverRequest/resolved`.
+    ServerRequestResolved(ServerRequestResolved),
+}
+
+/// Parameters that only name a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfThread {
+    /// The thread.
+    pub thread_id: String,
+}
+
+/// Parameters of `thread/status/changed`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStatusChanged {
+    /// The thread.
+    pub thread_id: String,
+    /// What it does now.
+    pub status: ThreadStatus,
+}
+
+/// Parameters of `turn/started` and `turn/completed`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnChanged {
+    /// The thread.
+    pub thread_id: String,
+    /// The turn.
+    pub turn: Turn,
+}
+
+/// Parameters of `item/completed`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemCompleted {
+    /// The thread.
+    pub thread_id: String,
+    /// The turn.
+    pub turn_id: String,
+    /// The item.
+    pub item: Item,
+}
+
+/// Parameters of `thread/tokenUsage/updated`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsageUpdated {
+    /// The thread.
+    pub thread_id: String,
+    /// The figures.
+    pub token_usage: TokenUsage,
+}
+
+/// Tokens of a thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TokenUsage {
+    /// Of the last request to the model: what is in the context now.
+    pub last: TokenCount,
+    /// The model's window, where it is known.
+    pub model_context_window: Option<u64>,
+}
+
+/// A number of tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TokenCount {
+    /// All kinds together.
+    pub total_tokens: u64,
+}
+
+/// Parameters of `error`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorReported {
+    /// The thread.
+    pub thread_id: String,
+    /// The turn.
+    pub turn_id: String,
+    /// What happened.
+    pub error: TurnError,
+    /// The app-server tries again by itself.
+    #[serde(default)]
+    pub will_retry: bool,
+}
+
+/// Parameters of `serverRequest/resolved`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerRequestResolved {
+    /// The id of the request, number or string.
+    pub request_id: Value,
+}
+
+impl Notification {
+    /// Reads a notification; `None` for one that we do not act on.
+    pub fn parse(method: &str, params: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Started {
+            thread: Thread,
+        }
+        fn read<'a, T: Deserialize<'a>>(params: &'a str) -> Option<T> {
+            serde_json::from_str(params).ok()
+        }
+        match method {
+            "thread/started" => {
+                read::<Started>(params).map(|started| Self::ThreadStarted(started.thread))
+            }
+            "thread/status/changed" => read(params).map(Self::ThreadStatusChanged),
+            "thread/closed" => read(params).map(Self::ThreadClosed),
+            "turn/started" => read(params).map(Self::TurnStarted),
+            "turn/completed" => read(params).map(Self::TurnCompleted),
+            "item/completed" => read(params).map(Self::ItemCompleted),
+            "thread/tokenUsage/updated" => read(params).map(Self::TokenUsageUpdated),
+            "error" => read(params).map(Self::Error),
+            "serverRequest/resolved" => read(params).map(Self::ServerRequestResolved),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! [`Turn`] and why it failed.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::item::{Item, readable};
+use crate::core::entry::TurnStatus;
+
+/// A turn.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Turn {
+    /// Its id.
+    pub id: String,
+    /// `completed`, `interrupted`, `failed`, `inProgress`, or a word of a newer Codex.
+    pub status: String,
+    /// Why it failed.
+    pub error: Option<TurnError>,
+    /// The items that came along; often only the last message.
+    #[serde(deserialize_with = "readable")]
+    pub items: Vec<Item>,
+}
+
+impl Turn {
+    /// Its status in our words; `None` for a word that we do not know.
+    pub fn known_status(&self) -> Option<TurnStatus> {
+        [
+            TurnStatus::InProgress,
+            TurnStatus::Completed,
+            TurnStatus::Interrupted,
+            TurnStatus::Failed,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == self.status)
+    }
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TurnError {
+    /// The text.
+    pub message: String,
+    /// A word, or an object with one key.
+    pub codex_error_info: Option<Value>,
+}
+
+impl TurnError {
+    /// Whether a usage limit was hit.
+    pub fn is_usage_limit(&self) -> bool {
+        self.codex_error_info.as_ref().and_then(Value::as_str) == Some("usageLimitExceeded")
+    }
+}

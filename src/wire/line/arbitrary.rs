@@ -1,0 +1,348 @@
+//! Entries of every kind, for property tests.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::entry::{
+    AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, Predecessor, TurnRecord,
+    TurnStatus, WorkTree,
+};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+
+/// Few enough that entries refer to each other.
+fn id() -> impl Strategy<Value = EntryId> {
+    prop_oneof![
+        9 => (0..20u32).prop_map(|n| EntryId::new(format!("e{n}"))),
+        1 => "[^\u{0}]{1,12}".prop_map(EntryId::new),
+    ]
+}
+
+fn ids() -> impl Strategy<Value = Vec<EntryId>> {
+    prop::collection::vec(id(), 0..3)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[ -~]{0,40}",
+        1 => any::<String>(),
+        1 => Just("password=hunter2".to_owned()),
+        1 => Just("\u{1b}[2J\r\n\t\"\\\u{7f}\u{2028}é漢🦀".to_owned()),
+    ]
+}
+
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(text(), 0..3)
+}
+
+fn agent() -> impl Strategy<Value = Agent> {
+    prop::sample::select(Agent::ALL.to_vec())
+}
+
+fn party() -> impl Strategy<Value = Party> {
+    prop_oneof!["claude|codex|human|system", text(),].prop_map(Party::from)
+}
+
+fn on_busy() -> impl Strategy<Value = OnBusy> {
+    prop::sample::select(vec![OnBusy::Queue, OnBusy::Steer, OnBusy::Reject])
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop::sample::select(vec![
+        Outcome::JoinedActiveWork,
+        Outcome::StartedNewTurn,
+        Outcome::DeliveredLive,
+        Outcome::QueuedForNextTurn,
+        Outcome::Rejected,
+        Outcome::Ambiguous,
+    ])
+}
+
+fn tree() -> impl Strategy<Value = WorkTree> {
+    (prop::option::of(text()), text(), any::<u64>()).prop_map(|(commit, tree, changed)| WorkTree {
+        commit,
+        tree,
+        changed,
+    })
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((text(), inner), 0..4)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+fn object() -> impl Strategy<Value = Map<String, Value>> {
+    let key = prop_oneof!["[a-z_]{1,12}", text()];
+    let reserved = |key: &String| {
+        super::ENVELOPE.contains(&key.as_str())
+            || key == super::HANDLES_ONE
+            || key == super::RUNTIME_SESSION
+    };
+    prop::collection::vec((key, value()), 0..4).prop_map(move |pairs| {
+        pairs
+            .into_iter()
+            .filter(|(key, _)| !reserved(key))
+            .collect()
+    })
+}
+
+fn message() -> impl Strategy<Value = EntryKind> {
+    let turn = prop::option::of(text().prop_map(TurnId::new));
+    (
+        on_busy(),
+        any::<bool>(),
+        ids(),
+        prop::option::of(id()),
+        turn,
+    )
+        .prop_map(
+            |(on_busy, require_reply, handles, in_reply_to, from_turn)| {
+                EntryKind::Message(Message {
+                    on_busy,
+                    require_reply,
+                    handles,
+                    in_reply_to,
+                    from_turn,
+                })
+            },
+        )
+}
+
+fn handoff() -> impl Strategy<Value = EntryKind> {
+    (text(), texts(), on_busy(), ids()).prop_map(|(reason, context_refs, on_busy, handles)| {
+        EntryKind::Handoff(Handoff {
+            reason,
+            context_refs,
+            on_busy,
+            handles,
+        })
+    })
+}
+
+fn note() -> impl Strategy<Value = EntryKind> {
+    let kinds = vec![
+        NoteKind::Goal,
+        NoteKind::Plan,
+        NoteKind::Decision,
+        NoteKind::Blocker,
+        NoteKind::NextStep,
+        NoteKind::Note,
+    ];
+    (prop::sample::select(kinds), ids())
+        .prop_map(|(note, handles)| EntryKind::Note { note, handles })
+}
+
+fn artifact() -> impl Strategy<Value = EntryKind> {
+    let status = prop::sample::select(vec![
+        ArtifactStatus::Passed,
+        ArtifactStatus::Failed,
+        ArtifactStatus::Blocked,
+        ArtifactStatus::Unknown,
+        ArtifactStatus::Skipped,
+        ArtifactStatus::TimedOut,
+    ]);
+    let kind = prop_oneof!["release_gate|test_report|patch_summary", text()];
+    (kind, text(), text(), status, texts()).prop_map(|(kind, title, summary, status, evidence)| {
+        EntryKind::Artifact(Artifact {
+            kind,
+            title,
+            summary,
+            status,
+            evidence,
+        })
+    })
+}
+
+fn proposal() -> impl Strategy<Value = EntryKind> {
+    let tree = prop::option::of(tree());
+    (text(), texts(), prop::option::of(text()), ids(), tree).prop_map(
+        |(summary, evidence, remaining_risk, handles, tree)| {
+            EntryKind::FinalityProposal(FinalityProposal {
+                summary,
+                evidence,
+                remaining_risk,
+                handles,
+                tree,
+            })
+        },
+    )
+}
+
+fn decision() -> impl Strategy<Value = EntryKind> {
+    let tree = prop::option::of(tree());
+    (id(), any::<bool>(), prop::option::of(text()), tree, ids()).prop_map(
+        |(proposal_id, approved, reason, tree, handles)| {
+            EntryKind::FinalityDecision(FinalityDecision {
+                proposal_id,
+                approved,
+                reason,
+                tree,
+                handles,
+            })
+        },
+    )
+}
+
+fn delivery() -> impl Strategy<Value = EntryKind> {
+    let result = prop::sample::select(vec![
+        DeliveryResult::Confirmed,
+        DeliveryResult::Acknowledged,
+        DeliveryResult::Rejected,
+        DeliveryResult::Expired,
+        DeliveryResult::Ambiguous,
+        DeliveryResult::Cancelled,
+        DeliveryResult::Requeued,
+    ]);
+    let attempt = prop::option::of(text().prop_map(AttemptId::new));
+    let turn = prop::option::of(text().prop_map(TurnId::new));
+    let outcome = prop::option::of(outcome());
+    let rung = prop::option::of(text());
+    (id(), attempt, agent(), result, outcome, rung, turn).prop_map(
+        |(message_id, attempt_id, to, result, outcome, rung, turn_id)| {
+            EntryKind::Delivery(DeliveryRecord {
+                message_id,
+                attempt_id,
+                to,
+                result,
+                outcome,
+                rung,
+                turn_id,
+            })
+        },
+    )
+}
+
+fn agent_changed() -> impl Strategy<Value = EntryKind> {
+    let state = prop::sample::select(vec![
+        AgentState::Idle,
+        AgentState::Busy,
+        AgentState::Waiting,
+        AgentState::Limited,
+        AgentState::Stale,
+        AgentState::Offline,
+    ]);
+    let thread = prop::option::of(text().prop_map(ThreadId::new));
+    let pid = prop::option::of(any::<u32>());
+    (agent(), state, pid, thread, prop::option::of(text())).prop_map(
+        |(agent, state, pid, thread_id, why)| {
+            EntryKind::AgentChanged(AgentChanged {
+                agent,
+                state,
+                pid,
+                thread_id,
+                why,
+            })
+        },
+    )
+}
+
+fn turn() -> impl Strategy<Value = EntryKind> {
+    let status = prop::sample::select(vec![
+        TurnStatus::InProgress,
+        TurnStatus::Completed,
+        TurnStatus::Interrupted,
+        TurnStatus::Failed,
+    ]);
+    (text(), "t[0-3]", status, party()).prop_map(|(thread, turn, status, started_by)| {
+        EntryKind::Turn(TurnRecord {
+            thread_id: ThreadId::new(thread),
+            turn_id: TurnId::new(turn),
+            status,
+            started_by,
+        })
+    })
+}
+
+fn other() -> impl Strategy<Value = EntryKind> {
+    let unknown = (
+        "summary|decision|backup_request|backup_result|x-[a-z]{1,8}",
+        object(),
+        ids(),
+    )
+        .prop_map(|(entry_type, detail, handles)| EntryKind::Other {
+            entry_type,
+            detail,
+            handles,
+        });
+    let foreign_event = (object(), ids()).prop_map(|(mut detail, handles)| {
+        detail.insert(
+            "runtimeEvent".to_owned(),
+            json!({"kind": "codex_ready", "status": "ok"}),
+        );
+        EntryKind::Other {
+            entry_type: "runtime_event".to_owned(),
+            detail,
+            handles,
+        }
+    });
+    prop_oneof![unknown, foreign_event]
+}
+
+/// Any kind.
+pub(crate) fn kind() -> impl Strategy<Value = EntryKind> {
+    let predecessor =
+        (text(), any::<u64>(), text()).prop_map(|(session, entries, head)| Predecessor {
+            session_id: SessionId::new(session),
+            entries,
+            head,
+        });
+    prop_oneof![
+        prop::option::of(predecessor)
+            .prop_map(|predecessor| EntryKind::SessionStarted { predecessor }),
+        message(),
+        handoff(),
+        note(),
+        artifact(),
+        proposal(),
+        decision(),
+        delivery(),
+        agent_changed(),
+        turn(),
+        "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle { event }),
+        text().prop_map(|code| EntryKind::Error { code }),
+        other(),
+    ]
+}
+
+/// Any entry, not appended yet.
+pub(crate) fn entry() -> impl Strategy<Value = Entry> {
+    let session = prop::option::of(prop_oneof!["default|pair-2", text()]);
+    (
+        id(),
+        any::<i64>(),
+        party(),
+        prop::option::of(party()),
+        text(),
+        kind(),
+        session,
+        object(),
+    )
+        .prop_map(
+            |(id, timestamp_ms, source, target, content, kind, runtime_session, meta)| Entry {
+                id,
+                timestamp_ms,
+                session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
+                source,
+                target,
+                content,
+                kind,
+                runtime_session: runtime_session.map(RuntimeSession::new),
+                meta,
+                seq: Seq(0),
+            },
+        )
+}

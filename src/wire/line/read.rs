@@ -1,0 +1,380 @@
+//! [`parse`]: a line back to an entry, of whatever version wrote it.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{HANDLES, HANDLES_ONE, Link, RUNTIME_SESSION, event, is_hash};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::Outcome;
+use crate::core::entry::{
+    AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
+    FinalityProposal, Handoff, Message, TurnRecord,
+};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, TurnId};
+
+/// A line that is an entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedLine {
+    /// The entry; its `seq` is the one on the line, 0 when there is none.
+    pub entry: Entry,
+    /// Its place in the chain; `None` for a line of a ledger without one.
+    pub link: Option<Link>,
+}
+
+/// Why a line is no entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadLine {
+    /// Neither JSON nor, perhaps, text.
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    /// JSON, but a list, a number, `null`.
+    #[error("not an object")]
+    NotObject,
+    /// An object that lacks what makes it an entry, or has it in another type.
+    #[error("no {0}")]
+    Missing(&'static str),
+    /// Longer than a reader takes.
+    #[error("longer than {0} bytes")]
+    TooLong(usize),
+}
+
+/// Reads one line, with or without its newline.
+///
+/// Only `id` and `type` have to be there. The fields of the details are taken where they have the
+/// expected type and get their default where not: one odd field must not hide an entry.
+///
+/// # Errors
+///
+/// When the bytes are not one JSON object with an `id` and a `type`. Never panics, and allocates
+/// in proportion to the line.
+pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
+    let value: Value =
+        serde_json::from_slice(line).map_err(|error| BadLine::NotJson(error.to_string()))?;
+    let Value::Object(mut line) = value else {
+        return Err(BadLine::NotObject);
+    };
+    line.shift_remove("schema");
+    let id = take_text(&mut line, "id").ok_or(BadLine::Missing("id"))?;
+    let entry_type = take_text(&mut line, "type").ok_or(BadLine::Missing("type"))?;
+    let timestamp_ms = line.shift_remove("timestamp").map_or(0, |at| millis(&at));
+    let session_id = take_text(&mut line, "sessionId").unwrap_or_default();
+    let source = take_text(&mut line, "source").unwrap_or_else(|| "unknown".to_owned());
+    let target = take_text(&mut line, "target");
+    let content = line.shift_remove("content").map(readable);
+    let seq = line.shift_remove("seq").and_then(|seq| seq.as_u64());
+    let prev = take_text(&mut line, "prev").filter(|prev| is_hash(prev));
+    let hash = take_text(&mut line, "hash").filter(|hash| is_hash(hash));
+    let link = match (seq, prev, hash) {
+        (Some(seq), Some(prev), Some(hash)) => Some(Link { seq, prev, hash }),
+        _ => None,
+    };
+    let mut meta = take_object(&mut line, "meta");
+    let runtime_session = match meta.get(RUNTIME_SESSION) {
+        Some(Value::String(session)) => Some(RuntimeSession::new(session.as_str())),
+        _ => None,
+    };
+    if runtime_session.is_some() {
+        meta.shift_remove(RUNTIME_SESSION);
+    }
+    let mut entry = Entry {
+        id: EntryId::new(id),
+        timestamp_ms,
+        session_id: SessionId::new(session_id),
+        source: Party::from(source),
+        target: target.map(Party::from),
+        content: content.unwrap_or_default(),
+        kind: EntryKind::Lifecycle {
+            event: String::new(),
+        },
+        runtime_session,
+        meta,
+        seq: Seq(seq.unwrap_or(0)),
+    };
+    entry.kind = read_kind(entry_type, line, &mut entry);
+    Ok(ParsedLine { entry, link })
+}
+
+fn read_kind(entry_type: String, mut line: Map<String, Value>, entry: &mut Entry) -> EntryKind {
+    match entry_type.as_str() {
+        "session_started" => EntryKind::SessionStarted {
+            predecessor: take(&mut line, "predecessor"),
+        },
+        "message" => read_message(line),
+        "handoff" => read_handoff(line, entry),
+        "note" => EntryKind::Note {
+            note: take(&mut line, "noteKind").unwrap_or_default(),
+            handles: take_handles(&mut line),
+        },
+        "artifact" | "release_gate" => read_artifact(&entry_type, line, entry),
+        "finality_proposal" => read_proposal(line, entry),
+        "finality_decision" => read_decision(line),
+        "error" => EntryKind::Error {
+            code: take_text(&mut take_object(&mut line, "error"), "code")
+                .unwrap_or_else(|| "error".to_owned()),
+        },
+        "runtime_event" => {
+            read_runtime_event(&line, entry).unwrap_or_else(|| other(entry_type, line))
+        }
+        _ => other(entry_type, line),
+    }
+}
+
+fn other(entry_type: String, mut line: Map<String, Value>) -> EntryKind {
+    let handles = take_handles(&mut line);
+    EntryKind::Other {
+        entry_type,
+        detail: line,
+        handles,
+    }
+}
+
+fn read_message(mut line: Map<String, Value>) -> EntryKind {
+    let mut object = take_object(&mut line, "message");
+    EntryKind::Message(Message {
+        on_busy: take(&mut object, "onBusy").unwrap_or_default(),
+        require_reply: take(&mut object, "requireReply").unwrap_or(false),
+        handles: take_handles(&mut line),
+        in_reply_to: take(&mut object, "inReplyTo"),
+        from_turn: take(&mut object, "fromTurn"),
+    })
+}
+
+fn read_handoff(mut line: Map<String, Value>, entry: &mut Entry) -> EntryKind {
+    let mut object = take_object(&mut line, "handoff");
+    if entry.content.is_empty()
+        && let Some(ask) = take_text(&mut object, "ask")
+    {
+        entry.content = ask;
+    }
+    if entry.target.is_none() {
+        entry.target = take_text(&mut object, "to").map(Party::from);
+    }
+    EntryKind::Handoff(Handoff {
+        reason: take_text(&mut object, "reason").unwrap_or_default(),
+        context_refs: take_texts(&mut object, "context_refs"),
+        on_busy: take(&mut object, "onBusy").unwrap_or_default(),
+        handles: take_handles(&mut line),
+    })
+}
+
+fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
+    let mut object = take_object(&mut line, "artifact");
+    let fallback = |key: &str| {
+        entry
+            .meta
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let kind = if entry_type == "release_gate" {
+        Some(entry_type.to_owned())
+    } else {
+        take_text(&mut object, "kind").or_else(|| fallback("artifact_kind"))
+    };
+    let status = object
+        .shift_remove("status")
+        .or_else(|| fallback("artifact_status").map(Value::String));
+    EntryKind::Artifact(Artifact {
+        kind: kind.unwrap_or_else(|| entry_type.to_owned()),
+        title: take_text(&mut object, "title").unwrap_or_default(),
+        summary: take_text(&mut object, "summary").unwrap_or_default(),
+        status: status.and_then(as_type).unwrap_or_default(),
+        evidence: take_texts(&mut object, "evidence"),
+    })
+}
+
+fn read_proposal(mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
+    let handles = take_handles(&mut line);
+    let ours = line.contains_key("finality");
+    // ContextRelay keeps these in `meta`, in snake case.
+    let mut object = if ours {
+        take_object(&mut line, "finality")
+    } else {
+        entry.meta.clone()
+    };
+    let risk = if ours {
+        "remainingRisk"
+    } else {
+        "remaining_risk"
+    };
+    EntryKind::FinalityProposal(FinalityProposal {
+        summary: take_text(&mut object, "summary").unwrap_or_default(),
+        evidence: take_texts(&mut object, "evidence"),
+        remaining_risk: take_text(&mut object, risk),
+        handles: if handles.is_empty() && !ours {
+            ids(object.shift_remove("handled_handoff_ids"))
+        } else {
+            handles
+        },
+        tree: take(&mut object, "tree"),
+    })
+}
+
+fn read_decision(mut line: Map<String, Value>) -> EntryKind {
+    let mut object = take_object(&mut line, "finality");
+    EntryKind::FinalityDecision(FinalityDecision {
+        proposal_id: take(&mut object, "proposalId").unwrap_or_else(|| EntryId::new("")),
+        // ContextRelay writes a decision only when it finalises by itself.
+        approved: take(&mut object, "approved").unwrap_or(true),
+        reason: take_text(&mut object, "reason"),
+        tree: take(&mut object, "tree"),
+        handles: take_handles(&mut line),
+    })
+}
+
+fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryKind> {
+    let mut object = line.get("runtimeEvent")?.as_object()?.clone();
+    let status = object.shift_remove("status")?;
+    match object.get("kind")?.as_str()? {
+        event::DELIVERY => read_delivery(object, status, entry).map(EntryKind::Delivery),
+        event::AGENT => Some(EntryKind::AgentChanged(AgentChanged {
+            agent: take(&mut object, "agent")?,
+            state: as_type(status)?,
+            pid: take(&mut object, "pid"),
+            thread_id: take(&mut object, "threadId"),
+            why: take_text(&mut object, "why"),
+        })),
+        event::TURN => Some(EntryKind::Turn(TurnRecord {
+            thread_id: take(&mut object, "threadId")?,
+            turn_id: take(&mut object, "turnId")?,
+            status: as_type(status)?,
+            started_by: take(&mut object, "startedBy")?,
+        })),
+        event::LIFECYCLE => Some(EntryKind::Lifecycle {
+            event: take_text(&mut object, "event")?,
+        }),
+        _ => None,
+    }
+}
+
+fn read_delivery(
+    mut object: Map<String, Value>,
+    status: Value,
+    entry: &Entry,
+) -> Option<DeliveryRecord> {
+    let outcome: Option<Outcome> = take(&mut object, "deliveryOutcome");
+    let to = take(&mut object, "to").or_else(|| entry.target.as_ref().and_then(Party::agent));
+    let to: Agent = to.or_else(|| take(&mut object, "target"))?;
+    let result = as_type::<DeliveryResult>(status).or_else(|| match outcome? {
+        // Older records only say what the sender was told, and their word for "delivered" is
+        // all that will ever be known about those messages.
+        Outcome::DeliveredLive | Outcome::StartedNewTurn | Outcome::JoinedActiveWork => {
+            Some(DeliveryResult::Confirmed)
+        }
+        Outcome::Rejected => Some(DeliveryResult::Rejected),
+        Outcome::Ambiguous => Some(DeliveryResult::Ambiguous),
+        Outcome::QueuedForNextTurn => None,
+    })?;
+    Some(DeliveryRecord {
+        message_id: take(&mut object, "messageId")?,
+        attempt_id: take::<AttemptId>(&mut object, "deliveryAttemptId"),
+        to,
+        result,
+        outcome,
+        rung: take_text(&mut object, "rung"),
+        turn_id: take::<TurnId>(&mut object, "turnId"),
+    })
+}
+
+fn take_handles(line: &mut Map<String, Value>) -> Vec<EntryId> {
+    let one = take_text(line, HANDLES_ONE).map(EntryId::new);
+    let mut all = ids(line.shift_remove(HANDLES));
+    if let Some(one) = one
+        && !one.as_str().is_empty()
+        && !all.contains(&one)
+    {
+        all.push(one);
+    }
+    all
+}
+
+fn ids(value: Option<Value>) -> Vec<EntryId> {
+    let Some(Value::Array(values)) = value else {
+        return Vec::new();
+    };
+    values
+        .into_iter()
+        .filter_map(|value| match value {
+            Value::String(id) if !id.is_empty() => Some(EntryId::new(id)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn take<T: DeserializeOwned>(object: &mut Map<String, Value>, key: &str) -> Option<T> {
+    object.shift_remove(key).and_then(as_type)
+}
+
+fn as_type<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}
+
+fn take_text(object: &mut Map<String, Value>, key: &str) -> Option<String> {
+    match object.shift_remove(key) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn take_texts(object: &mut Map<String, Value>, key: &str) -> Vec<String> {
+    match object.shift_remove(key) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(values)) => values.into_iter().map(readable).collect(),
+        Some(value) => vec![readable(value)],
+    }
+}
+
+fn take_object(object: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+    match object.shift_remove(key) {
+        Some(Value::Object(inner)) => inner,
+        _ => Map::new(),
+    }
+}
+
+fn readable(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        value => value.to_string(),
+    }
+}
+
+fn millis(value: &Value) -> i64 {
+    value
+        .as_i64()
+        .or_else(|| value.as_f64().map(|at| at as i64))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::super::serialize;
+    use super::*;
+
+    #[test]
+    fn a_delivery_without_an_outcome_reads_back_as_one() {
+        let entry = Entry {
+            id: EntryId::new("1"),
+            timestamp_ms: 1,
+            session_id: SessionId::new("session"),
+            source: Party::System,
+            target: Some(Agent::Codex.into()),
+            content: "Codex has it by queue".to_owned(),
+            kind: EntryKind::Delivery(DeliveryRecord {
+                message_id: EntryId::new("0"),
+                attempt_id: None,
+                to: Agent::Codex,
+                result: DeliveryResult::Confirmed,
+                outcome: None,
+                rung: Some("queue".to_owned()),
+                turn_id: None,
+            }),
+            runtime_session: None,
+            meta: Map::new(),
+            seq: Seq(2),
+        };
+        let line = Value::Object(serialize(&entry)).to_string();
+        assert_eq!(parse(line.as_bytes()).unwrap().entry, entry);
+    }
+}

@@ -1,0 +1,253 @@
+//! [`serialize`]: an entry as a line object.
+
+use serde_json::{Map, Value, json};
+
+use super::{ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, event};
+use crate::core::entry::{
+    AgentChanged, Artifact, DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal,
+    Handoff, Message, TurnRecord,
+};
+use crate::core::id::EntryId;
+
+/// The entry as a line object, keys in the order in which they are written.
+///
+/// `seq` is left out while it is 0; `prev` and `hash` come with [`super::seal`].
+pub fn serialize(entry: &Entry) -> Map<String, Value> {
+    let mut line = Map::new();
+    put(&mut line, "schema", SCHEMA);
+    put(&mut line, "id", entry.id.as_str());
+    put(&mut line, "timestamp", entry.timestamp_ms);
+    put(&mut line, "sessionId", entry.session_id.as_str());
+    put(&mut line, "type", entry.kind.type_name());
+    put(&mut line, "source", entry.source.as_str());
+    put_some(
+        &mut line,
+        "target",
+        entry.target.as_ref().map(|to| to.as_str()),
+    );
+    put(&mut line, "content", entry.content.as_str());
+    put_detail(&mut line, entry);
+
+    let mut meta = Map::new();
+    if let Some(session) = &entry.runtime_session {
+        put(&mut meta, RUNTIME_SESSION, session.as_str());
+    }
+    // The typed field is the truth about the runtime session; a stray key must not replace it.
+    let stray = |key: &str| key == RUNTIME_SESSION && entry.runtime_session.is_some();
+    for (key, value) in entry.meta.iter().filter(|(key, _)| !stray(key)) {
+        put(&mut meta, key, value.clone());
+    }
+    if !meta.is_empty() {
+        put(&mut line, "meta", meta);
+    }
+    if entry.seq.0 != 0 {
+        put(&mut line, "seq", entry.seq.0);
+    }
+    line
+}
+
+fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
+    match &entry.kind {
+        EntryKind::SessionStarted { predecessor } => {
+            if let Some(before) = predecessor {
+                put(
+                    line,
+                    "predecessor",
+                    json!({
+                        "sessionId": before.session_id,
+                        "entries": before.entries,
+                        "head": before.head,
+                    }),
+                );
+            }
+        }
+        EntryKind::Message(message) => {
+            put(line, "message", message_object(message));
+            put_handles(line, &message.handles);
+        }
+        EntryKind::Handoff(handoff) => {
+            put(line, "handoff", handoff_object(entry, handoff));
+            put_handles(line, &handoff.handles);
+        }
+        EntryKind::Note { note, handles } => {
+            put(line, "noteKind", note.as_str());
+            put_handles(line, handles);
+        }
+        EntryKind::Artifact(artifact) => put(line, "artifact", artifact_object(artifact)),
+        EntryKind::FinalityProposal(proposal) => {
+            put(line, "finality", proposal_object(proposal));
+            put_handles(line, &proposal.handles);
+        }
+        EntryKind::FinalityDecision(decision) => {
+            put(line, "finality", decision_object(decision));
+            put_handles(line, &decision.handles);
+        }
+        EntryKind::Delivery(record) => put(line, "runtimeEvent", delivery_object(record)),
+        EntryKind::AgentChanged(change) => put(line, "runtimeEvent", agent_object(change)),
+        EntryKind::Turn(turn) => put(line, "runtimeEvent", turn_object(turn)),
+        EntryKind::Lifecycle { event: word } => {
+            let mut object = runtime_event(event::LIFECYCLE, word, word.replace('_', " "));
+            put(&mut object, "event", word.as_str());
+            put(line, "runtimeEvent", object);
+        }
+        EntryKind::Error { code } => put(line, "error", json!({ "code": code })),
+        EntryKind::Other {
+            detail, handles, ..
+        } => {
+            for (key, value) in detail {
+                if !ENVELOPE.contains(&key.as_str()) && key != HANDLES_ONE {
+                    put(line, key, value.clone());
+                }
+            }
+            put_handles(line, handles);
+        }
+    }
+}
+
+fn message_object(message: &Message) -> Map<String, Value> {
+    let mut object = Map::new();
+    put(&mut object, "onBusy", message.on_busy.as_str());
+    put(&mut object, "requireReply", message.require_reply);
+    put_some(
+        &mut object,
+        "inReplyTo",
+        message.in_reply_to.as_ref().map(EntryId::as_str),
+    );
+    put_some(
+        &mut object,
+        "fromTurn",
+        message.from_turn.as_ref().map(|id| id.as_str()),
+    );
+    object
+}
+
+fn handoff_object(entry: &Entry, handoff: &Handoff) -> Map<String, Value> {
+    let mut object = Map::new();
+    put(&mut object, "from", entry.source.as_str());
+    put_some(
+        &mut object,
+        "to",
+        entry.target.as_ref().map(|to| to.as_str()),
+    );
+    put(&mut object, "reason", handoff.reason.as_str());
+    // Said twice, because readers of the v1 shape look for the ask here.
+    put(&mut object, "ask", entry.content.as_str());
+    put(&mut object, "context_refs", handoff.context_refs.clone());
+    put(&mut object, "onBusy", handoff.on_busy.as_str());
+    object
+}
+
+fn artifact_object(artifact: &Artifact) -> Map<String, Value> {
+    let mut object = Map::new();
+    put(&mut object, "kind", artifact.kind.as_str());
+    put(&mut object, "title", artifact.title.as_str());
+    put(&mut object, "summary", artifact.summary.as_str());
+    put(&mut object, "status", artifact.status.as_str());
+    put(&mut object, "evidence", artifact.evidence.clone());
+    object
+}
+
+fn proposal_object(proposal: &FinalityProposal) -> Map<String, Value> {
+    let mut object = Map::new();
+    put(&mut object, "summary", proposal.summary.as_str());
+    put(&mut object, "evidence", proposal.evidence.clone());
+    put_some(
+        &mut object,
+        "remainingRisk",
+        proposal.remaining_risk.as_deref(),
+    );
+    put_some(&mut object, "tree", proposal.tree.as_ref().map(tree_object));
+    object
+}
+
+fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
+    let mut object = Map::new();
+    put(&mut object, "proposalId", decision.proposal_id.as_str());
+    put(&mut object, "approved", decision.approved);
+    put_some(&mut object, "reason", decision.reason.as_deref());
+    put_some(&mut object, "tree", decision.tree.as_ref().map(tree_object));
+    object
+}
+
+fn tree_object(tree: &crate::core::entry::WorkTree) -> Map<String, Value> {
+    let mut object = Map::new();
+    put_some(&mut object, "commit", tree.commit.as_deref());
+    put(&mut object, "tree", tree.tree.as_str());
+    put(&mut object, "changed", tree.changed);
+    object
+}
+
+fn delivery_object(record: &DeliveryRecord) -> Map<String, Value> {
+    let result = record.result.as_str();
+    let title = format!("message to {} {result}", record.to);
+    let mut object = runtime_event(event::DELIVERY, result, title);
+    put(&mut object, "messageId", record.message_id.as_str());
+    put_some(
+        &mut object,
+        "deliveryAttemptId",
+        record.attempt_id.as_ref().map(|id| id.as_str()),
+    );
+    put_some(
+        &mut object,
+        "deliveryOutcome",
+        record.outcome.map(|outcome| outcome.as_str()),
+    );
+    put(&mut object, "to", record.to.as_str());
+    put_some(&mut object, "rung", record.rung.as_deref());
+    put_some(
+        &mut object,
+        "turnId",
+        record.turn_id.as_ref().map(|id| id.as_str()),
+    );
+    object
+}
+
+fn agent_object(change: &AgentChanged) -> Map<String, Value> {
+    let state = change.state.as_str();
+    let title = format!("{} {state}", change.agent.title());
+    let mut object = runtime_event(event::AGENT, state, title);
+    put(&mut object, "agent", change.agent.as_str());
+    put_some(&mut object, "pid", change.pid);
+    put_some(
+        &mut object,
+        "threadId",
+        change.thread_id.as_ref().map(|id| id.as_str()),
+    );
+    put_some(&mut object, "why", change.why.as_deref());
+    object
+}
+
+fn turn_object(turn: &TurnRecord) -> Map<String, Value> {
+    let status = turn.status.as_str();
+    let mut object = runtime_event(event::TURN, status, format!("turn {status}"));
+    put(&mut object, "threadId", turn.thread_id.as_str());
+    put(&mut object, "turnId", turn.turn_id.as_str());
+    put(&mut object, "startedBy", turn.started_by.as_str());
+    object
+}
+
+fn runtime_event(kind: &str, status: &str, title: String) -> Map<String, Value> {
+    let mut object = Map::new();
+    put(&mut object, "kind", kind);
+    put(&mut object, "status", status);
+    put(&mut object, "title", title);
+    object
+}
+
+fn put_handles(line: &mut Map<String, Value>, handles: &[EntryId]) {
+    if let Some(first) = handles.first() {
+        put(line, HANDLES_ONE, first.as_str());
+        let all: Vec<_> = handles.iter().map(EntryId::as_str).collect();
+        put(line, HANDLES, all);
+    }
+}
+
+fn put(object: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
+    object.insert(key.to_owned(), value.into());
+}
+
+fn put_some(object: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        put(object, key, value);
+    }
+}

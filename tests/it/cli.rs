@@ -1,0 +1,726 @@
+//! The command line as a user, a script and an agent meet it: shapes, exit codes, refusals.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::child::{Child, Finished, is_alive, run};
+use crate::support::launch::Launch;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
+
+/// A program on `PATH` that is a shell script.
+fn script(project: &Project, name: &str, body: &str) {
+    let path = project.bin().join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The one JSON value of a failed `--json` call.
+#[track_caller]
+fn error(finished: &Finished) -> (i32, String) {
+    let value = finished.json();
+    let error = &value["error"];
+    for field in ["code", "message", "hint"] {
+        assert!(
+            error[field].as_str().is_some_and(|text| !text.is_empty()),
+            "{field} in {value}"
+        );
+    }
+    (finished.code(), error["code"].as_str().unwrap().to_owned())
+}
+
+/// Has a project's record propose that the work is done; returns the proposal's id.
+fn propose(project: &Project) -> String {
+    let mut socket = project.control().unwrap();
+    // No pid of ours: this test is no agent, and what it starts does not run below one.
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
+    );
+    let reply = socket.expect(
+        "finality/propose",
+        json!({"agent": "claude", "summary": "all done\r\u{1b}[2Jnot really", "evidence": ["cargo test"]}),
+    );
+    reply["value"]["proposalId"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn last_type(project: &Project) -> String {
+    let ledger = project.ledger();
+    ledger.last().unwrap()["type"].as_str().unwrap().to_owned()
+}
+
+/// Types `word` at the prompt of an operator command and waits for its end.
+#[track_caller]
+fn confirm(launch: &Launch, prompt: &str, word: &str) -> (u32, String) {
+    let mut pty = Pty::spawn(launch);
+    pty.wait_for_text(prompt);
+    pty.type_text(&format!("{word}\r"));
+    let code = pty.wait_exit();
+    (code, pty.screen())
+}
+
+#[test]
+fn status_has_one_shape_with_and_without_a_daemon() {
+    let project = Project::new();
+    let before = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(before["running"], false);
+    assert!(!project.state().exists(), "looking makes nothing");
+
+    let daemon = project.daemon();
+    let live = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(live["running"], true);
+    assert_eq!(live["pid"], daemon.pid());
+    assert_eq!(live["controlPort"], project.ports.control);
+    assert_eq!(live["ledger"]["chain"], "ok");
+    daemon.stop();
+
+    let after = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(after["running"], false);
+    assert_eq!(after["sessionId"], live["sessionId"]);
+    assert!(after["ledger"]["entries"].as_u64() > live["ledger"]["entries"].as_u64());
+    let keys = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    for (a, b) in [(&before, &live), (&live, &after)] {
+        assert_eq!(keys(a), keys(b));
+        assert_eq!(keys(&a["agents"]["codex"]), keys(&b["agents"]["codex"]));
+    }
+    let text = project.token();
+    assert!(!live.to_string().contains(&text), "no secret in the status");
+}
+
+#[test]
+fn a_daemon_that_was_killed_hard_is_not_running() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    daemon.crash();
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["running"], false);
+    assert_eq!(
+        status["notices"],
+        json!([]),
+        "what it left behind is no fault"
+    );
+    assert_eq!(
+        project.run(["doctor", "--json"]).expect_success().json()["ok"],
+        true
+    );
+}
+
+#[test]
+fn every_failure_is_one_json_value_with_the_next_step() {
+    let project = Project::new();
+    for (args, want) in [
+        (&["bogus", "--json"][..], (2, "usage")),
+        (&["--json", "ledger", "list", "--limit", "0"], (2, "usage")),
+        (&["--json"], (2, "no_terminal")),
+        (&["ledger", "verify", "--json"], (3, "no_session")),
+        (&["ledger", "show", "7", "--json"], (3, "not_found")),
+        (
+            &["ledger", "list", "--session", "../../etc/passwd", "--json"],
+            (3, "not_found"),
+        ),
+        (
+            &["--project", "/nowhere", "status", "--json"],
+            (3, "no_project"),
+        ),
+        (&["gates", "list", "--json"], (3, "not_in_this_version")),
+        (
+            &["ledger", "search", "x", "--json"],
+            (3, "not_in_this_version"),
+        ),
+        (&["config", "schema", "--json"], (3, "not_in_this_version")),
+        (
+            &["finality", "mode", "auto", "--json"],
+            (3, "not_in_this_version"),
+        ),
+        (
+            &["finality", "approve", "x", "--json"],
+            (5, "operator_only"),
+        ),
+        (&["--json", "claude"], (4, "no_claude")),
+        (&["--json", "codex"], (4, "no_codex")),
+        (&["--json", "codex-mcp", "status"], (4, "no_codex")),
+    ] {
+        let (code, word) = error(&project.run(args.iter().copied()));
+        assert_eq!((code, word.as_str()), want, "{args:?}");
+    }
+    assert!(!project.state().exists(), "a failure makes nothing");
+}
+
+#[test]
+fn a_part_of_the_ports_is_refused_before_anything_is_made() {
+    let project = Project::new();
+    for verb in ["daemon", "status", "claude"] {
+        let launch = project
+            .ctxrelay(["--json", verb])
+            .env_remove("CODEX_PROXY_PORT");
+        assert_eq!(
+            error(&run(&launch)),
+            (3, "partial_ports".to_owned()),
+            "{verb}"
+        );
+    }
+    assert!(!project.state().exists());
+}
+
+#[test]
+fn the_projects_faults_are_named() {
+    let project = Project::new();
+    // The port is held by a stranger.
+    let _stranger = std::net::TcpListener::bind(("127.0.0.1", project.ports.control)).unwrap();
+    assert_eq!(
+        error(&project.run(["daemon", "--json"])),
+        (3, "port_taken".to_owned())
+    );
+    let detached = project.run(["daemon", "--detach", "--json"]);
+    assert_eq!(
+        error(&detached),
+        (3, "port_taken".to_owned()),
+        "the child's own reason"
+    );
+    let checks = project.run(["doctor", "--json"]);
+    assert_eq!(checks.code(), 6);
+    let checks = checks.json();
+    let failed: Vec<&Value> = checks["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["ok"] == false)
+        .collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!(failed[0]["id"], "ports");
+}
+
+#[test]
+fn a_link_in_the_place_of_our_folder_is_refused() {
+    let project = Project::new();
+    let elsewhere = project.base().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, project.state()).unwrap();
+    assert_eq!(
+        error(&project.run(["daemon", "--json"])),
+        (3, "unwritable".to_owned())
+    );
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn a_live_daemon_of_contextrelay_3_keeps_its_record() {
+    let project = Project::new();
+    project.daemon().stop();
+    let session = project.read(".contextrelay/current");
+    let lock = project
+        .state()
+        .join(format!("sessions/{}.jsonl.lock", session.trim()));
+    std::fs::create_dir(&lock).unwrap();
+    std::fs::write(lock.join("pid"), std::process::id().to_string()).unwrap();
+    let before = project.ledger().len();
+    let refused = project.run(["daemon", "--json"]);
+    assert_eq!(refused.code(), 3);
+    let message = refused.json()["error"].to_string();
+    assert!(message.contains("contextrelay kill"), "{message}");
+    assert_eq!(project.ledger().len(), before);
+}
+
+#[test]
+fn the_record_is_the_same_from_the_daemon_and_from_the_disk() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    propose(&project);
+    let list = |order: &str| {
+        let args = ["ledger", "list", "--order", order, "--limit", "2", "--json"];
+        project.run(args).expect_success().json()
+    };
+    let live = [list("asc"), list("desc")];
+    let show = |seq: &str| {
+        project
+            .run(["ledger", "show", seq, "--json"])
+            .expect_success()
+            .json()
+    };
+    let entry = show("1");
+    assert_eq!(entry["type"], "session_started");
+    assert_eq!(show(entry["id"].as_str().unwrap()), entry);
+    assert_eq!(live[0]["entries"].as_array().unwrap().len(), 2);
+    daemon.stop();
+
+    assert_eq!(list("asc"), live[0]);
+    // The daemon's end is an entry more.
+    assert_eq!(list("desc")["entries"][1], live[1]["entries"][0]);
+    assert_eq!(show("1"), entry);
+    // Both hands of a page meet.
+    let cursor = live[0]["cursor"].as_str().unwrap();
+    let rest = project.run([
+        "ledger", "list", "--order", "asc", "--after", cursor, "--json",
+    ]);
+    let entries = live[0]["entries"].as_array().unwrap().iter();
+    let rest = rest.expect_success().json();
+    let seqs: Vec<u64> = entries
+        .chain(rest["entries"].as_array().unwrap())
+        .map(|entry| entry["seq"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        seqs,
+        (1..=project.ledger().len() as u64).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn verify_finds_a_changed_entry_and_says_which() {
+    let project = Project::new();
+    project.daemon().stop();
+    let whole = project
+        .run(["ledger", "verify", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(whole["ok"], true);
+    assert_eq!(whole["outsideHead"], "match");
+    assert_eq!(whole["entries"], project.ledger().len());
+
+    let session = project.read(".contextrelay/current");
+    let path = project
+        .state()
+        .join(format!("sessions/{}.jsonl", session.trim()));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(
+        &path,
+        text.replacen("the daemon started", "the daemon stirred", 1),
+    )
+    .unwrap();
+    for args in [
+        &["ledger", "verify", "--json"][..],
+        &["ledger", "verify", "--all", "--json"],
+    ] {
+        let broken = project.run(args.iter().copied());
+        assert_eq!(broken.code(), 6, "{args:?}");
+        assert_eq!(broken.json()["ok"], false);
+    }
+    let broken = project.run(["ledger", "verify", "--json"]).json();
+    assert_eq!(
+        broken["firstBad"],
+        json!({"seq": 2, "line": 2, "reason": "edited"})
+    );
+    assert_eq!(project.run(["doctor"]).code(), 6);
+}
+
+#[test]
+fn only_a_terminal_of_the_operators_decides() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = propose(&project);
+    let args = ["finality", "approve", &id];
+
+    // A pipe, and an agent's shell even with a terminal.
+    assert_eq!(project.run(args).code(), 5);
+    assert_eq!(last_type(&project), "error", "the attempt is recorded");
+    let count = project.ledger().len();
+    let mut agent = Pty::spawn(&project.ctxrelay(args).env("CLAUDECODE", "1"));
+    assert_eq!(agent.wait_exit(), 5);
+    agent.wait_for_text("CLAUDECODE");
+    assert_eq!(project.ledger().len(), count + 1);
+
+    // The operator changes their mind, then decides.
+    let (code, screen) = confirm(&project.ctxrelay(args), "Type `approve`", "no");
+    assert_eq!(code, 5, "{screen}");
+    assert!(
+        screen.contains("all done^M^[[2Jnot really"),
+        "hostile text is shown as it is:\n{screen}"
+    );
+    let pending = project
+        .run(["finality", "list", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(pending["proposals"][0]["status"], "pending");
+    let (code, screen) = confirm(&project.ctxrelay(args), "Type `approve`", "approve");
+    assert_eq!(code, 0, "{screen}");
+    let ledger = project.ledger();
+    let decision = ledger.last().unwrap();
+    assert_eq!(
+        (&decision["type"], &decision["source"]),
+        (&json!("finality_decision"), &json!("human"))
+    );
+    let decided = project
+        .run(["finality", "list", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(decided["proposals"][0]["status"], "approved");
+    assert_eq!(decided["proposals"][0]["id"], json!(id));
+}
+
+#[test]
+fn clearing_is_a_dry_run_until_it_is_applied_and_confirmed() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let session = project.read(".contextrelay/current");
+    let dry = project
+        .run(["ledger", "clear", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(
+        (&dry["dryRun"], &dry["sealed"]),
+        (&json!(true), &json!(session.trim()))
+    );
+    assert_eq!(project.read(".contextrelay/current"), session);
+    assert_eq!(project.run(["ledger", "clear", "--apply"]).code(), 5);
+
+    let launch = project.ctxrelay(["ledger", "clear", "--apply"]);
+    let (code, screen) = confirm(&launch, "Type `clear`", "clear");
+    assert_eq!(code, 0, "{screen}");
+    assert_ne!(project.read(".contextrelay/current"), session);
+    let all = project
+        .run(["ledger", "verify", "--all", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 2, "{all}");
+}
+
+#[test]
+fn kill_ends_the_daemon_and_keeps_bridges_from_starting_it() {
+    let project = Project::new();
+    assert_eq!(project.run(["kill"]).code(), 5, "not from a pipe");
+    let daemon = project.daemon();
+    let pid = daemon.pid();
+    let (code, screen) = confirm(&project.ctxrelay(["kill"]), "Type `kill`", "kill");
+    assert_eq!(code, 0, "{screen}");
+    wait_until("the daemon's end", timeout(), || {
+        (!is_alive(pid)).then_some(())
+    });
+    assert!(project.state().join("state/killed").exists());
+
+    // What a bridge runs stays away; what a person types brings it back.
+    let by_bridge = project.run(["--json", "daemon", "--detach", "--unless-killed"]);
+    assert_eq!(error(&by_bridge), (4, "killed".to_owned()));
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["running"], false);
+    assert!(status["notices"][0].as_str().unwrap().contains("operator"));
+    let _daemon = project.daemon();
+    assert!(!project.state().join("state/killed").exists());
+}
+
+#[test]
+fn kill_without_a_daemon_leaves_the_mark() {
+    let project = Project::new();
+    let (code, screen) = confirm(&project.ctxrelay(["kill"]), "Type `kill`", "kill");
+    assert_eq!(code, 0, "{screen}");
+    assert!(project.state().join("state/killed").exists());
+}
+
+#[test]
+fn a_detached_daemon_answers_before_its_starter_ends_and_stops_on_sigterm() {
+    let project = Project::new();
+    let first = project
+        .run(["daemon", "--detach", "--json"])
+        .expect_success()
+        .json();
+    let again = project
+        .run(["daemon", "--detach", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(first, again, "a second start finds the first");
+    assert_eq!(first["controlPort"], project.ports.control);
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(
+        (&status["running"], &status["detached"]),
+        (&json!(true), &json!(true))
+    );
+
+    let pid = u32::try_from(first["pid"].as_u64().unwrap()).unwrap();
+    let raw = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    assert_eq!(
+        rustix::process::getsid(Some(raw)).unwrap(),
+        raw,
+        "a session of its own"
+    );
+    rustix::process::kill_process(raw, Signal::TERM).unwrap();
+    wait_until("the daemon's end", timeout(), || {
+        (!is_alive(pid)).then_some(())
+    });
+    assert!(!project.state().join("state/ports.json").exists());
+    assert_eq!(project.run(["ledger", "verify"]).code(), 0);
+    let last = project.ledger().pop().unwrap();
+    assert_eq!(last["runtimeEvent"]["event"], "daemon_stopped", "{last}");
+}
+
+#[test]
+fn claude_is_started_with_the_plugin_and_the_users_own_words() {
+    let project = Project::new();
+    let dry = project
+        .run(["claude", "--dry-run", "-p", "it's me"])
+        .expect_success();
+    assert!(
+        dry.stdout
+            .contains("--allowedTools=mcp__plugin_contextrelay_contextrelay"),
+        "{dry:?}"
+    );
+    assert!(
+        dry.stdout.trim_end().ends_with(r"-p 'it'\''s me'"),
+        "{dry:?}"
+    );
+    assert!(!project.state().exists(), "a dry run makes nothing");
+
+    script(
+        &project,
+        "claude",
+        r#"for word; do printf '%s\n' "$word"; done"#,
+    );
+    let real = run(&project.ctxrelay(["claude", "--model", "x", "say hi"])).expect_success();
+    let words: Vec<&str> = real.stdout.lines().collect();
+    assert_eq!(words[0], "--plugin-dir");
+    assert_eq!(words[3..], ["--model", "x", "say hi"]);
+    let manifest = Path::new(words[1]).join(".claude-plugin/plugin.json");
+    let manifest = std::fs::read_to_string(manifest).unwrap();
+    assert!(
+        manifest.contains(env!("CARGO_BIN_EXE_ctxrelay")),
+        "{manifest}"
+    );
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["running"], true, "the daemon was started");
+    let checks = project.run(["doctor", "--json"]).json();
+    let plugin = checks["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["id"] == "plugin")
+        .unwrap()
+        .clone();
+    assert_eq!(plugin["ok"], true, "{plugin}");
+    end_detached(&project);
+}
+
+/// Ends the daemon that a command left in the background.
+fn end_detached(project: &Project) {
+    let status = project.run(["status", "--json"]).expect_success().json();
+    let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    let raw = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(raw, Signal::TERM).unwrap();
+    wait_until("the daemon's end", timeout(), || {
+        (!is_alive(pid)).then_some(())
+    });
+}
+
+#[test]
+fn codex_is_shown_with_its_token_hidden() {
+    let project = Project::new();
+    let dry = project.run(["codex", "--dry-run"]).expect_success();
+    let port = project.ports.proxy;
+    assert!(
+        dry.stdout.contains(&format!(
+            "--remote ws://127.0.0.1:{port} --remote-auth-token-env CONTEXTRELAY_PROXY_TOKEN"
+        )),
+        "{dry:?}"
+    );
+    assert!(dry.stdout.contains("resume THREAD"), "{dry:?}");
+}
+
+#[test]
+fn the_users_codex_configuration_changes_only_when_asked() {
+    let project = Project::new();
+    let log = project.base().join("codex.log");
+    script(
+        &project,
+        "codex",
+        &format!(
+            r#"if [ "$2" = list ]; then printf '[{{"name":"contextrelay","enabled":true,"transport":{{"command":"old","args":["x"],"env":{{"K":"secret-value"}}}}}}]'; else printf '%s\n' "$*" >> '{}'; fi"#,
+            log.display()
+        ),
+    );
+    let refused = project.run(["codex-mcp", "install"]);
+    assert_eq!(refused.code(), 5);
+    assert!(
+        refused.stderr.contains("replaces the entry") && refused.stderr.contains("old x"),
+        "{refused:?}"
+    );
+    assert!(!refused.stderr.contains("secret-value"));
+    assert!(!log.exists());
+
+    project
+        .run(["codex-mcp", "install", "--yes"])
+        .expect_success();
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.starts_with("mcp add contextrelay "), "{said}");
+    let own = env!("CARGO_BIN_EXE_ctxrelay");
+    let root = project.root().display();
+    assert!(
+        said.trim_end()
+            .ends_with(&format!("-- {own} codex-mcp server --project {root}")),
+        "{said}"
+    );
+    let status = project
+        .run(["codex-mcp", "status", "--json"])
+        .expect_success()
+        .json();
+    assert_eq!(status["state"], "foreign");
+}
+
+#[test]
+fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
+    let project = Project::new();
+    let mine = "# My rules\n\n- be kind\n";
+    project.write("CLAUDE.md", mine);
+    let dry = project
+        .run(["init", "--dry-run", "--json"])
+        .expect_success()
+        .json();
+    assert!(
+        dry["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|step| step["state"] == "would"),
+        "{dry}"
+    );
+    assert!(!project.state().exists());
+
+    // Nobody to ask: our own things are made, the user's files stay.
+    project.run(["init"]).expect_success();
+    assert_eq!(project.read("CLAUDE.md"), mine);
+    assert!(!project.root().join("AGENTS.md").exists());
+    assert_eq!(project.ledger()[0]["type"], "session_started");
+
+    project.run(["init", "--yes"]).expect_success();
+    let with = project.read("CLAUDE.md");
+    assert!(
+        with.starts_with(mine) && with.contains("ctxrelay:begin"),
+        "{with}"
+    );
+    let entries = project.ledger().len();
+    let again = project
+        .run(["init", "--yes", "--json"])
+        .expect_success()
+        .json();
+    assert!(
+        again["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|step| step["state"] == "there"),
+        "{again}"
+    );
+    assert_eq!(project.read("CLAUDE.md"), with);
+    assert_eq!(project.ledger().len(), entries);
+
+    project.run(["uninit", "--yes"]).expect_success();
+    assert_eq!(project.read("CLAUDE.md"), mine);
+    assert!(!project.root().join("AGENTS.md").exists());
+    assert!(
+        project.state().exists(),
+        "the record is deleted by its operator alone"
+    );
+    let (code, screen) = confirm(&project.ctxrelay(["uninit"]), "Type `delete`", "delete");
+    assert_eq!(code, 0, "{screen}");
+    assert!(!project.state().exists());
+}
+
+#[test]
+fn recover_tells_what_is_open() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut socket = project.control().unwrap();
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    let sent = socket.expect(
+        "handoff/create",
+        json!({"from": "codex", "ask": "check the parser", "reason": "it is yours"}),
+    );
+    let id = sent["value"]["messageId"].as_str().unwrap().to_owned();
+    for _ in 0..2 {
+        let told = project.run(["recover", "--json"]).expect_success().json();
+        assert_eq!(told["openHandoffs"][0]["ask"], "check the parser");
+        assert_eq!(told["undelivered"][0]["id"], json!(id));
+        assert!(
+            told["resume"]["claude"]
+                .as_str()
+                .unwrap()
+                .contains("check the parser")
+        );
+        assert!(
+            !told["resume"]["codex"]
+                .as_str()
+                .unwrap()
+                .contains("check the parser")
+        );
+        assert!(told["git"]["commit"].is_string());
+    }
+    let queue = || {
+        project
+            .run(["queue", "list", "--json"])
+            .expect_success()
+            .json()
+    };
+    let row = queue()["messages"][0].clone();
+    assert_eq!(
+        (&row["id"], &row["to"], &row["state"]),
+        (&json!(id), &json!("claude"), &json!("queued"))
+    );
+    daemon.stop();
+    assert_eq!(
+        queue()["messages"][0]["id"],
+        json!(id),
+        "from the record alone"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let project = Project::new();
+    let shell = project.program("sh").arg("-c").arg(format!(
+        "{} completions bash | head -n 1; exit ${{PIPESTATUS:-0}}",
+        env!("CARGO_BIN_EXE_ctxrelay")
+    ));
+    let finished = run(&shell).expect_success();
+    assert_eq!(finished.stderr, "");
+    assert!(
+        run(&project.ctxrelay(["man"]))
+            .expect_success()
+            .stdout
+            .contains(".TH")
+    );
+}
+
+#[test]
+fn a_hook_without_a_daemon_is_silent_and_ends_well() {
+    let project = Project::new();
+    for project_dir in [project.root().display().to_string(), "/nowhere".to_owned()] {
+        let launch = project.ctxrelay(["hook", "UserPromptSubmit", "--project", &project_dir]);
+        let mut child = Child::spawn(&launch);
+        child.close_stdin();
+        let finished = child.wait();
+        assert_eq!(
+            (finished.code(), finished.stdout.as_str()),
+            (0, ""),
+            "{finished:?}"
+        );
+    }
+    assert!(!project.state().exists());
+}
+
+#[test]
+fn redact_shows_what_the_record_would_hold() {
+    let project = Project::new();
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let path = project.write("notes.txt", &format!("plain\ntoken {secret}\n"));
+    let checked = project.run(["redact", "--check", path.to_str().unwrap(), "--json"]);
+    assert_eq!(checked.code(), 6);
+    assert_eq!(checked.json()["lines"][0]["line"], 2);
+    assert!(!checked.stdout.contains(&secret));
+    let clean = project.write("clean.txt", "nothing here\n");
+    assert_eq!(
+        project
+            .run(["redact", "--check", clean.to_str().unwrap()])
+            .code(),
+        0
+    );
+}

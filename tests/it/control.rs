@@ -1,0 +1,240 @@
+//! The control port from outside: who is let in, and what bad input costs.
+
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::support::http;
+use crate::support::project::Project;
+use crate::support::ws::{Refused, RpcSocket};
+
+fn hello(socket: &mut RpcSocket) {
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "cli", "pid": std::process::id()}),
+    );
+}
+
+fn url(project: &Project) -> String {
+    format!("ws://127.0.0.1:{}/ws", project.ports.control)
+}
+
+#[test]
+fn only_the_right_token_comes_in_and_wrong_ones_lock_nobody_out() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    for token in [None, Some("0".repeat(64)), Some(String::new())] {
+        for _ in 0..100 {
+            let refused = RpcSocket::open(&url(&project), token.as_deref(), &[]).unwrap_err();
+            assert!(
+                matches!(refused, Refused::Status(401, _)),
+                "{token:?}: {refused:?}"
+            );
+        }
+    }
+    hello(&mut project.control().unwrap());
+}
+
+#[test]
+fn a_browser_page_is_refused_whatever_it_knows() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let token = project.token();
+    for origin in ["http://evil.example", "null", "http://127.0.0.1"] {
+        let refused =
+            RpcSocket::open(&url(&project), Some(&token), &[("origin", origin)]).unwrap_err();
+        assert!(matches!(refused, Refused::Status(403, _)), "{refused:?}");
+    }
+    let refused =
+        RpcSocket::open(&url(&project), Some(&token), &[("host", "evil.example")]).unwrap_err();
+    assert!(matches!(refused, Refused::Status(403, _)), "{refused:?}");
+}
+
+#[test]
+fn the_open_paths_say_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let answer = http::get(project.ports.control, "/healthz", &[]).unwrap();
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (200, r#"{"ok":true}"#)
+    );
+    assert_eq!(
+        http::get(project.ports.control, "/metrics", &[])
+            .unwrap()
+            .status,
+        401
+    );
+    assert_eq!(
+        http::get(project.ports.control, "/", &[]).unwrap().status,
+        404
+    );
+    assert_eq!(
+        http::get(project.ports.control, "/viewer", &[])
+            .unwrap()
+            .status,
+        404
+    );
+}
+
+#[test]
+fn metrics_carry_the_published_names() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let bearer = format!("Bearer {}", project.token());
+    let answer = http::request(
+        project.ports.control,
+        "GET",
+        "/metrics",
+        &[("authorization", &bearer)],
+        "",
+    )
+    .unwrap();
+    assert_eq!(answer.status, 200);
+    for name in [
+        "contextrelay_ledger_writes_total",
+        "contextrelay_codex_messages_total",
+        "contextrelay_idle_opportunities_detected_total",
+    ] {
+        assert!(answer.body.contains(name), "{name} in {}", answer.body);
+    }
+    assert!(answer.body.ends_with("# EOF\n"));
+}
+
+#[test]
+fn bad_frames_get_an_answer_and_the_connection_lives() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut socket = project.control().unwrap();
+    let early = socket.call("status/read", json!({})).unwrap_err();
+    assert_eq!(early.data["code"], "no_hello");
+    hello(&mut socket);
+
+    socket.send_text("{not json");
+    let answer = socket.take("a parse error", |frame| frame["error"]["code"] == -32700);
+    assert!(answer["id"].is_null());
+    socket.send_text("[1,2,3]");
+    socket.take("an invalid request", |frame| {
+        frame["error"]["code"] == -32600
+    });
+    socket.send_message(Message::binary(vec![0, 159, 146, 150]));
+    socket.take("a refusal of binary", |frame| {
+        frame["error"]["code"] == -32600
+    });
+    let unknown = socket.call("no/such", json!({})).unwrap_err();
+    assert_eq!(unknown.code, -32601);
+    let wrong = socket
+        .call("note/append", json!({"agent": "claude", "text": 7}))
+        .unwrap_err();
+    assert_eq!(wrong.code, -32602);
+    let deep = format!(
+        r#"{{"id":9,"method":"status/read","params":{}{}}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    socket.send_text(&deep);
+    socket.take("an answer to the deep one", |frame| {
+        frame["error"].is_object()
+    });
+    assert!(socket.call("status/read", json!({})).is_ok());
+}
+
+#[test]
+fn an_oversized_frame_ends_its_own_connection_only() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut good = project.control().unwrap();
+    hello(&mut good);
+    let mut bad = project.control().unwrap();
+    hello(&mut bad);
+    bad.send_text(&format!(
+        r#"{{"id":1,"method":"note/append","params":{{"agent":"claude","text":"{}"}}}}"#,
+        "x".repeat(9 * 1024 * 1024)
+    ));
+    bad.wait_closed();
+    assert!(good.call("status/read", json!({})).is_ok());
+}
+
+#[test]
+fn a_text_over_the_limit_is_refused_whole() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut socket = project.control().unwrap();
+    hello(&mut socket);
+    let before = project.ledger().len();
+    let refused = socket
+        .call(
+            "note/append",
+            json!({"agent": "claude", "text": "é".repeat(1_000_001)}),
+        )
+        .unwrap_err();
+    assert_eq!(refused.data["code"], "too_large");
+    assert_eq!(project.ledger().len(), before);
+    socket.expect(
+        "note/append",
+        json!({"agent": "claude", "text": "é".repeat(1_000_000)}),
+    );
+}
+
+#[test]
+fn a_reader_that_stops_reading_slows_nobody() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut deaf = project.control().unwrap();
+    hello(&mut deaf);
+    deaf.expect("entries/subscribe", json!({}));
+    let mut writer = project.control().unwrap();
+    hello(&mut writer);
+    for n in 0..600 {
+        writer.expect(
+            "note/append",
+            json!({"agent": "codex", "text": format!("{n} {}", "y".repeat(20_000))}),
+        );
+    }
+    // The slow one is told how much it missed, or got everything: both are honest.
+    let seen = deaf.take("entries or a lag", |frame| {
+        frame["method"] == "entry/appended" || frame["method"] == "reader/lagged"
+    });
+    assert!(seen["params"].is_object());
+}
+
+#[test]
+fn two_clients_may_use_the_same_request_id() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let (mut one, mut two) = (project.control().unwrap(), project.control().unwrap());
+    hello(&mut one);
+    hello(&mut two);
+    let (a, b) = (
+        one.begin("status/read", json!({})),
+        two.begin("queue/list", json!({})),
+    );
+    assert_eq!(a, b);
+    assert_eq!(one.response(&a).unwrap()["kind"], "status");
+    assert_eq!(two.response(&b).unwrap()["kind"], "queue");
+}
+
+#[test]
+fn a_second_daemon_steps_back() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let second = project.run(["daemon"]);
+    assert_ne!(second.code(), 0);
+    assert!(
+        second.stderr.contains("another process hosts"),
+        "{}",
+        second.stderr
+    );
+    hello(&mut project.control().unwrap());
+    let finished = daemon.stop();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+}
+
+#[test]
+fn a_taken_port_is_named_with_the_way_out() {
+    let project = Project::new();
+    let _stranger = std::net::TcpListener::bind(("127.0.0.1", project.ports.control)).unwrap();
+    let finished = project.run(["daemon"]);
+    assert_eq!(finished.code(), 3);
+    let port = project.ports.control.to_string();
+    assert!(finished.stderr.contains(&port), "{}", finished.stderr);
+}

@@ -1,0 +1,301 @@
+//! `ctxrelay demo` by the real binary: the story as text, its end by a signal, and the operator's
+//! part of it over a daemon in this process.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ctxrelay::client::Client;
+use ctxrelay::core::agent::{Agent, AgentState};
+use ctxrelay::core::id::EntryId;
+use ctxrelay::core::snapshot::Snapshot;
+use ctxrelay::demo::play::{Ending, play};
+use ctxrelay::demo::world::set_up;
+use ctxrelay::store::ledger::verify;
+use ctxrelay::store::session;
+use ctxrelay::wire::control::{Command, DecideParams, LedgerListParams, Reply, Role, SendParams};
+use rustix::process::Signal;
+
+use super::support::child::Child;
+use super::support::launch::Launch;
+use super::support::project::Project;
+use super::support::wait::{timeout, wait_until};
+
+/// `ctxrelay demo` with a temporary folder of its own.
+fn demo(project: &Project, speed: &str) -> (Launch, PathBuf) {
+    let temporary = project.base().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let launch = project
+        .program(env!("CARGO_BIN_EXE_ctxrelay"))
+        .args(["demo", "--speed", speed])
+        .env("TMPDIR", &temporary);
+    (launch, temporary)
+}
+
+/// Processes whose command line or environment names a folder.
+fn processes_at(folder: &Path) -> Vec<String> {
+    let needle = folder.to_str().unwrap();
+    let names = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).contains(needle);
+    std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|process| {
+            ["cmdline", "environ"]
+                .iter()
+                .any(|file| std::fs::read(process.join(file)).is_ok_and(names))
+        })
+        .map(|process| process.display().to_string())
+        .collect()
+}
+
+/// The demo's folder is empty and no process of it lives.
+#[track_caller]
+fn nothing_is_left(temporary: &Path) {
+    wait_until("the demo's processes to be gone", timeout(), || {
+        processes_at(temporary).is_empty().then_some(())
+    });
+    let left: Vec<_> = std::fs::read_dir(temporary)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The words of a printed entry: who, to whom, and what it is.
+fn kinds(lines: &[String]) -> Vec<String> {
+    lines
+        .iter()
+        .filter(|line| line.as_bytes().get(2) == Some(&b':'))
+        .map(|line| {
+            let mut fields = line
+                .split("  ")
+                .map(str::trim)
+                .filter(|field| !field.is_empty());
+            let (_, parties, kind) = (
+                fields.next(),
+                fields.next().unwrap(),
+                fields.next().unwrap(),
+            );
+            format!("{parties}: {kind}")
+        })
+        .collect()
+}
+
+#[test]
+fn without_a_terminal_the_story_is_told_in_order_and_nothing_is_left() {
+    let project = Project::without_git();
+    let (launch, temporary) = demo(&project, "50");
+    let finished = Child::spawn(&launch).wait().expect_success();
+    let lines: Vec<String> = finished.stdout.lines().map(str::to_owned).collect();
+
+    assert!(lines[0].contains("demo"), "{}", lines[0]);
+    let told = kinds(&lines);
+    // Each of these comes after the one before; states of the agents may stand in between.
+    let mut rest = told.iter();
+    for expected in [
+        "system: session",
+        "system: daemon",
+        "claude: goal",
+        "claude: plan",
+        "claude → codex: handoff",
+        "codex: turn",
+        "codex: artifact",
+        "codex → claude: message",
+        "system → claude: delivery",
+        "claude: decision",
+        "claude → codex: message",
+        "codex: turn",
+        "codex → claude: answer",
+        "system → claude: delivery",
+        "claude: artifact",
+        "claude → human: proposal",
+    ] {
+        assert!(
+            rest.any(|kind| kind == expected),
+            "no {expected} in its place: {told:#?}"
+        );
+    }
+    // Nobody decided, nothing went wrong, and nothing was said twice.
+    for (kind, times) in [
+        ("human → claude: decision", 0),
+        ("system: error", 0),
+        ("claude → codex: handoff", 1),
+        ("codex → claude: message", 1),
+        ("codex → claude: answer", 1),
+        ("system → codex: delivery", 2),
+        ("system → claude: delivery", 4),
+    ] {
+        let count = told.iter().filter(|told| *told == kind).count();
+        assert_eq!(count, times, "{kind}: {told:#?}");
+    }
+    assert!(
+        finished.stdout.contains("The record verifies"),
+        "{finished:#?}"
+    );
+    assert!(
+        finished.stdout.contains("you would now decide"),
+        "{finished:#?}"
+    );
+    nothing_is_left(&temporary);
+    // The user's own registry was not touched.
+    assert!(!project.base().join("xdg/state/contextrelay").exists());
+}
+
+#[test]
+fn a_signal_in_the_middle_ends_the_demo_and_leaves_nothing() {
+    let project = Project::without_git();
+    let (launch, temporary) = demo(&project, "1");
+    let mut demo = Child::spawn(&launch);
+    demo.wait_for_line("the goal", |line| line.contains("  goal  ").then_some(()));
+    assert!(!processes_at(&temporary).is_empty());
+    demo.signal(Signal::INT);
+    let finished = demo.wait();
+    assert_ne!(finished.code(), 0, "{finished:#?}");
+    nothing_is_left(&temporary);
+}
+
+/// Looks at the folded world until it has what is looked for.
+async fn world<T>(client: &Client, what: &str, pick: impl Fn(&Snapshot) -> Option<T>) -> T {
+    let mut notifications = client.notifications();
+    let looked = async {
+        loop {
+            let Reply::Snapshot(world) = client.call(Command::ReadSnapshot).await.unwrap() else {
+                panic!("no snapshot")
+            };
+            if let Some(found) = pick(&world) {
+                return found;
+            }
+            notifications.recv().await.unwrap();
+        }
+    };
+    match tokio::time::timeout(timeout(), looked).await {
+        Ok(found) => found,
+        Err(_) => panic!("waited in vain for {what}"),
+    }
+}
+
+/// Waits until so many turns have ended, and says for the beginning and the end of each who
+/// started it.
+async fn turns(client: &Client, ended: usize) -> Vec<String> {
+    world(client, "the turns to end", |world| {
+        let codex = world.agent(Agent::Codex);
+        (codex.state == AgentState::Idle).then_some(())
+    })
+    .await;
+    let list = Command::LedgerList(LedgerListParams {
+        ascending: true,
+        entry_type: Some("runtime_event".to_owned()),
+        ..LedgerListParams::default()
+    });
+    let Reply::Entries(page) = client.call(list).await.unwrap() else {
+        panic!("no entries")
+    };
+    let events: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| &entry["runtimeEvent"])
+        .collect();
+    let turns = events.iter().filter(|event| event["kind"] == "turn");
+    let completed = events
+        .iter()
+        .filter(|event| event["status"] == "completed")
+        .count();
+    assert_eq!(completed, ended, "{events:#?}");
+    turns
+        .map(|turn| turn["startedBy"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+async fn decide(client: &Client, proposal: &EntryId, reason: Option<&str>) {
+    let decision = Command::Decide(DecideParams {
+        proposal_id: proposal.clone(),
+        approve: reason.is_none(),
+        reason: reason.map(str::to_owned),
+    });
+    client.call(decision).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_agents_react_to_the_operator() {
+    let demo = set_up(env!("CARGO_BIN_EXE_ctxrelay").into(), 100.0)
+        .await
+        .unwrap();
+    let folder = demo.folder().to_path_buf();
+    let running = demo.setting.start_daemon(false, true).await.unwrap();
+    let hello = demo.setting.hello(Role::Deck, None);
+    let deck = Client::in_process(running.handle.clone(), hello, true)
+        .await
+        .unwrap();
+    deck.call(Command::Subscribe).await.unwrap();
+
+    let story = async {
+        let pending = |world: &Snapshot| world.pending_proposals.keys().next().cloned();
+        let first = world(&deck, "the proposal", pending).await;
+        decide(&deck, &first, Some("say how long a fetch may hang")).await;
+        world(&deck, "Claude's note of the reason", |world| {
+            let mut notes = world.notes.iter();
+            notes
+                .any(|note| note.text.contains("say how long a fetch may hang"))
+                .then_some(())
+        })
+        .await;
+        let second = world(&deck, "another proposal", pending).await;
+        assert_ne!(first, second);
+        let open = world(&deck, "the handoff", |world| {
+            Some(world.open_handoffs.len())
+        })
+        .await;
+        assert_eq!(open, 1, "a rejection closes nothing");
+        decide(&deck, &second, None).await;
+        world(&deck, "Claude's note of the approval", |world| {
+            let noted = world
+                .notes
+                .iter()
+                .any(|note| note.text.contains("approved it"));
+            (noted && world.open_handoffs.is_empty()).then_some(())
+        })
+        .await;
+
+        // After the story both still read what they are sent.
+        for to in Agent::ALL {
+            let message = SendParams {
+                to: Some(to),
+                text: "are you there?".to_owned(),
+                ..SendParams::default()
+            };
+            deck.call(Command::Send(message)).await.unwrap();
+        }
+        world(&deck, "both to have read it", |world| {
+            world.unsettled.is_empty().then_some(())
+        })
+        .await;
+        world(&deck, "Claude's note that it is scripted", |world| {
+            let mut notes = world.notes.iter();
+            notes
+                .any(|note| note.text.contains("a scripted Claude"))
+                .then_some(())
+        })
+        .await;
+        let started_by = turns(&deck, 3).await;
+        assert_eq!(
+            started_by,
+            ["claude", "claude", "claude", "claude", "human", "human"]
+        );
+    };
+    tokio::select! {
+        () = story => {}
+        ended = play(&demo, &running, Ending::Operator) => panic!("the play ended: {ended:?}"),
+    }
+
+    running.handle.shutdown(false).await;
+    tokio::time::timeout(Duration::from_secs(20), running.handle.ended().cancelled())
+        .await
+        .unwrap();
+    let dirs = &demo.setting.dirs;
+    let session = session::read_current(dirs).unwrap().unwrap();
+    let report = verify(&dirs.ledger(&session), None).unwrap();
+    assert!(report.ok, "{report:?}");
+    drop(demo);
+    assert!(!folder.exists());
+}

@@ -1,0 +1,253 @@
+//! A message from one agent's tools to the other's, over the real daemon and the real bridge
+//! processes, without either agent.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::mcp::McpClient;
+use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
+
+fn claude(project: &Project) -> McpClient {
+    McpClient::start(&project.ctxrelay(["bridge"]))
+}
+
+fn codex(project: &Project) -> McpClient {
+    McpClient::start(&project.ctxrelay(["codex-mcp", "server"]))
+}
+
+/// The `type` of each line, runtime events by their kind.
+fn kinds(project: &Project) -> Vec<String> {
+    project
+        .ledger()
+        .iter()
+        .map(|line| line["type"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn of_type<'a>(ledger: &'a [Value], entry_type: &str) -> Vec<&'a Value> {
+    ledger
+        .iter()
+        .filter(|line| line["type"] == entry_type)
+        .collect()
+}
+
+#[test]
+fn what_codex_sends_reaches_claudes_channel_after_it_is_on_disk() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut claude = claude(&project);
+    let mut codex = codex(&project);
+    // The bridge connects lazily: its first call is what makes it the receiver.
+    claude.tool("session_info", json!({}));
+
+    let sent = codex.tool("send_to_claude", json!({"text": "two races in refresh.rs"}));
+    let pushed = claude.next_notification("notifications/claude/channel");
+    let id = sent["message_id"].as_str().unwrap();
+    assert_eq!(sent["outcome"], "queued_for_next_turn");
+    assert_eq!(pushed["meta"]["message_id"], id);
+    assert_eq!(pushed["meta"]["from"], "codex");
+    let content = pushed["content"].as_str().unwrap();
+    assert!(content.contains("two races in refresh.rs"), "{content}");
+    assert!(content.contains("not from your operator"), "{content}");
+    let ledger = project.ledger();
+    let messages = of_type(&ledger, "message");
+    assert_eq!(messages.len(), 1);
+    assert_eq!(messages[0]["id"], id);
+
+    // Reading is no acknowledging: it comes again, marked, until it is acknowledged.
+    let first = claude.tool("get_messages", json!({}));
+    assert_eq!(first["messages"][0]["message_id"], id);
+    let again = claude.tool("get_messages", json!({}));
+    assert_eq!(again["messages"][0]["repeat"], true);
+    claude.tool("ack_messages", json!({"ids": [id]}));
+    let empty = claude.tool("get_messages", json!({}));
+    assert_eq!(empty["messages"], json!([]));
+    assert_eq!(empty["unread"], 0);
+}
+
+#[test]
+fn a_message_for_an_absent_claude_waits_and_survives_a_kill() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    let mut codex = codex(&project);
+    let ids: Vec<String> = (0..5)
+        .map(|n| {
+            let sent = codex.tool("send_to_claude", json!({"text": format!("message {n}")}));
+            sent["message_id"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    daemon.crash();
+    drop(daemon);
+    let _daemon = project.daemon();
+
+    let mut claude = claude(&project);
+    let page = claude.tool("get_messages", json!({}));
+    let got: Vec<&str> = page["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["message_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(got, ids);
+    // The same client goes on after the daemon's death.
+    codex.tool("append_note", json!({"text": "still here", "kind": "note"}));
+    let verified = project.run(["ledger", "verify", "--json"]).expect_success();
+    assert_eq!(verified.json()["ok"], true);
+}
+
+#[test]
+fn a_waiting_claude_gets_the_message_at_once() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut claude = claude(&project);
+    let mut codex = codex(&project);
+    let waiting = claude.begin_tool("wait_for_messages", json!({"timeout_s": 30}));
+    codex.tool("send_to_claude", json!({"text": "now"}));
+    let page = claude.tool_result(&waiting).structured;
+    assert_eq!(page["messages"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_handoff_is_open_until_it_is_answered_by_id() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let (mut claude, mut codex) = (claude(&project), codex(&project));
+    let handoff = codex.tool(
+        "handoff_to_claude",
+        json!({"ask": "choose the lock", "reason": "two candidates"}),
+    );
+    let id = handoff["handoff_id"].as_str().unwrap();
+    // Asked again in other spacing within five minutes it is the same one.
+    let same = codex.tool(
+        "handoff_to_claude",
+        json!({"ask": "Choose  the lock", "reason": "again"}),
+    );
+    assert_eq!(same["handoff_id"], id);
+
+    let context = claude.tool("read_context", json!({}));
+    assert_eq!(context["open_handoffs"].as_array().unwrap().len(), 1);
+    claude.tool("append_note", json!({"text": "thinking about it"}));
+    assert_eq!(
+        claude.tool("read_context", json!({}))["open_handoffs"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    claude.tool(
+        "reply",
+        json!({"text": "parking_lot", "handles_handoff_id": id}),
+    );
+    assert_eq!(
+        claude.tool("read_context", json!({}))["open_handoffs"],
+        json!([])
+    );
+}
+
+#[test]
+fn a_secret_reaches_neither_disk_nor_peer() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let (mut claude, mut codex) = (claude(&project), codex(&project));
+    claude.tool("session_info", json!({}));
+    let secret = format!("sk-ant-api03-{}", "Ab1_".repeat(23));
+    codex.tool(
+        "record_artifact",
+        json!({"kind": "command_log", "title": "env", "summary": "x",
+               "status": "passed", "evidence": [format!("ANTHROPIC_API_KEY={secret}")]}),
+    );
+    codex.tool(
+        "send_to_claude",
+        json!({"text": format!("use {secret} please")}),
+    );
+    let pushed = claude.next_notification("notifications/claude/channel");
+    assert!(!pushed.to_string().contains(&secret));
+    let page = claude.tool("get_messages", json!({}));
+    assert!(!page.to_string().contains(&secret));
+    for folder in ["sessions", "state"] {
+        for file in std::fs::read_dir(project.state().join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let found = bytes
+                .windows(secret.len())
+                .any(|window| window == secret.as_bytes());
+            assert!(!found, "the secret is in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_bridge_starts_a_daemon_when_none_runs() {
+    let project = Project::new();
+    let mut claude = claude(&project);
+    let info = claude.tool("session_info", json!({}));
+    assert!(info.is_object(), "{info}");
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["running"], true);
+    // A detached daemon ends by itself; do not wait half a minute for it.
+    let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    wait_until("the daemon's end", timeout(), || {
+        (!crate::support::child::is_alive(pid)).then_some(())
+    });
+}
+
+#[test]
+fn a_second_bridge_has_all_tools_and_gets_no_deliveries() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let (mut first, mut second) = (claude(&project), claude(&project));
+    first.tool("session_info", json!({}));
+    second.tool("session_info", json!({}));
+    let mut codex = codex(&project);
+    codex.tool("send_to_claude", json!({"text": "to the receiver"}));
+    first.next_notification("notifications/claude/channel");
+    let span = Duration::from_millis(300);
+    crate::support::wait::never_within("a push to the second bridge", span, || {
+        second
+            .waiting_frames()
+            .iter()
+            .find(|frame| frame["method"] == "notifications/claude/channel")
+            .cloned()
+    });
+    // The first one leaves: the second inherits.
+    drop(first);
+    second.next_notification("notifications/claude/channel");
+}
+
+#[test]
+fn a_proposal_waits_for_the_operator_and_no_agent_can_decide_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut claude = claude(&project);
+    let proposed = claude.tool(
+        "propose_final",
+        json!({"summary": "refresh is done", "evidence": ["118 tests pass"]}),
+    );
+    let id = proposed["proposal_id"].as_str().unwrap();
+    let mut control = project.control().unwrap();
+    control.expect(
+        "hello",
+        json!({"protocol": 1, "role": "deck", "pid": std::process::id()}),
+    );
+    let refused = control
+        .call(
+            "finality/decide",
+            json!({"proposalId": id, "approve": true}),
+        )
+        .unwrap_err();
+    assert_eq!(refused.data["code"], "operator_only");
+    // Without a terminal the command line refuses too, and says so.
+    let finished = project.run(["finality", "approve", id, "--json"]);
+    assert_eq!(finished.code(), 5);
+    assert!(finished.json()["error"]["hint"].is_string());
+    let list = project.run(["finality", "list", "--json"]).expect_success();
+    assert_eq!(list.json()["proposals"][0]["id"], id);
+    assert!(!kinds(&project).contains(&"finality_decision".to_owned()));
+}

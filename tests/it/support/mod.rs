@@ -1,0 +1,26 @@
+//! What the integration tests stand on: private homes and projects, scripted model services, the
+//! real agents in terminals, and raw clients of the program's own ports.
+#![allow(
+    dead_code,
+    reason = "a vocabulary for scenarios; not every word is used in every build"
+)]
+
+pub mod agents;
+pub mod child;
+pub mod claude_home;
+pub mod codex_home;
+pub mod daemon;
+pub mod http;
+pub mod launch;
+pub mod mcp;
+pub mod messages_server;
+pub mod model_request;
+pub mod model_server;
+pub mod pair;
+pub mod pipe;
+pub mod project;
+pub mod pty;
+pub mod responses_server;
+pub mod script;
+pub mod wait;
+pub mod ws;

@@ -1,0 +1,75 @@
+//! `Pair`: everything for a scenario with both real agents around one project: the slot, the
+//! scripted services, the private homes, and the program set up to find them all.
+
+use super::agents::{self, Slot};
+use super::claude_home::ClaudeHome;
+use super::codex_home::CodexHome;
+use super::daemon::Daemon;
+use super::launch::Launch;
+use super::messages_server::MessagesServer;
+use super::project::Project;
+use super::pty::Pty;
+use super::responses_server::ResponsesServer;
+
+/// Both agents around one project. Terminals are made from it and end before it.
+#[derive(Debug)]
+pub struct Pair {
+    pub claude_home: ClaudeHome,
+    pub codex_home: CodexHome,
+    /// Claude's model.
+    pub messages: MessagesServer,
+    /// Codex's model.
+    pub responses: ResponsesServer,
+    pub project: Project,
+    _slot: Slot,
+}
+
+impl Pair {
+    /// `None` when the tests with real agents are turned off.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        let slot = agents::slot()?;
+        let project = Project::new();
+        let (responses, messages) = (ResponsesServer::start(), MessagesServer::start());
+        Some(Self {
+            claude_home: ClaudeHome::new(&messages, &project),
+            codex_home: CodexHome::new(&responses, &project),
+            messages,
+            responses,
+            project,
+            _slot: slot,
+        })
+    }
+
+    /// `ctxrelay` with the real agents and their private homes in its environment.
+    pub fn ctxrelay<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Launch {
+        self.project
+            .ctxrelay_with_agents(args)
+            .envs(self.codex_home.env())
+            .envs(self.claude_home.env())
+    }
+
+    /// The project's daemon, and with it Codex's app-server.
+    #[track_caller]
+    pub fn daemon(&self) -> Daemon {
+        Daemon::start(&self.ctxrelay(["daemon"]))
+    }
+
+    /// `ctxrelay claude` in a terminal.
+    #[track_caller]
+    pub fn claude(&self) -> Pty {
+        Pty::spawn(&self.ctxrelay(["claude"])).labelled("claude")
+    }
+
+    /// `ctxrelay codex` in a terminal.
+    #[track_caller]
+    pub fn codex(&self) -> Pty {
+        Pty::spawn(&self.ctxrelay(["codex"])).labelled("codex")
+    }
+
+    /// The deck in a terminal.
+    #[track_caller]
+    pub fn deck(&self) -> Pty {
+        Pty::spawn(&self.ctxrelay([])).labelled("deck")
+    }
+}

@@ -1,0 +1,305 @@
+//! `Project`: a git project of the test's own, with private homes, registry and ports, and the
+//! program set up to work in it.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::agents;
+use super::child::{Finished, run};
+use super::launch::Launch;
+use super::ws::{Refused, RpcSocket};
+
+/// Where the search for free ports begins: below what systems give to outgoing connections, so
+/// that nobody takes a port between the look and its use.
+const FIRST_PORT: u16 = 20_000;
+const LAST_PORT: u16 = 32_000;
+
+/// The three ports of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    pub app_server: u16,
+    pub proxy: u16,
+    pub control: u16,
+}
+
+/// A private git project and everything around it; gone with this value, kept when the test fails.
+#[derive(Debug)]
+pub struct Project {
+    folder: TempDir,
+    root: PathBuf,
+    pub ports: Ports,
+}
+
+impl Project {
+    /// A git project with one commit, in a fresh folder.
+    #[track_caller]
+    pub fn new() -> Self {
+        let project = Self::without_git();
+        project.write("README.md", "# A project of the tests\n");
+        for args in [
+            &["init", "--quiet", "--initial-branch=main"][..],
+            &["config", "user.name", "Test"],
+            &["config", "user.email", "test@example.invalid"],
+            &["add", "README.md"],
+            &["commit", "--quiet", "--message=first"],
+        ] {
+            project.git(args);
+        }
+        project
+    }
+
+    /// A folder that is no git project.
+    #[track_caller]
+    pub fn without_git() -> Self {
+        // A short path: a Unix socket's may have about a hundred characters.
+        let mut folder = tempfile::Builder::new().prefix("ctxr-").tempdir().unwrap();
+        if std::env::var_os("CTXRELAY_TEST_KEEP").is_some() {
+            folder.disable_cleanup(true);
+        }
+        let base = folder.path().canonicalize().unwrap();
+        let root = base.join("project");
+        for name in [
+            "project",
+            "home",
+            "bin",
+            "registry",
+            "run",
+            "xdg/state",
+            "xdg/data",
+            "xdg/config",
+            "xdg/cache",
+        ] {
+            std::fs::create_dir_all(base.join(name)).unwrap();
+        }
+        Self {
+            folder,
+            root,
+            ports: free_ports(),
+        }
+    }
+
+    /// The project's root, without symbolic links in it.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder around the project: `home`, `bin`, `registry` and the rest.
+    pub fn base(&self) -> &Path {
+        self.root.parent().unwrap()
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.base().join("home")
+    }
+
+    pub fn registry(&self) -> PathBuf {
+        self.base().join("registry")
+    }
+
+    /// `.contextrelay` of the project.
+    pub fn state(&self) -> PathBuf {
+        self.root.join(".contextrelay")
+    }
+
+    /// The first folder on `PATH`, empty at first.
+    pub fn bin(&self) -> PathBuf {
+        self.base().join("bin")
+    }
+
+    /// Puts a program on `PATH`.
+    pub fn link_program(&self, name: &str, target: &Path) {
+        std::os::unix::fs::symlink(target, self.bin().join(name)).unwrap();
+    }
+
+    /// Writes a file of the project, folders included.
+    #[track_caller]
+    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[track_caller]
+    pub fn read(&self, path: &str) -> String {
+        let path = self.root.join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Runs git in the project.
+    #[track_caller]
+    pub fn git(&self, args: &[&str]) -> String {
+        let launch = self.program("git").args(args.iter().copied());
+        run(&launch).expect_success().stdout
+    }
+
+    /// A program of `PATH` in this project, with the private environment and nothing of ours in it.
+    pub fn program(&self, program: impl Into<PathBuf>) -> Launch {
+        let base = self.base();
+        let path = format!("{}:{}", self.bin().display(), path_without_agents());
+        let program = program.into();
+        // `Launch` clears the environment, so a bare name is looked up here.
+        let found = std::env::split_paths(&path)
+            .map(|folder| folder.join(&program))
+            .find(|file| file.is_file());
+        Launch::new(found.unwrap_or(program), &self.root)
+            .env("PATH", path)
+            .env("HOME", base.join("home"))
+            .env("XDG_STATE_HOME", base.join("xdg/state"))
+            .env("XDG_DATA_HOME", base.join("xdg/data"))
+            .env("XDG_CONFIG_HOME", base.join("xdg/config"))
+            .env("XDG_CACHE_HOME", base.join("xdg/cache"))
+            .env("XDG_RUNTIME_DIR", base.join("run"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "xterm-256color")
+            .env("COLORTERM", "truecolor")
+            .env("SHELL", "/bin/sh")
+    }
+
+    /// The environment by which the program finds this project's private places and ports.
+    pub fn env(&self) -> Vec<(String, String)> {
+        [
+            (
+                "CONTEXTRELAY_REGISTRY_DIR",
+                self.registry().display().to_string(),
+            ),
+            ("CODEX_WS_PORT", self.ports.app_server.to_string()),
+            ("CODEX_PROXY_PORT", self.ports.proxy.to_string()),
+            ("CONTEXTRELAY_CONTROL_PORT", self.ports.control.to_string()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into()
+    }
+
+    /// `ctxrelay` in this project. Neither agent is on `PATH`; see `ctxrelay_with_agents`.
+    pub fn ctxrelay<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Launch {
+        self.program(env!("CARGO_BIN_EXE_ctxrelay"))
+            .envs(self.env())
+            .args(args)
+    }
+
+    /// `ctxrelay` in this project, told where the real agents are.
+    pub fn ctxrelay_with_agents<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Launch {
+        self.ctxrelay(args)
+            .env("CONTEXTRELAY_CODEX_BIN", agents::codex())
+            .env("CONTEXTRELAY_CLAUDE_BIN", agents::claude())
+    }
+
+    /// Runs `ctxrelay` to its end.
+    #[track_caller]
+    pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Finished {
+        run(&self.ctxrelay(args))
+    }
+
+    /// The control token, once a daemon has made it.
+    #[track_caller]
+    pub fn token(&self) -> String {
+        let path = self.state().join("state/token");
+        let token = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        token.trim_end().to_owned()
+    }
+
+    /// A bare control connection, with the right token.
+    pub fn control(&self) -> Result<RpcSocket, Refused> {
+        RpcSocket::open(
+            &format!("ws://127.0.0.1:{}/ws", self.ports.control),
+            Some(&self.token()),
+            &[],
+        )
+    }
+
+    /// The lines of the newest ledger as JSON, in file order.
+    #[track_caller]
+    pub fn ledger(&self) -> Vec<Value> {
+        let folder = self.state().join("sessions");
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+            .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "jsonl")
+            })
+            .collect();
+        files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
+        let newest = files
+            .last()
+            .unwrap_or_else(|| panic!("no ledger in {}", folder.display()));
+        let text = std::fs::read_to_string(newest).unwrap();
+        text.lines()
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+            })
+            .collect()
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            eprintln!("--- the project is kept at {}", self.base().display());
+        }
+    }
+}
+
+/// Three neighbours that are free on 127.0.0.1 now; no two calls in this process share one.
+fn free_ports() -> Ports {
+    static NEXT: OnceLock<AtomicU16> = OnceLock::new();
+    // Two test processes at once begin at different places.
+    let begin = || AtomicU16::new(FIRST_PORT + (std::process::id() % 1000) as u16 * 9);
+    let next = NEXT.get_or_init(begin);
+    loop {
+        let base = next.fetch_add(3, Ordering::Relaxed);
+        if base >= LAST_PORT {
+            next.store(FIRST_PORT, Ordering::Relaxed);
+            continue;
+        }
+        let held: Vec<_> = (base..base + 3)
+            .filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok())
+            .collect();
+        if held.len() == 3 {
+            return Ports {
+                app_server: base,
+                proxy: base + 1,
+                control: base + 2,
+            };
+        }
+    }
+}
+
+/// The test's own `PATH` without the folders in which this machine has agents. The other programs
+/// of such a folder are linked into one that has none.
+fn path_without_agents() -> &'static str {
+    static CLEAN: OnceLock<String> = OnceLock::new();
+    CLEAN.get_or_init(|| {
+        let is_agent = |name: &std::ffi::OsStr| {
+            ["codex", "claude", "ctxrelay"]
+                .iter()
+                .any(|agent| name == *agent)
+        };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders =
+            std::env::split_paths(&path).filter(|folder| folder.is_absolute() && folder.is_dir());
+        let clean = folders.enumerate().map(|(place, folder)| {
+            let entries = || std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            if !entries().any(|entry| is_agent(&entry.file_name())) {
+                return folder.clone();
+            }
+            let name = format!("path-{}-{place}", std::process::id());
+            let links = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            std::fs::create_dir_all(&links).unwrap();
+            for entry in entries().filter(|entry| !is_agent(&entry.file_name())) {
+                let _ = std::os::unix::fs::symlink(entry.path(), links.join(entry.file_name()));
+            }
+            links
+        });
+        std::env::join_paths(clean).unwrap().into_string().unwrap()
+    })
+}

@@ -1,0 +1,425 @@
+//! `Pty`: a program in a pseudo terminal of the test, with the screen a human would see.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use portable_pty::{MasterPty, PtySize, native_pty_system};
+
+use super::child::end_group;
+use super::launch::Launch;
+use super::wait::{poll_until, timeout};
+
+/// Rows kept above the screen, for text that has scrolled away.
+const SCROLLBACK: usize = 2000;
+
+/// The transcript's bound: a test that prints more is lost anyway.
+const MAX_TRANSCRIPT: usize = 8 * 1024 * 1024;
+
+/// How long a key may take to have its effect on the screen.
+const PRESS_AGAIN: Duration = Duration::from_secs(1);
+
+/// Between two presses that belong together.
+const PRESS_TWICE: Duration = Duration::from_millis(300);
+
+/// A key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Char(char),
+    Enter,
+    Escape,
+    Tab,
+    BackTab,
+    Backspace,
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    /// Control and a letter.
+    Ctrl(char),
+}
+
+impl Key {
+    fn bytes(self) -> Vec<u8> {
+        match self {
+            Self::Char(letter) => letter.to_string().into_bytes(),
+            Self::Enter => b"\r".to_vec(),
+            Self::Escape => b"\x1b".to_vec(),
+            Self::Tab => b"\t".to_vec(),
+            Self::BackTab => b"\x1b[Z".to_vec(),
+            Self::Backspace => b"\x7f".to_vec(),
+            Self::Up => b"\x1b[A".to_vec(),
+            Self::Down => b"\x1b[B".to_vec(),
+            Self::Right => b"\x1b[C".to_vec(),
+            Self::Left => b"\x1b[D".to_vec(),
+            Self::PageUp => b"\x1b[5~".to_vec(),
+            Self::PageDown => b"\x1b[6~".to_vec(),
+            Self::Ctrl(letter) => vec![letter.to_ascii_lowercase() as u8 & 0x1f],
+        }
+    }
+}
+
+type Writer = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Answers what programs ask a terminal; without an answer they wait or give up.
+struct Answers {
+    writer: Writer,
+}
+
+impl Answers {
+    fn send(&self, answer: &[u8]) {
+        let mut writer = self.writer.lock().unwrap();
+        // The program may have ended since it asked.
+        let _ = writer.write_all(answer).and_then(|()| writer.flush());
+    }
+}
+
+impl vt100::Callbacks for Answers {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut vt100::Screen,
+        intermediate: Option<u8>,
+        _second: Option<u8>,
+        params: &[&[u16]],
+        command: char,
+    ) {
+        match (
+            intermediate,
+            params
+                .first()
+                .and_then(|param| param.first())
+                .copied()
+                .unwrap_or(0),
+            command,
+        ) {
+            // Where is the cursor?
+            (None, 6, 'n') => {
+                let (row, column) = screen.cursor_position();
+                self.send(format!("\x1b[{};{}R", row + 1, column + 1).as_bytes());
+            }
+            (None, 5, 'n') => self.send(b"\x1b[0n"),
+            // What are you? A VT100 with advanced video.
+            (None, 0, 'c') => self.send(b"\x1b[?1;2c"),
+            _ => {}
+        }
+    }
+}
+
+struct Shown {
+    terminal: vt100::Parser<Answers>,
+    transcript: Vec<u8>,
+}
+
+/// A program in a terminal. Its process group ends with this value.
+pub struct Pty {
+    label: String,
+    pid: u32,
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    writer: Writer,
+    shown: Arc<Mutex<Shown>>,
+}
+
+impl fmt::Debug for Pty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pty")
+            .field("label", &self.label)
+            .field("pid", &self.pid)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Pty {
+    /// Starts a program in a terminal of 120 columns and 40 rows.
+    #[track_caller]
+    pub fn spawn(launch: &Launch) -> Self {
+        Self::spawn_sized(launch, 120, 40)
+    }
+
+    #[track_caller]
+    pub fn spawn_sized(launch: &Launch, columns: u16, rows: u16) -> Self {
+        let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
+        let child = pair
+            .slave
+            .spawn_command(launch.pty())
+            .unwrap_or_else(|error| panic!("cannot start {launch:?}: {error}"));
+        // While we hold the slave, the end of the program is no end of file for the reader.
+        drop(pair.slave);
+        let writer: Writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let answers = Answers {
+            writer: Arc::clone(&writer),
+        };
+        let terminal =
+            vt100::Parser::new_with_callbacks(cells(rows), cells(columns), SCROLLBACK, answers);
+        let shown = Arc::new(Mutex::new(Shown {
+            terminal,
+            transcript: Vec::new(),
+        }));
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let sink = Arc::clone(&shown);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                let mut shown = sink.lock().unwrap();
+                shown.terminal.process(&buffer[..read]);
+                if shown.transcript.len() < MAX_TRANSCRIPT {
+                    shown.transcript.extend_from_slice(&buffer[..read]);
+                }
+            }
+        });
+        let pid = child.process_id().unwrap();
+        Self {
+            label: launch.name(),
+            pid,
+            child,
+            master: pair.master,
+            writer,
+            shown,
+        }
+    }
+
+    /// The name used in messages and for the transcript; the program's own unless told otherwise.
+    pub fn labelled(mut self, label: &str) -> Self {
+        label.clone_into(&mut self.label);
+        self
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The text on the screen, a line for each row, blanks at the ends cut off.
+    pub fn screen(&self) -> String {
+        let shown = self.shown.lock().unwrap();
+        let screen = shown.terminal.screen();
+        let (_, columns) = screen.size();
+        screen
+            .rows(0, columns.get())
+            .map(|row| row.trim_end().to_owned())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// The screen as cells, for pictures and colours.
+    pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.shown.lock().unwrap().terminal.screen())
+    }
+
+    /// Every byte that the program has printed.
+    pub fn transcript(&self) -> Vec<u8> {
+        self.shown.lock().unwrap().transcript.clone()
+    }
+
+    /// Whether `text` is on the screen, no matter where the lines break.
+    pub fn shows(&self, text: &str) -> bool {
+        squeeze(&self.screen()).contains(&squeeze(text))
+    }
+
+    /// Waits until `text` is on the screen.
+    #[track_caller]
+    pub fn wait_for_text(&mut self, text: &str) {
+        self.wait_for_screen(&format!("the text {text:?}"), |screen| {
+            squeeze(screen).contains(&squeeze(text))
+        });
+    }
+
+    /// Waits until `text` is no longer on the screen.
+    #[track_caller]
+    pub fn wait_until_gone(&mut self, text: &str) {
+        self.wait_for_screen(&format!("{text:?} to go"), |screen| {
+            !squeeze(screen).contains(&squeeze(text))
+        });
+    }
+
+    /// Waits until the screen is as `wanted`.
+    #[track_caller]
+    pub fn wait_for_screen(&mut self, what: &str, wanted: impl Fn(&str) -> bool) {
+        let found = poll_until(timeout(), || {
+            if wanted(&self.screen()) {
+                return Some(true);
+            }
+            // The last words of an ended program may still be on their way to the screen.
+            self.exit_code().map(|_| {
+                poll_until(timeout() / 20, || wanted(&self.screen()).then_some(())).is_some()
+            })
+        });
+        if found != Some(true) {
+            let state = if found.is_some() {
+                "the program has ended"
+            } else {
+                "time is up"
+            };
+            panic!(
+                "{} never showed {what} ({state}); the screen is\n{}",
+                self.label,
+                framed(&self.screen())
+            );
+        }
+    }
+
+    /// Types text as fast as a terminal takes it.
+    #[track_caller]
+    pub fn type_text(&mut self, text: &str) {
+        self.send(text.as_bytes());
+    }
+
+    /// Presses a key.
+    #[track_caller]
+    pub fn press(&mut self, key: Key) {
+        self.send(&key.bytes());
+    }
+
+    /// Presses a key, and again when the screen has not become as `wanted` for a second: dialogs
+    /// do not listen in their first moments.
+    #[track_caller]
+    pub fn press_until(&mut self, key: Key, what: &str, wanted: impl Fn(&str) -> bool) {
+        let seen = poll_until(timeout(), || {
+            self.press(key);
+            poll_until(PRESS_AGAIN, || wanted(&self.screen()).then_some(()))
+        });
+        if seen.is_none() {
+            let screen = framed(&self.screen());
+            panic!(
+                "{key:?} never made {} show {what}; the screen is\n{screen}",
+                self.label
+            );
+        }
+    }
+
+    /// Sends bytes as they are.
+    #[track_caller]
+    pub fn send(&mut self, bytes: &[u8]) {
+        let mut writer = self.writer.lock().unwrap();
+        // A program that has ended shows itself where its screen is awaited.
+        let _ = writer.write_all(bytes).and_then(|()| writer.flush());
+    }
+
+    /// Types a prompt, waits until it stands in the composer, and sends it off. Both agents take
+    /// characters that arrive together with Enter for a paste, and keep the Enter as a newline.
+    #[track_caller]
+    pub fn submit(&mut self, prompt: &str) {
+        self.type_text(prompt);
+        self.wait_for_text(prompt);
+        self.press(Key::Enter);
+    }
+
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.master.resize(size(columns, rows)).unwrap();
+        self.shown
+            .lock()
+            .unwrap()
+            .terminal
+            .screen_mut()
+            .set_size(cells(rows), cells(columns));
+    }
+
+    /// The exit code, if the program has ended.
+    pub fn exit_code(&mut self) -> Option<u32> {
+        self.child
+            .try_wait()
+            .unwrap()
+            .map(|status| status.exit_code())
+    }
+
+    /// Waits for the program's end by itself.
+    #[track_caller]
+    pub fn wait_exit(&mut self) -> u32 {
+        match poll_until(timeout(), || self.exit_code()) {
+            Some(code) => code,
+            None => panic!(
+                "{} does not end; the screen is\n{}",
+                self.label,
+                framed(&self.screen())
+            ),
+        }
+    }
+
+    /// Presses a key again and again until the program has ended: agents want a second Ctrl-C
+    /// shortly after the first.
+    #[track_caller]
+    pub fn press_until_exit(&mut self, key: Key) -> u32 {
+        let code = poll_until(timeout(), || {
+            self.press(key);
+            poll_until(PRESS_TWICE, || self.exit_code())
+        });
+        code.unwrap_or_else(|| {
+            panic!(
+                "{} does not end; the screen is\n{}",
+                self.label,
+                framed(&self.screen())
+            )
+        })
+    }
+
+    /// SIGKILL to the program alone, as a crash would be.
+    #[track_caller]
+    pub fn crash(&mut self) {
+        self.signal(rustix::process::Signal::KILL);
+        self.wait_exit();
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(self.pid.cast_signed()).unwrap();
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+
+    /// Writes the transcript and the last screen below the build directory.
+    fn dump(&self) -> std::io::Result<PathBuf> {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failures");
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("{}-{}.transcript", self.label, self.pid));
+        std::fs::write(&path, self.transcript())?;
+        std::fs::write(path.with_extension("screen"), self.screen())?;
+        Ok(path)
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let dumped = self.dump();
+            eprintln!(
+                "--- last screen of {} (transcript: {dumped:?})\n{}",
+                self.label,
+                framed(&self.screen())
+            );
+        }
+        end_group(self.pid, || self.child.try_wait().ok().flatten().is_some());
+    }
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+/// A terminal has at least one row and one column.
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
+}
+
+fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn framed(screen: &str) -> String {
+    let rows: String = screen
+        .trim_end()
+        .lines()
+        .map(|row| format!("| {row}\n"))
+        .collect();
+    if rows.is_empty() {
+        "| (empty)\n".to_owned()
+    } else {
+        rows
+    }
+}

@@ -1,0 +1,54 @@
+//! Waiting for named conditions. A test never sleeps for a while and hopes: it names what it waits
+//! for, and a wait that runs out says so, with what it saw last.
+
+use std::time::{Duration, Instant};
+
+/// How often a condition is looked at. Short beside the 100 ms that an agent's turn takes.
+const POLL: Duration = Duration::from_millis(15);
+
+/// The one patience of all tests, in seconds; `CTXRELAY_TEST_TIMEOUT_S` changes it.
+const DEFAULT_TIMEOUT_S: u64 = 45;
+
+/// How long a test waits for a condition that ought to come true.
+pub fn timeout() -> Duration {
+    let seconds = std::env::var("CTXRELAY_TEST_TIMEOUT_S")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(DEFAULT_TIMEOUT_S);
+    Duration::from_secs(seconds)
+}
+
+/// Looks until `poll` gives something, at most for `deadline`.
+pub fn poll_until<T>(deadline: Duration, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + deadline;
+    loop {
+        if let Some(found) = poll() {
+            return Some(found);
+        }
+        if Instant::now() >= end {
+            return None;
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Looks until `poll` gives something; panics with the condition's name when `deadline` has passed.
+#[track_caller]
+pub fn wait_until<T>(what: &str, deadline: Duration, poll: impl FnMut() -> Option<T>) -> T {
+    match poll_until(deadline, poll) {
+        Some(found) => found,
+        None => panic!("waited {} s in vain for: {what}", deadline.as_secs_f32()),
+    }
+}
+
+/// Watches for a whole `span` that nothing comes; for the rare "and nothing else happens".
+#[track_caller]
+pub fn never_within<T: std::fmt::Debug>(
+    what: &str,
+    span: Duration,
+    poll: impl FnMut() -> Option<T>,
+) {
+    if let Some(found) = poll_until(span, poll) {
+        panic!("should not have happened: {what}: {found:?}");
+    }
+}

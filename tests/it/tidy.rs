@@ -1,0 +1,192 @@
+//! The rules of the house that a compiler does not hold: who imports whom, who may touch the
+//! clock, the disk and the terminal.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms, and which of them each may import. `cli` also wires what agents start.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("core", &[]),
+    ("wire", &["core"]),
+    ("store", &["core", "wire"]),
+    ("adapters", &["core", "wire"]),
+    ("daemon", &["core", "wire", "store", "adapters"]),
+    // A client also reads where the daemon is (`store::dirs`, secrets, the sentinel).
+    ("client", &["core", "wire", "store", "daemon"]),
+    ("bridge", &["core", "wire", "client"]),
+    ("deck", &["core", "wire", "client"]),
+    (
+        "demo",
+        &[
+            "core", "wire", "store", "adapters", "daemon", "client", "bridge", "host",
+        ],
+    ),
+];
+
+/// What `core` and the screen must not know.
+const IMPURE: [&str; 6] = [
+    "tokio::",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "SystemTime::now",
+    "Instant::now",
+];
+
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The code of a folder without its tests.
+fn sources(folder: &str) -> Vec<Source> {
+    let mut found = Vec::new();
+    collect(&root().join(folder), &mut found);
+    assert!(!found.is_empty(), "nothing in {folder}");
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<Source>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "tests" && name != "snapshots" {
+                collect(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" && name != "testing.rs" {
+            let text = fs::read_to_string(&path).unwrap();
+            let text = match text.find("#[cfg(test)]\nmod tests {") {
+                Some(at) => text[..at].to_owned(),
+                None => text,
+            };
+            found.push(Source { path, text });
+        }
+    }
+}
+
+fn code_lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    source
+        .text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .map(|(at, line)| (at + 1, line))
+}
+
+#[test]
+fn every_room_imports_only_what_its_arrows_allow() {
+    let rooms = [
+        "core", "wire", "store", "adapters", "daemon", "client", "bridge", "deck", "demo", "cli",
+        "host",
+    ];
+    let mut wrong = Vec::new();
+    for (room, allowed) in ARROWS {
+        for source in sources(&format!("src/{room}")) {
+            for (at, line) in code_lines(&source) {
+                for other in rooms {
+                    let names_it = line.contains(&format!("crate::{other}::"))
+                        || line.contains(&format!("crate::{other};"));
+                    if names_it && other != room && !allowed.contains(&other) {
+                        wrong.push(format!("{}:{at}: {}", source.path.display(), line.trim()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "against the arrows:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn core_and_screen_know_no_clock_no_disk_and_no_runtime() {
+    let mut wrong = Vec::new();
+    for folder in ["src/core", "ui/src"] {
+        for source in sources(folder) {
+            for (at, line) in code_lines(&source) {
+                if IMPURE.iter().any(|impure| line.contains(impure)) {
+                    wrong.push(format!("{}:{at}: {}", source.path.display(), line.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "impure:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn colours_are_roles_outside_of_the_theme() {
+    let mut wrong = Vec::new();
+    for source in sources("ui/src") {
+        let path = source.path.display().to_string();
+        if path.contains("/theme/") || path.contains("svg") {
+            continue;
+        }
+        for (at, line) in code_lines(&source) {
+            if line.contains("Color::") {
+                wrong.push(format!("{path}:{at}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "colours by hand:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_deck_touches_the_terminal() {
+    let mut wrong = Vec::new();
+    for source in sources("src") {
+        let path = source.path.display().to_string();
+        if path.contains("/deck/") {
+            continue;
+        }
+        for (at, line) in code_lines(&source) {
+            if line.contains("enable_raw_mode") || line.contains("EnterAlternateScreen") {
+                wrong.push(format!("{path}:{at}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "terminal by hand:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn type_names_say_what_a_type_is() {
+    let forbidden = ["Manager", "Helper", "Util", "Info", "Processor"];
+    let mut wrong = Vec::new();
+    for folder in ["src", "ui/src"] {
+        for source in sources(folder) {
+            for (at, line) in code_lines(&source) {
+                let declares = ["struct ", "enum ", "trait "]
+                    .iter()
+                    .find_map(|word| line.split_once(word))
+                    .map(|(_, rest)| rest);
+                let Some(rest) = declares else { continue };
+                let name: String = rest
+                    .chars()
+                    .take_while(|letter| letter.is_alphanumeric())
+                    .collect();
+                if forbidden.iter().any(|word| name.ends_with(word)) {
+                    wrong.push(format!("{}:{at}: {name}", source.path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "say what it is:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn one_websocket_library_is_in_the_tree() {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    for name in ["tungstenite", "tokio-tungstenite", "ratatui", "crossterm"] {
+        let count = lock.matches(&format!("name = \"{name}\"\n")).count();
+        assert_eq!(count, 1, "{name}");
+    }
+}

@@ -1,0 +1,150 @@
+//! [`Action`]: what a key can do, by a name that a person can write.
+
+use crate::pane::Pane;
+
+/// A verb of the deck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// To the next pane.
+    FocusNext,
+    /// To the pane before.
+    FocusPrev,
+    /// To this pane.
+    Focus(Pane),
+    /// One row or line down.
+    MoveDown,
+    /// One row or line up.
+    MoveUp,
+    /// To the first row.
+    MoveFirst,
+    /// To the last row.
+    MoveLast,
+    /// Half a page down.
+    HalfDown,
+    /// Half a page up.
+    HalfUp,
+    /// To the newest entry; the timeline follows again.
+    Newest,
+    /// To the oldest entry that is loaded.
+    Oldest,
+    /// Open what is selected; agree to what an overlay says.
+    Open,
+    /// Close the overlay in front, drop the search, the filter.
+    Back,
+    /// Search the timeline.
+    Search,
+    /// The next match.
+    SearchNext,
+    /// The match before.
+    SearchPrev,
+    /// Choose what the timeline shows.
+    Filter,
+    /// Follow or pause the timeline.
+    Follow,
+    /// All commands, to be searched.
+    Palette,
+    /// All keys.
+    Help,
+    /// Choose a theme.
+    Theme,
+    /// Write to an agent.
+    Message,
+    /// Hand work to an agent.
+    Handoff,
+    /// Clear the session's history.
+    Clear,
+    /// Choose who writes to git.
+    Coordinator,
+    /// What a first run lacks.
+    Steps,
+    /// Start the selected agent.
+    Start,
+    /// Approve.
+    Approve,
+    /// Reject.
+    Reject,
+    /// Try again.
+    Retry,
+    /// Put the text on the clipboard.
+    Copy,
+    /// Draw everything again.
+    Redraw,
+    /// Leave.
+    Quit,
+    /// Send what was written.
+    Send,
+    /// A line break in what is written.
+    Newline,
+    /// To the next field of a form.
+    NextField,
+    /// To the other agent.
+    OtherAgent,
+}
+
+/// Every action with its name.
+const NAMES: &[(&str, Action)] = &[
+    ("focus next", Action::FocusNext),
+    ("focus prev", Action::FocusPrev),
+    ("focus agents", Action::Focus(Pane::Agents)),
+    ("focus timeline", Action::Focus(Pane::Timeline)),
+    ("focus inbox", Action::Focus(Pane::Inbox)),
+    ("focus tasks", Action::Focus(Pane::Tasks)),
+    ("focus handoffs", Action::Focus(Pane::Handoffs)),
+    ("move down", Action::MoveDown),
+    ("move up", Action::MoveUp),
+    ("move first", Action::MoveFirst),
+    ("move last", Action::MoveLast),
+    ("half down", Action::HalfDown),
+    ("half up", Action::HalfUp),
+    ("newest", Action::Newest),
+    ("oldest", Action::Oldest),
+    ("open", Action::Open),
+    ("back", Action::Back),
+    ("search", Action::Search),
+    ("search next", Action::SearchNext),
+    ("search prev", Action::SearchPrev),
+    ("filter", Action::Filter),
+    ("follow", Action::Follow),
+    ("palette", Action::Palette),
+    ("help", Action::Help),
+    ("theme", Action::Theme),
+    ("message", Action::Message),
+    ("handoff", Action::Handoff),
+    ("clear", Action::Clear),
+    ("coordinator", Action::Coordinator),
+    ("steps", Action::Steps),
+    ("start", Action::Start),
+    ("approve", Action::Approve),
+    ("reject", Action::Reject),
+    ("retry", Action::Retry),
+    ("copy", Action::Copy),
+    ("redraw", Action::Redraw),
+    ("quit", Action::Quit),
+    ("send", Action::Send),
+    ("newline", Action::Newline),
+    ("next field", Action::NextField),
+    ("other agent", Action::OtherAgent),
+];
+
+impl Action {
+    /// The action of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, action)| *action)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        NAMES
+            .iter()
+            .find(|(_, action)| *action == self)
+            .map_or("", |(name, _)| *name)
+    }
+
+    /// All names, for messages about a misspelt one.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+}

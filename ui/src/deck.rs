@@ -1,0 +1,268 @@
+//! [`Deck`]: the state of the screen, and [`Settings`], what it starts with.
+//!
+//! Focus, selection, scroll, the stack of overlays, what is being typed. It owns the last
+//! [`DeckView`] that it was given, but nothing of the world behind it.
+
+use std::collections::BTreeMap;
+
+use crate::action::Action;
+use crate::drafts::Drafts;
+use crate::glyph::Glyphs;
+use crate::inbox_rows::InboxRows;
+use crate::keymap::{Context, Keymap};
+use crate::model::{AgentState, DeckView, Field, InboxCard, Lane, Level, OutcomeState};
+use crate::overlays::Overlay;
+use crate::pane::Pane;
+use crate::source_error::SourceError;
+use crate::theme::{BUILTIN, Depth, Theme};
+use crate::timeline_state::TimelineState;
+use crate::widgets::ListState;
+
+/// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
+pub(crate) const NOTICE_MS: i64 = 8_000;
+
+/// Full texts of opened entries that are kept. A person looks at a handful; the daemon has them
+/// all.
+const FETCHED_MAX: usize = 32;
+
+/// What a deck starts with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Keys.
+    pub keymap: Keymap,
+    /// Name of the theme.
+    pub theme: String,
+    /// Name and text of themes beyond the built-in ones; one of the same name replaces it.
+    pub themes: Vec<(String, String)>,
+    /// Colours of the terminal.
+    pub depth: Depth,
+    /// Marks.
+    pub glyphs: Glyphs,
+    /// Newest entry on top; otherwise at the bottom.
+    pub newest_first: bool,
+}
+
+impl Settings {
+    /// The defaults.
+    ///
+    /// # Errors
+    /// None that a test has not ruled out: the built-in keymap is read.
+    pub fn new() -> Result<Self, SourceError> {
+        Ok(Self {
+            keymap: Keymap::builtin()?,
+            theme: "default-dark".to_owned(),
+            themes: Vec::new(),
+            depth: Depth::Rgb,
+            glyphs: Glyphs::Unicode,
+            newest_first: true,
+        })
+    }
+}
+
+/// A sentence in the hint bar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    pub(crate) until_ms: i64,
+}
+
+/// The full text of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fetched {
+    pub(crate) text: String,
+    pub(crate) detail: Vec<Field>,
+}
+
+/// The screen.
+#[derive(Debug, Clone)]
+pub struct Deck {
+    pub(crate) view: DeckView,
+    /// A view has arrived; until then the screen says that it is starting.
+    pub(crate) seen: bool,
+    /// Columns and rows.
+    pub(crate) size: (u16, u16),
+    pub(crate) focus: Pane,
+    /// Which of Tasks and Handoffs is shown where there is room for one.
+    pub(crate) lower: Pane,
+    pub(crate) agents: ListState,
+    pub(crate) timeline: TimelineState,
+    pub(crate) inbox: InboxRows,
+    pub(crate) tasks: ListState,
+    pub(crate) handoffs: ListState,
+    pub(crate) overlays: Vec<Overlay>,
+    pub(crate) keymap: Keymap,
+    pub(crate) theme: Theme,
+    pub(crate) themes: Vec<(String, String)>,
+    pub(crate) depth: Depth,
+    pub(crate) glyphs: Glyphs,
+    pub(crate) notice: Option<Notice>,
+    pub(crate) drafts: Drafts,
+    pub(crate) fetched: BTreeMap<u64, Fetched>,
+    /// [`crate::Effect::LoadOlder`] was asked for when the view had this many rows.
+    pub(crate) asked_older_at: Option<usize>,
+}
+
+impl Deck {
+    /// A deck that has seen nothing yet.
+    ///
+    /// # Errors
+    /// The first mistake in the theme's text, or that there is no theme of this name.
+    pub fn new(settings: Settings) -> Result<Self, SourceError> {
+        let mut deck = Self {
+            view: DeckView::default(),
+            seen: false,
+            size: (0, 0),
+            focus: Pane::Timeline,
+            lower: Pane::Tasks,
+            agents: ListState::default(),
+            timeline: TimelineState::new(settings.newest_first),
+            inbox: InboxRows::default(),
+            tasks: ListState::default(),
+            handoffs: ListState::default(),
+            overlays: Vec::new(),
+            keymap: settings.keymap,
+            theme: Theme::plain(),
+            themes: settings.themes,
+            depth: settings.depth,
+            glyphs: settings.glyphs,
+            notice: None,
+            drafts: Drafts::default(),
+            fetched: BTreeMap::new(),
+            asked_older_at: None,
+        };
+        deck.theme = deck.load_theme(&settings.theme)?;
+        Ok(deck)
+    }
+
+    /// The world as it was last given.
+    pub fn view(&self) -> &DeckView {
+        &self.view
+    }
+
+    /// The pane that has the focus.
+    pub fn focus(&self) -> Pane {
+        self.focus
+    }
+
+    /// The name of the theme in use.
+    pub fn theme_name(&self) -> &str {
+        &self.theme.name
+    }
+
+    /// When something on the screen changes by itself, ms from the view's `now_ms`; `None` when
+    /// nothing is shown that depends on time. Under a minute only while something runs, is
+    /// unconfirmed, or a sentence is about to go.
+    pub fn next_redraw_ms(&self) -> Option<u64> {
+        if !self.seen {
+            return None;
+        }
+        let now = self.view.now_ms;
+        let second = 1_000;
+        let mut next = 60_000 - now.rem_euclid(60_000);
+        let counting = |since: i64| (0..60_000).contains(&now.saturating_sub(since));
+        let busy = self
+            .view
+            .agents
+            .iter()
+            .filter(|card| matches!(card.state, AgentState::Busy | AgentState::Waiting))
+            .filter_map(|card| card.since_ms);
+        let unconfirmed = self.timeline.shown(&self.view).filter_map(|row| {
+            let outcome = row.outcome.as_ref()?;
+            (outcome.state == OutcomeState::Unconfirmed).then_some(outcome.since_ms?)
+        });
+        let tasks = self
+            .view
+            .tasks
+            .rows
+            .iter()
+            .filter(|row| row.lane == Lane::Active)
+            .map(|row| row.since_ms);
+        for since in busy
+            .chain(unconfirmed)
+            .chain(tasks)
+            .filter(|since| counting(*since))
+        {
+            next = next.min(second - now.saturating_sub(since).rem_euclid(second));
+        }
+        let notice = self.notice.as_ref().map(|notice| notice.until_ms);
+        for until in notice.into_iter().chain(self.inbox.next_gone_ms()) {
+            next = next.min(until.saturating_sub(now).max(1));
+        }
+        u64::try_from(next).ok()
+    }
+
+    pub(crate) fn load_theme(&self, name: &str) -> Result<Theme, SourceError> {
+        let find = |wanted: &str| {
+            self.themes
+                .iter()
+                .find(|(known, _)| known == wanted)
+                .map(|(_, text)| text.clone())
+        };
+        match find(name) {
+            Some(text) => Theme::load(name, &text, find, self.depth),
+            None => Theme::builtin(name, self.depth),
+        }
+    }
+
+    pub(crate) fn theme_names(&self) -> Vec<String> {
+        let built_in = BUILTIN.iter().map(|(name, _)| (*name).to_owned());
+        let own = self.themes.iter().map(|(name, _)| name.clone());
+        let mut names: Vec<String> = built_in.collect();
+        for name in own {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The contexts whose keys count now, nearest first.
+    pub(crate) fn contexts(&self) -> Vec<Context> {
+        match self.overlays.last() {
+            Some(overlay) => overlay.contexts().to_vec(),
+            None => vec![self.pane_context(), Context::Global],
+        }
+    }
+
+    /// The key of an action on the panes, as a person would say it.
+    pub(crate) fn key(&self, action: Action) -> String {
+        self.key_in(&[self.pane_context(), Context::Global], action)
+    }
+
+    /// The key of an action in these contexts; its name where no key does it.
+    pub(crate) fn key_in(&self, contexts: &[Context], action: Action) -> String {
+        self.keymap
+            .key_of(contexts, action)
+            .unwrap_or_else(|| format!("'{}'", action.name()))
+    }
+
+    pub(crate) fn pane_context(&self) -> Context {
+        match self.focus {
+            Pane::Agents => Context::Agents,
+            Pane::Timeline => Context::Timeline,
+            Pane::Inbox => Context::Inbox,
+            Pane::Tasks => Context::Tasks,
+            Pane::Handoffs => Context::Handoffs,
+        }
+    }
+
+    pub(crate) fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            level,
+            text: text.into(),
+            until_ms: self.view.now_ms.saturating_add(NOTICE_MS),
+        });
+    }
+
+    pub(crate) fn keep_fetched(&mut self, seq: u64, fetched: Fetched) {
+        if self.fetched.len() >= FETCHED_MAX {
+            self.fetched.clear();
+        }
+        self.fetched.insert(seq, fetched);
+    }
+
+    pub(crate) fn card(&self, id: &str) -> Option<&InboxCard> {
+        self.view.inbox.iter().find(|card| card.id == id)
+    }
+}

@@ -1,0 +1,76 @@
+//! [`Effect`]: what the deck wants done. It does nothing itself.
+
+use crate::model::Agent;
+
+/// How to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QuitChoice {
+    /// The daemon goes on in the background, the agents stay attached.
+    Stay,
+    /// The daemon is stopped.
+    Stop,
+}
+
+/// A wish of the screen, performed by the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Leave.
+    Quit(QuitChoice),
+    /// The operator approves a finality proposal.
+    Approve {
+        /// Which.
+        proposal_id: String,
+    },
+    /// The operator rejects a finality proposal.
+    Reject {
+        /// Which.
+        proposal_id: String,
+        /// Why; never empty.
+        reason: String,
+    },
+    /// Try again what a card is about.
+    Retry {
+        /// Id of the card.
+        id: String,
+    },
+    /// Archive the session's record and start a new one. Asked with a typed word before.
+    ClearSession {
+        /// Throw the old record away instead of archiving it.
+        discard: bool,
+    },
+    /// A message from the operator to an agent.
+    SendMessage {
+        /// To whom.
+        to: Agent,
+        /// The text; never empty, without control characters except `\n`.
+        text: String,
+    },
+    /// A handoff from the operator to an agent.
+    Handoff {
+        /// To whom.
+        to: Agent,
+        /// What to do; never empty.
+        ask: String,
+        /// Why; may be empty.
+        reason: String,
+    },
+    /// Give the full text of this entry by [`crate::Msg::EntryText`].
+    OpenEntry {
+        /// Which.
+        seq: u64,
+    },
+    /// Give more of the timeline with the next view.
+    LoadOlder,
+    /// Do this step of the first run (the id of [`crate::model::StepAct::Run`]).
+    RunHint(String),
+    /// Put this on the clipboard (OSC 52).
+    CopyText(String),
+    /// Remember this theme; it is in use already.
+    SetTheme(String),
+    /// Start this agent beside the deck.
+    StartAgent(Agent),
+    /// Who may write to git from now on: `claude`, `codex` or `human`.
+    SetCoordinator(String),
+    /// Draw everything again, the terminal was painted over.
+    Redraw,
+}

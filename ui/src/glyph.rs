@@ -1,0 +1,198 @@
+//! [`Glyphs`]: the marks of the deck, in Unicode and as ASCII twins.
+//!
+//! Each is one column wide in every terminal: nothing here has an emoji form, because terminals
+//! disagree on the width of those.
+
+use ratatui::symbols::border;
+
+use crate::model::{Agent, GateState};
+use crate::model::{AgentState, HandoffState, InboxKind, Lane, OutcomeState, Party};
+
+/// Which set is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Glyphs {
+    /// `◆ ◇ ● ○ ✓`.
+    #[default]
+    Unicode,
+    /// `# o * . v`, for terminals without UTF-8.
+    Ascii,
+}
+
+impl Glyphs {
+    fn pick(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        match self {
+            Self::Unicode => unicode,
+            Self::Ascii => ascii,
+        }
+    }
+
+    /// An agent.
+    pub fn agent(self, agent: Agent) -> &'static str {
+        match agent {
+            Agent::Claude => self.pick("◆", "#"),
+            Agent::Codex => self.pick("◇", "o"),
+        }
+    }
+
+    /// A party; the human and the daemon share one mark, their colour and word differ.
+    pub fn party(self, party: &Party) -> &'static str {
+        match party {
+            Party::Agent(agent) => self.agent(*agent),
+            Party::Human => self.pick("●", "@"),
+            Party::System => self.pick("▪", "."),
+            Party::Other(_) => "?",
+        }
+    }
+
+    /// A state of an agent.
+    pub fn state(self, state: AgentState) -> &'static str {
+        match state {
+            AgentState::Idle => self.pick("○", "-"),
+            AgentState::Busy => self.pick("●", "*"),
+            AgentState::Waiting => self.pick("◐", "?"),
+            AgentState::Limited => self.pick("‖", "="),
+            AgentState::Stale => self.pick("◌", "~"),
+            AgentState::Offline => self.pick("·", "."),
+        }
+    }
+
+    /// An outcome; empty when there is nothing to judge.
+    pub fn outcome(self, state: OutcomeState) -> &'static str {
+        match state {
+            OutcomeState::Unconfirmed => self.pick("◌", "~"),
+            OutcomeState::Done => self.pick("✓", "v"),
+            OutcomeState::Failed => self.pick("✗", "x"),
+            OutcomeState::Attention => self.pick("▲", "!"),
+            OutcomeState::Plain => " ",
+        }
+    }
+
+    /// A lane.
+    pub fn lane(self, lane: Lane) -> &'static str {
+        match lane {
+            Lane::Open => self.pick("○", "-"),
+            Lane::Active => self.pick("●", "*"),
+            Lane::Blocked => self.pick("▲", "!"),
+            Lane::Stale => self.pick("◌", "~"),
+            Lane::Done => self.pick("✓", "v"),
+        }
+    }
+
+    /// A handoff.
+    pub fn handoff(self, state: HandoffState) -> &'static str {
+        match state {
+            HandoffState::Unconfirmed => self.pick("◌", "~"),
+            HandoffState::Open => self.pick("○", "-"),
+            HandoffState::Done => self.pick("✓", "v"),
+            HandoffState::Failed => self.pick("✗", "x"),
+        }
+    }
+
+    /// A gate.
+    pub fn gate(self, state: GateState) -> &'static str {
+        match state {
+            GateState::Passed => self.pick("✓", "v"),
+            GateState::Failed => self.pick("✗", "x"),
+            GateState::Running => self.pick("●", "*"),
+            GateState::Skipped => self.pick("–", "-"),
+        }
+    }
+
+    /// A card of the inbox.
+    pub fn card(self, kind: InboxKind) -> &'static str {
+        match kind {
+            InboxKind::Finality => self.pick("◈", "$"),
+            InboxKind::Approval => self.pick("◐", "?"),
+            InboxKind::Question => "?",
+            InboxKind::Alarm => self.pick("▲", "!"),
+        }
+    }
+
+    /// From one party to another.
+    pub fn to(self) -> &'static str {
+        self.pick("→", ">")
+    }
+
+    /// The selected row.
+    pub fn cursor(self) -> &'static str {
+        self.pick("▸", ">")
+    }
+
+    /// The key `enter`.
+    pub fn enter(self) -> &'static str {
+        self.pick("⏎", "enter")
+    }
+
+    /// Something is well.
+    pub fn well(self) -> &'static str {
+        self.pick("●", "*")
+    }
+
+    /// Something is wrong.
+    pub fn wrong(self) -> &'static str {
+        self.pick("▲", "!")
+    }
+
+    /// Between words on one line.
+    pub fn dot(self) -> &'static str {
+        self.pick("·", "-")
+    }
+
+    /// Full and empty cell of a meter.
+    pub fn meter(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Unicode => ("━", "─"),
+            Self::Ascii => ("#", "."),
+        }
+    }
+
+    /// Where the scrolled part of a list is.
+    pub fn thumb(self) -> &'static str {
+        self.pick("┃", "#")
+    }
+
+    /// A rule across an overlay.
+    pub fn rule(self) -> &'static str {
+        self.pick("─", "-")
+    }
+
+    /// The frame of panes and overlays.
+    pub fn border(self) -> border::Set<'static> {
+        match self {
+            Self::Unicode => border::ROUNDED,
+            Self::Ascii => border::Set {
+                top_left: "+",
+                top_right: "+",
+                bottom_left: "+",
+                bottom_right: "+",
+                vertical_left: "|",
+                vertical_right: "|",
+                horizontal_top: "-",
+                horizontal_bottom: "-",
+            },
+        }
+    }
+
+    /// Text as the terminal can show it: in the ASCII set everything else becomes `?`, except
+    /// what has a twin.
+    pub fn text(self, text: String) -> String {
+        match self {
+            Self::Unicode => text,
+            Self::Ascii if text.is_ascii() => text,
+            Self::Ascii => text
+                .chars()
+                .map(|c| match c {
+                    '…' => '~',
+                    '⏎' => '|',
+                    '·' | '–' | '—' | '─' => '-',
+                    '×' => 'x',
+                    '→' => '>',
+                    '‘' | '’' => '\'',
+                    '“' | '”' => '"',
+                    c if c.is_ascii() => c,
+                    _ => '?',
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! [`Key`]: one key press, and how it is written: `j`, `G`, `ctrl-d`, `shift-tab`, `enter`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A key with its modifiers, normalised: a capital carries no shift, `shift-tab` is one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+/// Names for keys that are no character.
+const NAMES: &[(&str, KeyCode)] = &[
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("shift-tab", KeyCode::BackTab),
+    ("space", KeyCode::Char(' ')),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+];
+
+impl Key {
+    /// The key of an event.
+    pub fn from_event(event: &KeyEvent) -> Self {
+        Self::new(event.code, event.modifiers)
+    }
+
+    fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+        let kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let (code, kept) = match code {
+            KeyCode::Tab if modifiers.contains(KeyModifiers::SHIFT) => (KeyCode::BackTab, kept),
+            KeyCode::Char(c) if kept.contains(KeyModifiers::CONTROL) => {
+                (KeyCode::Char(c.to_ascii_lowercase()), kept)
+            }
+            KeyCode::Char(c)
+                if modifiers.contains(KeyModifiers::SHIFT) && c.is_ascii_lowercase() =>
+            {
+                (KeyCode::Char(c.to_ascii_uppercase()), kept)
+            }
+            code => (code, kept),
+        };
+        Self {
+            code,
+            modifiers: kept,
+        }
+    }
+
+    /// The event that a terminal would send.
+    pub fn to_event(self) -> KeyEvent {
+        KeyEvent::new(self.code, self.modifiers)
+    }
+
+    /// The keys of a script such as `j<enter>?<ctrl-d>`; `<lt>` is `<`.
+    ///
+    /// # Errors
+    /// The part that is no key.
+    pub fn script(script: &str) -> Result<Vec<Self>, String> {
+        let mut out = Vec::new();
+        let mut rest = script;
+        while let Some(c) = rest.chars().next() {
+            if c == '<' {
+                let end = rest.find('>').ok_or_else(|| rest.to_owned())?;
+                let name = &rest[1..end];
+                out.push(if name == "lt" {
+                    Self::new(KeyCode::Char('<'), KeyModifiers::NONE)
+                } else {
+                    name.parse()?
+                });
+                rest = &rest[end + 1..];
+            } else {
+                out.push(Self::new(KeyCode::Char(c), KeyModifiers::NONE));
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl FromStr for Key {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut rest = text;
+        let mut modifiers = KeyModifiers::NONE;
+        loop {
+            if let Some((_, code)) = NAMES.iter().find(|(name, _)| *name == rest) {
+                return Ok(Self::new(*code, modifiers));
+            }
+            let mut chars = rest.chars();
+            if let (Some(c), None) = (chars.next(), chars.next()) {
+                return Ok(Self::new(KeyCode::Char(c), modifiers));
+            }
+            if let Some(after) = rest.strip_prefix("ctrl-") {
+                modifiers |= KeyModifiers::CONTROL;
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix("alt-") {
+                modifiers |= KeyModifiers::ALT;
+                rest = after;
+            } else {
+                return Err(text.to_owned());
+            }
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.modifiers.contains(KeyModifiers::CONTROL) {
+            f.write_str("ctrl-")?;
+        }
+        if self.modifiers.contains(KeyModifiers::ALT) {
+            f.write_str("alt-")?;
+        }
+        if let Some((name, _)) = NAMES.iter().find(|(_, code)| *code == self.code) {
+            return f.write_str(name);
+        }
+        match self.code {
+            KeyCode::Char(c) => write!(f, "{c}"),
+            code => write!(f, "{code:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::Key;
+
+    #[test]
+    fn a_key_is_written_as_it_is_read() {
+        for name in [
+            "j",
+            "G",
+            "ctrl-d",
+            "enter",
+            "shift-tab",
+            "space",
+            "alt-enter",
+            "?",
+            "-",
+            "pagedown",
+        ] {
+            assert_eq!(name.parse::<Key>().unwrap().to_string(), name);
+        }
+        assert_eq!("contrl-d".parse::<Key>(), Err("contrl-d".to_owned()));
+        assert!("".parse::<Key>().is_err());
+    }
+
+    #[test]
+    fn terminals_that_report_shift_give_the_same_key() {
+        let shifted = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
+        assert_eq!(Key::from_event(&shifted), "G".parse().unwrap());
+        let kitty = KeyEvent::new(KeyCode::Char('g'), KeyModifiers::SHIFT);
+        assert_eq!(Key::from_event(&kitty), "G".parse().unwrap());
+        let tab = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert_eq!(Key::from_event(&tab), "shift-tab".parse().unwrap());
+    }
+
+    #[test]
+    fn a_script_is_a_row_of_keys() {
+        let keys: Vec<String> = Key::script("j<enter>?<lt>")
+            .unwrap()
+            .iter()
+            .map(Key::to_string)
+            .collect();
+        assert_eq!(keys, ["j", "enter", "?", "<"]);
+        assert!(Key::script("<nokey>").is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! [`Layout`]: where everything stands at a given size. Pure: the same for drawing and the mouse.
+
+use ratatui::layout::Rect;
+
+use crate::deck::Deck;
+use crate::pane::Pane;
+use crate::panes;
+
+/// Below this the deck only answers its three questions.
+pub(crate) const COLUMNS_MIN: u16 = 60;
+/// Rows for the same.
+pub(crate) const ROWS_MIN: u16 = 15;
+/// From this width on the panes stand side by side.
+const COLUMNS_WIDE: u16 = 100;
+/// And from this height.
+const ROWS_WIDE: u16 = 20;
+/// From this height on, Tasks and Handoffs are both shown.
+const ROWS_BOTH: u16 = 34;
+/// Fewest rows of a pane with its frame.
+const PANE_MIN: u16 = 4;
+
+/// The screen, divided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) screen: Rect,
+    pub(crate) header: Rect,
+    /// Empty when there is no banner.
+    pub(crate) banner: Rect,
+    /// The line of tabs; empty when the panes stand side by side.
+    pub(crate) tabs: Rect,
+    pub(crate) hints: Rect,
+    /// The panes that are shown.
+    pub(crate) panes: Vec<(Pane, Rect)>,
+    /// The panes have frames.
+    pub(crate) framed: bool,
+    /// There is no room for panes.
+    pub(crate) too_small: bool,
+}
+
+impl Layout {
+    /// Divides the screen for what the deck shows now.
+    pub(crate) fn of(deck: &Deck, screen: Rect) -> Self {
+        let empty = Rect {
+            width: 0,
+            height: 0,
+            ..screen
+        };
+        let mut layout = Self {
+            screen,
+            header: empty,
+            banner: empty,
+            tabs: empty,
+            hints: empty,
+            panes: Vec::new(),
+            framed: false,
+            too_small: screen.width < COLUMNS_MIN || screen.height < ROWS_MIN,
+        };
+        if layout.too_small {
+            return layout;
+        }
+        let row = |y: u16| Rect {
+            y,
+            height: 1,
+            ..screen
+        };
+        layout.header = row(screen.y);
+        layout.hints = row(screen.bottom() - 1);
+        let mut body = Rect {
+            y: screen.y + 1,
+            height: screen.height - 2,
+            ..screen
+        };
+        if deck.view.banner.is_some() {
+            layout.banner = row(body.y);
+            body = below(body, 1);
+        }
+        if screen.width >= COLUMNS_WIDE && screen.height >= ROWS_WIDE {
+            layout.framed = true;
+            layout.panes = side_by_side(deck, body);
+        } else {
+            layout.tabs = row(body.y);
+            layout.panes = vec![(deck.focus, below(body, 1))];
+        }
+        layout
+    }
+
+    /// Where a pane stands, if it is shown.
+    pub(crate) fn pane(&self, pane: Pane) -> Option<Rect> {
+        self.panes
+            .iter()
+            .find(|(shown, _)| *shown == pane)
+            .map(|(_, area)| *area)
+    }
+
+    /// The room for text in a pane's area.
+    pub(crate) fn inner(&self, area: Rect) -> Rect {
+        if self.framed {
+            Rect {
+                x: area.x + 1.min(area.width),
+                y: area.y + 1.min(area.height),
+                width: area.width.saturating_sub(2),
+                height: area.height.saturating_sub(2),
+            }
+        } else {
+            area
+        }
+    }
+}
+
+fn below(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect {
+        y: area.y + rows,
+        height: area.height - rows,
+        ..area
+    }
+}
+
+/// Agents over Inbox over Tasks at the left, each as high as what is in it; the timeline takes
+/// the rest.
+fn side_by_side(deck: &Deck, body: Rect) -> Vec<(Pane, Rect)> {
+    let left_width = (body.width * 35 / 100).clamp(40, 58);
+    let left = Rect {
+        width: left_width,
+        ..body
+    };
+    let right = Rect {
+        x: body.x + left_width,
+        width: body.width - left_width,
+        ..body
+    };
+    let inside = usize::from(left_width - 2);
+    let both = body.height >= ROWS_BOTH;
+    let lower: &[Pane] = if both {
+        &[Pane::Tasks, Pane::Handoffs]
+    } else {
+        std::slice::from_ref(if deck.lower == Pane::Handoffs {
+            &Pane::Handoffs
+        } else {
+            &Pane::Tasks
+        })
+    };
+    let wanted = |pane: Pane| {
+        u16::try_from(panes::rows_wanted(deck, pane, inside))
+            .unwrap_or(u16::MAX)
+            .saturating_add(2)
+    };
+    let reserve = PANE_MIN + 1;
+    let lower_min = reserve * lower.len() as u16;
+    // Agents first, then the inbox, as far as the panes below keep their fewest rows.
+    let agents = wanted(Pane::Agents).clamp(PANE_MIN, body.height - lower_min - reserve);
+    let inbox = wanted(Pane::Inbox).clamp(reserve, (body.height - lower_min - agents).max(reserve));
+    let mut y = body.y;
+    let mut out = Vec::new();
+    let mut place = |pane, height: u16| {
+        out.push((pane, Rect { y, height, ..left }));
+        y += height;
+    };
+    place(Pane::Agents, agents);
+    place(Pane::Inbox, inbox);
+    let rest = body.height - agents - inbox;
+    if both {
+        let tasks = wanted(Pane::Tasks).clamp(reserve, (rest / 2).max(reserve));
+        place(Pane::Tasks, tasks);
+        place(Pane::Handoffs, rest - tasks);
+    } else {
+        place(lower[0], rest);
+    }
+    out.push((Pane::Timeline, right));
+    out
+}

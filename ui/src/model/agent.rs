@@ -1,0 +1,189 @@
+//! [`AgentCard`] and the words it is made of: [`Agent`], [`Party`], [`AgentState`].
+
+/// One of the two coding agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+}
+
+impl Agent {
+    /// Both, in the order in which they are shown.
+    pub const ALL: [Self; 2] = [Self::Claude, Self::Codex];
+
+    /// The name people use.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude",
+            Self::Codex => "Codex",
+        }
+    }
+
+    /// The lower-case name, as typed on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The other one.
+    pub fn peer(self) -> Self {
+        match self {
+            Self::Claude => Self::Codex,
+            Self::Codex => Self::Claude,
+        }
+    }
+}
+
+/// Who wrote something, or for whom it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Party {
+    /// An agent.
+    Agent(Agent),
+    /// The operator at the keyboard.
+    Human,
+    /// `ctxrelay` itself.
+    System,
+    /// A name that an older or foreign ledger holds.
+    Other(String),
+}
+
+impl Party {
+    /// The name people use; hostile for [`Party::Other`].
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Agent(agent) => agent.title(),
+            Self::Human => "you",
+            Self::System => "ctxrelay",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<Agent> for Party {
+    fn from(agent: Agent) -> Self {
+        Self::Agent(agent)
+    }
+}
+
+/// What an agent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum AgentState {
+    /// Connected, no turn running.
+    Idle,
+    /// A turn is running.
+    Busy,
+    /// A turn waits for the human.
+    Waiting,
+    /// The vendor refuses work until a limit resets.
+    Limited,
+    /// Connected once, not heard of for too long.
+    Stale,
+    /// Not connected.
+    #[default]
+    Offline,
+}
+
+impl AgentState {
+    /// The word beside the glyph.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Busy => "busy",
+            Self::Waiting => "waiting",
+            Self::Limited => "limited",
+            Self::Stale => "stale",
+            Self::Offline => "offline",
+        }
+    }
+
+    /// Whether the agent is there to receive something.
+    pub fn is_attached(self) -> bool {
+        !matches!(self, Self::Offline | Self::Stale)
+    }
+}
+
+/// Messages waiting for one agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueCounts {
+    /// Recorded, not offered yet.
+    pub pending: u32,
+    /// Offered, no proof of arrival yet.
+    pub in_flight: u32,
+    /// Offered before a crash; nobody can say whether it arrived.
+    pub ambiguous: u32,
+}
+
+impl QueueCounts {
+    /// Everything that has not been proved to have arrived.
+    pub fn open(self) -> u32 {
+        self.pending
+            .saturating_add(self.in_flight)
+            .saturating_add(self.ambiguous)
+    }
+}
+
+/// How much of the model's window a conversation fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextUse {
+    /// Tokens used.
+    pub used: u64,
+    /// Tokens of the window.
+    pub window: u64,
+}
+
+/// One agent, as the Agents pane shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentCard {
+    /// Which one.
+    pub agent: Agent,
+    /// What it does.
+    pub state: AgentState,
+    /// Since when, ms since the epoch; `None` when unknown.
+    pub since_ms: Option<i64>,
+    /// The delivery rung in use, one word: `doorbell`, `queue`, `channel`, `pull`; empty if none.
+    pub rung: String,
+    /// A delivery on that rung has been proved in this session.
+    pub proven: bool,
+    /// Why this rung and no better one; shown in the agent's detail.
+    pub why: String,
+    /// Messages for it that it has not fetched.
+    pub unread: u32,
+    /// Its outbox.
+    pub queue: QueueCounts,
+    /// Further lines, most important first, for example `turn: review src/auth/refresh.rs`.
+    pub detail: Vec<String>,
+    /// Fill of its context window, when it says so.
+    pub context: Option<ContextUse>,
+    /// What a person should look at, in one sentence, for example
+    /// `started 14 s ago, not connected: look for its trust question`.
+    pub hint: Option<String>,
+    /// Its program is on the `PATH`.
+    pub installed: bool,
+    /// The command that starts it, for example `ctxrelay claude`.
+    pub start_command: String,
+}
+
+impl AgentCard {
+    /// A card of an agent that is installed and not running.
+    pub fn offline(agent: Agent) -> Self {
+        Self {
+            agent,
+            state: AgentState::Offline,
+            since_ms: None,
+            rung: String::new(),
+            proven: false,
+            why: String::new(),
+            unread: 0,
+            queue: QueueCounts::default(),
+            detail: Vec::new(),
+            context: None,
+            hint: None,
+            installed: true,
+            start_command: format!("ctxrelay {}", agent.as_str()),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! [`DeckView`]: the whole visible world, and what the header is made of.
+
+use super::agent::{Agent, AgentCard};
+use super::hint::FirstStep;
+use super::inbox::InboxCard;
+use super::task::{HandoffRow, Tasks};
+use super::timeline::TimelineRow;
+
+/// How bad something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Good to know.
+    #[default]
+    Info,
+    /// Look at it when you can.
+    Warn,
+    /// Something does not work.
+    Error,
+}
+
+/// A sentence across the screen, below the header, until the caller takes it away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Banner {
+    /// How bad it is.
+    pub level: Level,
+    /// One sentence with the next step in it.
+    pub text: String,
+}
+
+/// The ports in use; `None` is shown as a dash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ports {
+    /// Control port of the daemon.
+    pub control: Option<u16>,
+    /// Proxy for the Codex TUI.
+    pub proxy: Option<u16>,
+    /// The app-server of Codex.
+    pub codex: Option<u16>,
+}
+
+/// How this deck stands to the daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DaemonState {
+    /// This process owns the project.
+    Hosting,
+    /// Another process owns it; we are its client.
+    Attached,
+    /// The record can be read, nothing can be changed.
+    ReadOnly,
+    /// The connection is gone and being dialled again.
+    #[default]
+    Reconnecting,
+}
+
+impl DaemonState {
+    /// The word in the header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hosting => "daemon",
+            Self::Attached => "attached",
+            Self::ReadOnly => "read only",
+            Self::Reconnecting => "reconnecting",
+        }
+    }
+
+    /// Whether decisions and messages can be sent now.
+    pub fn can_act(self) -> bool {
+        matches!(self, Self::Hosting | Self::Attached)
+    }
+}
+
+/// The daemon, as the header shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Daemon {
+    /// How we stand to it.
+    pub state: DaemonState,
+    /// Why, when it is not plainly well, for example `refused: 3rd try in 2 s`.
+    pub message: Option<String>,
+}
+
+/// What is known of the hash chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Chain {
+    /// Every hash that was checked holds.
+    Ok,
+    /// An entry does not follow from the one before.
+    Broken {
+        /// The first bad entry.
+        seq: u64,
+    },
+    /// Nobody has looked yet.
+    #[default]
+    Unchecked,
+}
+
+/// The record, as the header shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ledger {
+    /// Entries of the current session.
+    pub entries: u64,
+    /// The chain.
+    pub chain: Chain,
+    /// Lines that could not be read.
+    pub bad_lines: u64,
+}
+
+/// Everything the deck shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeckView {
+    /// Wall clock, ms since the epoch. The deck reads no clock of its own.
+    pub now_ms: i64,
+    /// What to add to it for local time, seconds.
+    pub utc_offset_s: i32,
+    /// Name of the project (its folder).
+    pub project: String,
+    /// Runtime session, `default` unless the user named one.
+    pub runtime_session: String,
+    /// Id of the ledger session, full length; shortened when drawn.
+    pub session_id: String,
+    /// Ports.
+    pub ports: Ports,
+    /// Daemon.
+    pub daemon: Daemon,
+    /// A sentence that must be seen.
+    pub banner: Option<Banner>,
+    /// The record.
+    pub ledger: Ledger,
+    /// Who writes to git: `claude`, `codex`, `human`; `None` is not shown.
+    pub git_writes: Option<String>,
+    /// The caller can perform [`crate::Effect::SetCoordinator`].
+    pub can_set_coordinator: bool,
+    /// The agents, Claude first.
+    pub agents: Vec<AgentCard>,
+    /// The newest rows, oldest first. The caller caps them and gives more on
+    /// [`crate::Effect::LoadOlder`].
+    pub timeline: Vec<TimelineRow>,
+    /// How many rows the session has in all.
+    pub timeline_total: u64,
+    /// Tasks as lanes.
+    pub tasks: Tasks,
+    /// Handoffs, newest first.
+    pub handoffs: Vec<HandoffRow>,
+    /// What waits for the operator, oldest first.
+    pub inbox: Vec<InboxCard>,
+    /// What a first run lacks; empty when the pair is complete.
+    pub first_run: Vec<FirstStep>,
+    /// Agents to name when the operator quits.
+    pub attached: Vec<Agent>,
+    /// Scripted agents: says so in the header.
+    pub demo: bool,
+}
+
+impl DeckView {
+    /// The card of one agent.
+    pub fn agent(&self, agent: Agent) -> Option<&AgentCard> {
+        self.agents.iter().find(|card| card.agent == agent)
+    }
+}

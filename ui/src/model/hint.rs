@@ -1,0 +1,27 @@
+//! [`FirstStep`]: what is missing on a first run, and how to get it.
+
+use super::agent::Agent;
+
+/// What the key beside a step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepAct {
+    /// Start this agent beside the deck.
+    Start(Agent),
+    /// Anything else the caller can do; comes back as [`crate::Effect::RunHint`].
+    Run(String),
+    /// Nothing; the command is to be typed elsewhere (a key copies it).
+    Copy,
+}
+
+/// One line of the first run's explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstStep {
+    /// What is missing, one sentence.
+    pub text: String,
+    /// The command that gets it.
+    pub command: String,
+    /// What pressing the step's number does.
+    pub act: StepAct,
+    /// It is there already; shown ticked.
+    pub done: bool,
+}

@@ -1,0 +1,118 @@
+//! [`InboxCard`]: something that waits for the operator.
+
+use super::agent::Party;
+
+/// The kinds of cards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InboxKind {
+    /// An agent says that the work is done.
+    Finality,
+    /// An agent asks to be allowed something.
+    Approval,
+    /// An agent asks something.
+    Question,
+    /// Something went wrong.
+    Alarm,
+}
+
+impl InboxKind {
+    /// The word on the row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finality => "finality",
+            Self::Approval => "approval",
+            Self::Question => "question",
+            Self::Alarm => "alarm",
+        }
+    }
+}
+
+/// What became of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateState {
+    /// Exit 0 on the proposal's tree.
+    Passed,
+    /// Anything else.
+    Failed,
+    /// Running now.
+    Running,
+    /// Not run, not required.
+    Skipped,
+}
+
+/// A command of the project, run by the daemon on the proposal's tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// Its name.
+    pub name: String,
+    /// The command.
+    pub command: String,
+    /// What became of it.
+    pub state: GateState,
+    /// How long it took and how it ended, for example `12.4 s  exit 0`.
+    pub result: String,
+}
+
+/// One card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxCard {
+    /// What it is.
+    pub kind: InboxKind,
+    /// Id of the proposal or request; comes back in the effects.
+    pub id: String,
+    /// Who asks.
+    pub by: Party,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// Its entry in the ledger.
+    pub seq: Option<u64>,
+    /// What is claimed or asked, in full.
+    pub summary: String,
+    /// Claims that should prove it.
+    pub evidence: Vec<String>,
+    /// What may still be wrong, as the agent says; empty is "none named".
+    pub remaining_risk: String,
+    /// Handoffs that it resolves, ready to read: `h7 review refresh.rs`.
+    pub handles: Vec<String>,
+    /// Gates of the project; empty when the project has none or this version runs none.
+    pub gates: Vec<Gate>,
+    /// Commit at the time of the proposal.
+    pub commit: Option<String>,
+    /// Files changed on top of the commit.
+    pub changed_files: u32,
+    /// Tree hash at the time of the proposal.
+    pub tree: Option<String>,
+    /// The work tree is still the one proposed; `None` when nobody could tell.
+    pub tree_still_same: Option<bool>,
+    /// What stands against it.
+    pub blockers: Vec<String>,
+}
+
+impl InboxCard {
+    /// A card with only a summary; the rest is empty.
+    pub fn new(
+        kind: InboxKind,
+        id: impl Into<String>,
+        by: impl Into<Party>,
+        at_ms: i64,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            id: id.into(),
+            by: by.into(),
+            at_ms,
+            seq: None,
+            summary: summary.into(),
+            evidence: Vec::new(),
+            remaining_risk: String::new(),
+            handles: Vec::new(),
+            gates: Vec::new(),
+            commit: None,
+            changed_files: 0,
+            tree: None,
+            tree_still_same: None,
+            blockers: Vec::new(),
+        }
+    }
+}

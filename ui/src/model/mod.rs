@@ -1,0 +1,19 @@
+//! What the deck is given to show: plain structs with public fields, filled by the caller.
+//!
+//! [`DeckView`] is the whole visible world at one moment. It knows no ledger, no daemon and no
+//! clock: every time is a number that the caller read. All text in it may come from an agent and
+//! is treated as hostile; the view makes it harmless when it draws (see [`crate::sanitize`]).
+
+mod agent;
+mod deck_view;
+mod hint;
+mod inbox;
+mod task;
+mod timeline;
+
+pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts};
+pub use deck_view::{Banner, Chain, Daemon, DaemonState, DeckView, Ledger, Level, Ports};
+pub use hint::{FirstStep, StepAct};
+pub use inbox::{Gate, GateState, InboxCard, InboxKind};
+pub use task::{HandoffRow, HandoffState, Lane, LaneCounts, TaskRow, Tasks};
+pub use timeline::{Field, Outcome, OutcomeState, TimelineRow};

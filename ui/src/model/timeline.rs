@@ -1,0 +1,107 @@
+//! [`TimelineRow`]: one entry of the ledger as the timeline shows it.
+
+use super::agent::Party;
+
+/// How a delivery or a deed stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OutcomeState {
+    /// Offered, no proof yet.
+    Unconfirmed,
+    /// Proved.
+    Done,
+    /// Refused or failed.
+    Failed,
+    /// A person should look.
+    Attention,
+    /// Nothing to judge.
+    #[default]
+    Plain,
+}
+
+/// What became of the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Decides glyph and colour.
+    pub state: OutcomeState,
+    /// In words, for example `offered to Claude by doorbell · not yet acknowledged`.
+    pub text: String,
+    /// Since when it is so, ms since the epoch; drawn as an age while unconfirmed.
+    pub since_ms: Option<i64>,
+    /// How long it took, ms; drawn when done.
+    pub took_ms: Option<u64>,
+}
+
+impl Outcome {
+    /// An outcome without times.
+    pub fn new(state: OutcomeState, text: impl Into<String>) -> Self {
+        Self {
+            state,
+            text: text.into(),
+            since_ms: None,
+            took_ms: None,
+        }
+    }
+}
+
+/// A named detail of an entry, shown when it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its text, in full.
+    pub text: String,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelineRow {
+    /// Place in the ledger; identifies the row.
+    pub seq: u64,
+    /// Id of the entry.
+    pub id: String,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// Who.
+    pub from: Party,
+    /// For whom.
+    pub to: Option<Party>,
+    /// `message`, `handoff`, `note`, `artifact`, `finality`, `decision`, `session`, `turn` …
+    pub kind: String,
+    /// The text; raw. May be cut by the caller, then `text_cut` is set.
+    pub text: String,
+    /// `text` is not all of it; opening the row asks for the rest with
+    /// [`crate::Effect::OpenEntry`].
+    pub text_cut: bool,
+    /// A short mark at the right edge, for example `claimed`.
+    pub mark: Option<String>,
+    /// What became of it.
+    pub outcome: Option<Outcome>,
+    /// Details for the opened entry: the exact text the agent received, the attempts, the hash.
+    pub detail: Vec<Field>,
+}
+
+impl TimelineRow {
+    /// A row with only the columns.
+    pub fn new(
+        seq: u64,
+        at_ms: i64,
+        from: impl Into<Party>,
+        to: Option<Party>,
+        kind: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        Self {
+            seq,
+            id: String::new(),
+            at_ms,
+            from: from.into(),
+            to,
+            kind: kind.into(),
+            text: text.into(),
+            text_cut: false,
+            mark: None,
+            outcome: None,
+            detail: Vec::new(),
+        }
+    }
+}

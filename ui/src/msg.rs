@@ -1,0 +1,33 @@
+//! [`Msg`]: everything that can reach the deck.
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use crate::model::{DeckView, Field, Level};
+
+/// One input of the loop.
+#[derive(Debug, Clone)]
+pub enum Msg {
+    /// A key. Releases are ignored.
+    Key(KeyEvent),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// Pasted text (bracketed paste); goes to the input in front, else nowhere.
+    Paste(String),
+    /// The terminal has a new size, columns and rows.
+    Resize(u16, u16),
+    /// Time has passed; ms since the epoch. Send it when [`crate::Deck::next_redraw_ms`] says so.
+    Tick(i64),
+    /// The world has changed.
+    View(Box<DeckView>),
+    /// The full text of an entry, asked for by [`crate::Effect::OpenEntry`].
+    EntryText {
+        /// Which entry.
+        seq: u64,
+        /// Its text, whole.
+        text: String,
+        /// Its details, whole.
+        detail: Vec<Field>,
+    },
+    /// What became of an effect, in one sentence; shown in the hint bar for a while.
+    Notice(Level, String),
+}

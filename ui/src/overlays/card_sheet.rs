@@ -1,0 +1,473 @@
+//! [`CardSheet`]: a card of the inbox on one screen, and the only place where it is answered.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::sheet::{SheetText, draw_box, key_footer, overlay_area, paragraphs};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{GateState, InboxCard, InboxKind};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{TextField, blank, fit_line, join, spans_of, spread, width_of};
+
+/// From this width on, evidence stands beside the gates.
+const TWO_COLUMNS: usize = 88;
+
+/// From this width on, keys are explained in more than a word.
+const ROOMY: usize = 72;
+
+/// How far the operator has come.
+#[derive(Debug, Clone)]
+pub(crate) enum CardStage {
+    /// Reads; no key decides anything yet.
+    Reading,
+    /// Has pressed approve; `enter` records it.
+    Approving,
+    /// Types a reason; `enter` records the rejection.
+    Rejecting(TextField),
+    /// Has pressed retry; `enter` does it.
+    Retrying,
+}
+
+/// An opened card.
+#[derive(Debug, Clone)]
+pub(crate) struct CardSheet {
+    pub(crate) id: String,
+    pub(crate) stage: CardStage,
+    pub(crate) scroll: usize,
+}
+
+impl CardSheet {
+    pub(crate) fn new(id: String) -> Self {
+        Self {
+            id,
+            stage: CardStage::Reading,
+            scroll: 0,
+        }
+    }
+
+    /// What `enter` decides now; `None` when it decides nothing.
+    pub(crate) fn decide(&self) -> Option<Effect> {
+        match &self.stage {
+            CardStage::Reading => None,
+            CardStage::Approving => Some(Effect::Approve {
+                proposal_id: self.id.clone(),
+            }),
+            CardStage::Rejecting(field) if field.is_blank() => None,
+            CardStage::Rejecting(field) => Some(Effect::Reject {
+                proposal_id: self.id.clone(),
+                reason: field.text().trim().to_owned(),
+            }),
+            CardStage::Retrying => Some(Effect::Retry {
+                id: self.id.clone(),
+            }),
+        }
+    }
+
+    pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
+        let theme = &deck.theme;
+        let Some(card) = deck.card(&self.id) else {
+            return SheetText {
+                title: Line::styled("Answered", theme.style(Role::TitleFocus)),
+                lines: vec![Line::styled(
+                    "This card is gone: it was answered or withdrawn elsewhere.",
+                    theme.style(Role::Text),
+                )],
+                footer: vec![key_footer(deck, &[(Action::Back, "close")])],
+                ..SheetText::default()
+            };
+        };
+        let mut lines = head(deck, card, columns);
+        lines.push(Line::default());
+        lines.extend(paragraphs(
+            &card.summary,
+            columns,
+            0,
+            theme.style(Role::TextStrong),
+        ));
+        lines.push(Line::default());
+        if card.kind == InboxKind::Finality {
+            if columns >= TWO_COLUMNS {
+                let left = (columns - 4) / 2;
+                let right = columns - 4 - left;
+                lines.extend(beside(
+                    checks(deck, card, left),
+                    claims(deck, card, right),
+                    left,
+                    4,
+                ));
+            } else {
+                lines.extend(checks(deck, card, columns));
+                lines.push(Line::default());
+                lines.extend(claims(deck, card, columns));
+            }
+        } else {
+            lines.extend(claims(deck, card, columns));
+        }
+        let verb = match card.kind {
+            InboxKind::Finality => "Is it done?",
+            InboxKind::Approval => "May it?",
+            InboxKind::Question => "It asks",
+            InboxKind::Alarm => "Look at this",
+        };
+        SheetText {
+            title: Line::from(vec![
+                Span::styled(
+                    format!("{} {}", deck.glyphs.card(card.kind), card.kind.as_str()),
+                    theme.style(Role::Wait),
+                ),
+                Span::styled(format!("  {verb}"), theme.style(Role::TitleFocus)),
+            ]),
+            mark: Line::styled(
+                text::short(&sanitize::line(&card.id), 12),
+                theme.style(Role::TextFaint),
+            ),
+            lines,
+            footer: self.footer(deck, card, columns),
+        }
+    }
+
+    fn footer(&self, deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+        let theme = &deck.theme;
+        let wait = theme.style(Role::Wait);
+        match &self.stage {
+            CardStage::Reading => {
+                let mut keys = Vec::new();
+                match card.kind {
+                    InboxKind::Finality if columns < ROOMY => {
+                        keys.extend([(Action::Approve, "approve"), (Action::Reject, "reject")])
+                    }
+                    InboxKind::Finality => keys.extend([
+                        (Action::Approve, "approve as the operator"),
+                        (Action::Reject, "reject with a reason"),
+                    ]),
+                    InboxKind::Alarm => keys.push((Action::Retry, "try again")),
+                    InboxKind::Approval | InboxKind::Question => {}
+                }
+                keys.push((Action::Back, "later"));
+                vec![key_footer(deck, &keys)]
+            }
+            CardStage::Approving => {
+                let mut out: Vec<Line<'static>> = warnings(card)
+                    .into_iter()
+                    .map(|text| {
+                        Line::styled(
+                            format!("{} {text}", deck.glyphs.wrong()),
+                            theme.style(Role::OutcomeAttention),
+                        )
+                    })
+                    .collect();
+                let on = match &card.commit {
+                    Some(commit) => {
+                        format!(" on commit {}", text::short(&sanitize::line(commit), 7))
+                    }
+                    None => String::new(),
+                };
+                out.extend(
+                    text::wrap(
+                        &format!(
+                            "Record your approval{on}? It goes into the ledger as your decision."
+                        ),
+                        columns,
+                    )
+                    .into_iter()
+                    .map(|line| Line::styled(line, wait)),
+                );
+                out.push(key_footer(
+                    deck,
+                    &[(Action::Open, "approve"), (Action::Back, "not yet")],
+                ));
+                out
+            }
+            CardStage::Retrying => vec![
+                Line::styled(
+                    "Try it again? What may have arrived once may arrive twice.",
+                    wait,
+                ),
+                key_footer(
+                    deck,
+                    &[(Action::Open, "try again"), (Action::Back, "not yet")],
+                ),
+            ],
+            // The reason is typed in a box of its own.
+            CardStage::Rejecting(_) => Vec::new(),
+        }
+    }
+
+    /// The reason, in a box at the foot of the card.
+    pub(crate) fn draw_reason(field: &TextField, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let area = overlay_area(screen, 84, 5);
+        let inner = draw_box(
+            deck,
+            area,
+            buf,
+            Line::styled("Reject: why?", theme.style(Role::TitleFocus)),
+            Line::styled("the agent reads this", theme.style(Role::TextFaint)),
+        );
+        if inner.height < 1 {
+            return;
+        }
+        field.draw(Rect { height: 1, ..inner }, buf, theme, true);
+        if inner.height >= 3 {
+            let keys = key_footer(
+                deck,
+                &[(Action::Open, "reject"), (Action::Back, "back to the card")],
+            );
+            buf.set_line(
+                inner.x,
+                inner.bottom() - 1,
+                &fit_line(keys, usize::from(inner.width)),
+                inner.width,
+            );
+        }
+    }
+}
+
+/// What an operator should know before saying yes.
+fn warnings(card: &InboxCard) -> Vec<String> {
+    let mut out = Vec::new();
+    match card.tree_still_same {
+        Some(false) => out.push("the work tree has changed since the proposal".to_owned()),
+        None if card.kind == InboxKind::Finality => {
+            out.push("nobody could tell whether the work tree is still the same".to_owned())
+        }
+        _ => {}
+    }
+    match card.blockers.len() {
+        0 => {}
+        1 => out.push("one blocker is open".to_owned()),
+        n => out.push(format!("{n} blockers are open")),
+    }
+    let failed = card
+        .gates
+        .iter()
+        .filter(|gate| gate.state == GateState::Failed)
+        .count();
+    if failed > 0 {
+        out.push(format!("{failed} of {} gates failed", card.gates.len()));
+    }
+    out
+}
+
+/// By whom, when, on which tree.
+fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let ago = match text::age(deck.view.now_ms, card.at_ms) {
+        now if now == "now" => "just now".to_owned(),
+        age => format!("{age} ago"),
+    };
+    let mut by = vec![
+        Span::styled("by ", muted),
+        Span::styled(
+            format!(
+                "{} {}",
+                deck.glyphs.party(&card.by),
+                sanitize::line(card.by.title())
+            ),
+            theme.party(&card.by),
+        ),
+        Span::styled(format!("  {ago}"), muted),
+    ];
+    if let Some(seq) = card.seq {
+        by.push(Span::styled(
+            format!("  entry {}", text::grouped(seq)),
+            muted,
+        ));
+    }
+    let mut tree = Vec::new();
+    let mut same = Vec::new();
+    if let Some(commit) = &card.commit {
+        tree.push(Span::styled(
+            format!("commit {}", text::short(&sanitize::line(commit), 7)),
+            muted,
+        ));
+        if card.changed_files > 0 {
+            let s = if card.changed_files == 1 { "" } else { "s" };
+            tree.push(Span::styled(
+                format!(" + {} changed file{s}", card.changed_files),
+                muted,
+            ));
+        }
+    }
+    if let Some(hash) = &card.tree {
+        tree.push(Span::styled(
+            format!("  tree {}", text::short(&sanitize::line(hash), 7)),
+            muted,
+        ));
+    }
+    if card.kind == InboxKind::Finality {
+        let (word, style) = match card.tree_still_same {
+            Some(true) => ("still the same", theme.style(Role::OutcomeDone)),
+            Some(false) => ("has changed since", theme.style(Role::OutcomeAttention)),
+            None => (
+                "not known whether the same",
+                theme.style(Role::OutcomeAttention),
+            ),
+        };
+        let glyph = if card.tree_still_same == Some(true) {
+            deck.glyphs.gate(GateState::Passed)
+        } else {
+            deck.glyphs.wrong()
+        };
+        same.push(Span::styled(format!("{glyph} {word}"), style));
+    }
+    let (by, tree, same) = (Line::from(by), Line::from(tree), Line::from(same));
+    // Whether the tree is still the same is never cut: each part takes a line before that.
+    let all = width_of(&by) + width_of(&tree) + width_of(&same) + 5;
+    if all <= columns {
+        vec![spread(by, join(vec![tree, same], 2), columns)]
+    } else if width_of(&tree) + width_of(&same) + 2 <= columns {
+        vec![by, join(vec![tree, same], 2)]
+    } else {
+        vec![by, fit_line(tree, columns), same]
+    }
+    .into_iter()
+    .filter(|line| width_of(line) > 0)
+    .collect()
+}
+
+fn heading(deck: &Deck, title: &str, note: &str) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(title.to_owned(), deck.theme.style(Role::Heading)),
+        Span::styled(format!("  {note}"), deck.theme.style(Role::TextFaint)),
+    ])
+}
+
+/// What was run, and what stands against it.
+fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let mut out = vec![heading(
+        deck,
+        "Gates",
+        if card.gates.is_empty() {
+            ""
+        } else {
+            "run by the daemon on that tree"
+        },
+    )];
+    if card.gates.is_empty() {
+        out.extend(paragraphs(
+            "none were run: what stands here is what the agents claim",
+            columns,
+            2,
+            muted,
+        ));
+    }
+    for gate in &card.gates {
+        let style = theme.style(match gate.state {
+            GateState::Passed => Role::OutcomeDone,
+            GateState::Failed => Role::OutcomeFailed,
+            GateState::Running => Role::StateBusy,
+            GateState::Skipped => Role::TextMuted,
+        });
+        out.push(spread(
+            Line::from(vec![
+                Span::styled(format!("  {} ", deck.glyphs.gate(gate.state)), style),
+                Span::styled(
+                    text::pad(&sanitize::line(&gate.name), 9),
+                    theme.style(Role::Text),
+                ),
+                Span::styled(format!(" {}", sanitize::line(&gate.command)), muted),
+            ]),
+            Line::from(Span::styled(sanitize::line(&gate.result), muted)),
+            columns,
+        ));
+    }
+    out.push(Line::default());
+    out.push(heading(deck, "Blockers", ""));
+    if card.blockers.is_empty() {
+        out.extend(paragraphs("none open", columns, 2, muted));
+    }
+    for blocker in &card.blockers {
+        out.extend(bullets(
+            deck,
+            deck.glyphs.wrong(),
+            theme.style(Role::OutcomeAttention),
+            blocker,
+            columns,
+        ));
+    }
+    out
+}
+
+/// What the agent says.
+fn claims(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let mut out = Vec::new();
+    // Risk first: on a small screen the rest is below the fold.
+    if card.kind == InboxKind::Finality {
+        out.push(heading(deck, "Remaining risk", ""));
+        let risk = if card.remaining_risk.trim().is_empty() {
+            "none named"
+        } else {
+            &card.remaining_risk
+        };
+        out.extend(paragraphs(risk, columns, 2, theme.style(Role::Text)));
+        out.push(Line::default());
+    }
+    if card.kind == InboxKind::Finality || !card.evidence.is_empty() {
+        out.push(heading(deck, "Evidence", "as claimed"));
+        if card.evidence.is_empty() {
+            out.extend(paragraphs(
+                "none given",
+                columns,
+                2,
+                theme.style(Role::OutcomeAttention),
+            ));
+        }
+        for claim in &card.evidence {
+            out.extend(bullets(deck, deck.glyphs.dot(), muted, claim, columns));
+        }
+    }
+    if !card.handles.is_empty() {
+        out.push(Line::default());
+        out.push(heading(deck, "Resolves", ""));
+        for handle in &card.handles {
+            out.extend(bullets(deck, deck.glyphs.dot(), muted, handle, columns));
+        }
+    }
+    out
+}
+
+fn bullets(
+    deck: &Deck,
+    glyph: &str,
+    style: Style,
+    source: &str,
+    columns: usize,
+) -> Vec<Line<'static>> {
+    let mut lines = paragraphs(source, columns, 4, deck.theme.style(Role::Text));
+    if let Some(first) = lines.first_mut() {
+        first.spans[0] = Span::styled(format!("  {glyph} "), style);
+    }
+    lines
+}
+
+fn beside(
+    left: Vec<Line<'static>>,
+    right: Vec<Line<'static>>,
+    left_columns: usize,
+    gap: usize,
+) -> Vec<Line<'static>> {
+    let rows = left.len().max(right.len());
+    let mut left = left.into_iter();
+    let mut right = right.into_iter();
+    (0..rows)
+        .map(|_| {
+            let mut spans = spans_of(left.next().unwrap_or_default());
+            let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
+            spans.push(blank(left_columns.saturating_sub(used) + gap));
+            spans.extend(spans_of(right.next().unwrap_or_default()));
+            Line::from(spans)
+        })
+        .collect()
+}

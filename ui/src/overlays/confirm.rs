@@ -1,0 +1,102 @@
+//! [`Confirm`]: a deed that asks for a typed word first.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::sheet::{draw_box, key_footer, overlay_area};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{TextField, fit_line};
+
+/// A confirmation.
+#[derive(Debug, Clone)]
+pub(crate) struct Confirm {
+    pub(crate) title: &'static str,
+    /// What will happen.
+    pub(crate) lines: Vec<String>,
+    /// The word to be typed.
+    pub(crate) word: &'static str,
+    pub(crate) field: TextField,
+    pub(crate) effect: Effect,
+}
+
+impl Confirm {
+    /// Whether the word stands there.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.field.text().trim() == self.word
+    }
+
+    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let columns = 72.min(screen.width.saturating_sub(2)).max(1);
+        let room = usize::from(columns.saturating_sub(4));
+        let body: Vec<String> = self
+            .lines
+            .iter()
+            .flat_map(|line| text::wrap(line, room))
+            .collect();
+        let area = overlay_area(screen, columns, body.len() + 7);
+        let inner = draw_box(
+            deck,
+            area,
+            buf,
+            Line::styled(self.title, theme.style(Role::TitleFocus)),
+            Line::default(),
+        );
+        let bottom = inner.bottom();
+        let text_rows = usize::from(inner.height.saturating_sub(4));
+        for (row, line) in body.iter().take(text_rows).enumerate() {
+            buf.set_stringn(
+                inner.x,
+                inner.y + row as u16,
+                line,
+                usize::from(inner.width),
+                theme.style(Role::Text),
+            );
+        }
+        let mut put = |from_bottom: u16, line: Line<'static>| {
+            if inner.height >= from_bottom {
+                buf.set_line(
+                    inner.x,
+                    bottom - from_bottom,
+                    &fit_line(line, usize::from(inner.width)),
+                    inner.width,
+                );
+            }
+        };
+        put(
+            4,
+            Line::from(vec![
+                Span::styled("Type ", theme.style(Role::TextMuted)),
+                Span::styled(self.word, theme.style(Role::Wait)),
+                Span::styled(" to do it:", theme.style(Role::TextMuted)),
+            ]),
+        );
+        put(
+            1,
+            key_footer(
+                deck,
+                &[
+                    (Action::Open, "do it"),
+                    (Action::Back, "leave everything as it is"),
+                ],
+            ),
+        );
+        if inner.height >= 3 {
+            self.field.draw(
+                Rect {
+                    y: bottom - 3,
+                    height: 1,
+                    ..inner
+                },
+                buf,
+                theme,
+                true,
+            );
+        }
+    }
+}

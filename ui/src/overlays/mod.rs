@@ -1,0 +1,24 @@
+//! What lies over the panes, as a stack: each overlay knows its state and draws itself.
+
+mod agent_sheet;
+mod card_sheet;
+mod choice;
+mod composer;
+mod confirm;
+mod entry_sheet;
+mod help_sheet;
+mod overlay;
+mod palette;
+mod search_line;
+mod sheet;
+
+pub(crate) use agent_sheet::AgentSheet;
+pub(crate) use card_sheet::{CardSheet, CardStage};
+pub(crate) use choice::{Choice, ChoiceOption, Pick};
+pub(crate) use composer::Composer;
+pub(crate) use confirm::Confirm;
+pub(crate) use entry_sheet::EntrySheet;
+pub(crate) use help_sheet::HelpSheet;
+pub(crate) use overlay::Overlay;
+pub(crate) use palette::Palette;
+pub(crate) use search_line::SearchLine;

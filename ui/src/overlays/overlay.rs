@@ -1,0 +1,124 @@
+//! [`Overlay`]: one of the things that can lie over the panes.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::sheet::{SheetText, draw_sheet, sheet_scroll_max};
+use super::{
+    AgentSheet, CardSheet, CardStage, Choice, Composer, Confirm, EntrySheet, HelpSheet, Palette,
+    SearchLine,
+};
+use crate::deck::Deck;
+use crate::keymap::Context;
+use crate::widgets::TextField;
+
+/// An overlay.
+#[derive(Debug, Clone)]
+pub(crate) enum Overlay {
+    Help(HelpSheet),
+    Palette(Palette),
+    Entry(EntrySheet),
+    Agent(AgentSheet),
+    Card(CardSheet),
+    Composer(Composer),
+    Confirm(Confirm),
+    Choice(Choice),
+    Search(SearchLine),
+}
+
+impl Overlay {
+    /// The contexts whose keys count while it is in front.
+    pub(crate) fn contexts(&self) -> &'static [Context] {
+        match self {
+            Self::Help(_) | Self::Choice(_) => &[Context::Overlay],
+            Self::Entry(_) => &[Context::Entry, Context::Overlay],
+            Self::Agent(_) => &[Context::Agent, Context::Overlay],
+            Self::Card(card) => match card.stage {
+                CardStage::Reading => &[Context::Card, Context::Overlay],
+                CardStage::Approving | CardStage::Retrying => &[Context::Overlay],
+                CardStage::Rejecting(_) => &[Context::Input],
+            },
+            Self::Composer(_) => &[Context::Composer],
+            Self::Palette(_) | Self::Confirm(_) | Self::Search(_) => &[Context::Input],
+        }
+    }
+
+    /// The field that is typed into, if there is one.
+    pub(crate) fn field_mut(&mut self) -> Option<&mut TextField> {
+        match self {
+            Self::Palette(palette) => Some(&mut palette.field),
+            Self::Card(CardSheet {
+                stage: CardStage::Rejecting(field),
+                ..
+            }) => Some(field),
+            Self::Composer(composer) => Some(composer.field_mut()),
+            Self::Confirm(confirm) => Some(&mut confirm.field),
+            Self::Search(search) => Some(&mut search.field),
+            _ => None,
+        }
+    }
+
+    /// Whether the panes below stay as they are (a line at the bottom) or step back.
+    pub(crate) fn is_modal(&self) -> bool {
+        !matches!(self, Self::Search(_))
+    }
+
+    /// The scroll position, for overlays that are text.
+    pub(crate) fn scroll_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help(sheet) => Some(&mut sheet.scroll),
+            Self::Entry(sheet) => Some(&mut sheet.scroll),
+            Self::Agent(sheet) => Some(&mut sheet.scroll),
+            Self::Card(sheet) => Some(&mut sheet.scroll),
+            _ => None,
+        }
+    }
+
+    fn sheet(&self, deck: &Deck, columns: usize) -> Option<SheetText> {
+        match self {
+            Self::Help(sheet) => Some(sheet.text(deck, columns)),
+            Self::Entry(sheet) => Some(sheet.text(deck, columns)),
+            Self::Agent(sheet) => Some(sheet.text(deck, columns)),
+            Self::Card(sheet) => Some(sheet.text(deck, columns)),
+            _ => None,
+        }
+    }
+
+    fn scroll(&self) -> usize {
+        match self {
+            Self::Help(sheet) => sheet.scroll,
+            Self::Entry(sheet) => sheet.scroll,
+            Self::Agent(sheet) => sheet.scroll,
+            Self::Card(sheet) => sheet.scroll,
+            _ => 0,
+        }
+    }
+
+    /// The largest scroll position that still fills the overlay.
+    pub(crate) fn scroll_max(&self, deck: &Deck, screen: Rect) -> usize {
+        sheet_scroll_max(screen, |columns| self.sheet(deck, columns))
+    }
+
+    /// Draws it over the screen.
+    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        match self {
+            Self::Palette(palette) => palette.draw(deck, screen, buf),
+            Self::Composer(composer) => composer.draw(deck, screen, buf),
+            Self::Confirm(confirm) => confirm.draw(deck, screen, buf),
+            Self::Choice(choice) => choice.draw(deck, screen, buf),
+            Self::Search(search) => search.draw(deck, screen, buf),
+            Self::Help(_) | Self::Entry(_) | Self::Agent(_) | Self::Card(_) => {
+                draw_sheet(deck, screen, buf, self.scroll(), |columns| {
+                    self.sheet(deck, columns)
+                });
+                if let Self::Card(CardSheet {
+                    stage: CardStage::Rejecting(field),
+                    ..
+                }) = self
+                {
+                    CardSheet::draw_reason(field, deck, screen, buf);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The Agents pane: who is doing what, and how messages reach it.
+
+use ratatui::text::{Line, Span};
+
+use crate::deck::Deck;
+use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{RowLines, blank, fit_line, spread};
+
+/// Cells of the context meter.
+const METER: usize = 10;
+/// Detail lines of a card; the sheet has them all.
+const DETAIL_MAX: usize = 2;
+
+pub(super) fn len(deck: &Deck) -> usize {
+    deck.view.agents.len()
+}
+
+pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
+    let Some(card) = deck.view.agents.get(index) else {
+        return RowLines::default();
+    };
+    let theme = &deck.theme;
+    let glyphs = deck.glyphs;
+    let muted = theme.style(Role::TextMuted);
+    let mut state = format!("{} {}", glyphs.state(card.state), card.state.as_str());
+    if let (
+        Some(since),
+        AgentState::Busy | AgentState::Waiting | AgentState::Limited | AgentState::Stale,
+    ) = (card.since_ms, card.state)
+    {
+        state.push(' ');
+        state.push_str(&text::running(deck.view.now_ms, since));
+    }
+    let mut lines = vec![spread(
+        Line::from(vec![
+            Span::styled(glyphs.agent(card.agent), theme.agent(card.agent)),
+            blank(1),
+            Span::styled(text::pad(card.agent.title(), 7), theme.agent(card.agent)),
+            blank(1),
+            Span::styled(state, theme.state(card.state)),
+        ]),
+        rung(deck, card),
+        columns,
+    )];
+    let indent = 2;
+    let room = columns.saturating_sub(indent);
+    let mut put = |spans: Vec<Span<'static>>| {
+        let mut all = vec![blank(indent)];
+        all.extend(spans);
+        lines.push(fit_line(Line::from(all), columns));
+    };
+    if let Some(hint) = &card.hint {
+        for line in text::wrap_to(&sanitize::line(hint), room, 2) {
+            put(vec![Span::styled(
+                line,
+                theme.style(Role::OutcomeAttention),
+            )]);
+        }
+    }
+    if card.state == AgentState::Offline && card.hint.is_none() {
+        if card.installed {
+            put(vec![
+                Span::styled("start it with ", muted),
+                Span::styled(sanitize::line(&card.start_command), theme.style(Role::Key)),
+            ]);
+        } else {
+            put(vec![Span::styled("not installed (not on the PATH)", muted)]);
+        }
+    }
+    let waiting = waiting(card, deck);
+    if !waiting.is_empty() {
+        put(waiting);
+    }
+    for detail in card.detail.iter().take(DETAIL_MAX) {
+        put(vec![Span::styled(sanitize::line(detail), muted)]);
+    }
+    if let Some(context) = card.context {
+        put(meter(deck, context));
+    }
+    if index + 1 < len(deck) {
+        lines.push(Line::default());
+    }
+    RowLines::from(lines)
+}
+
+/// `doorbell ✓`: how messages reach it, and whether that is proved.
+fn rung(deck: &Deck, card: &AgentCard) -> Line<'static> {
+    if card.rung.is_empty() || !card.state.is_attached() {
+        return Line::default();
+    }
+    let state = if card.proven {
+        OutcomeState::Done
+    } else {
+        OutcomeState::Unconfirmed
+    };
+    Line::from(vec![
+        Span::styled(
+            text::fit(&sanitize::line(&card.rung), 12),
+            deck.theme.style(Role::TextMuted),
+        ),
+        Span::raw(" "),
+        Span::styled(deck.glyphs.outcome(state), deck.theme.outcome(state)),
+    ])
+}
+
+/// What waits for the agent; nothing when nothing does.
+fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
+    let theme = &deck.theme;
+    let mut parts: Vec<Span<'static>> = Vec::new();
+    let mut add = |n: u32, word: &str, role: Role| {
+        if n > 0 {
+            if !parts.is_empty() {
+                parts.push(Span::styled(
+                    format!(" {} ", deck.glyphs.dot()),
+                    theme.style(Role::TextFaint),
+                ));
+            }
+            parts.push(Span::styled(
+                format!("{} {word}", text::grouped(u64::from(n))),
+                theme.style(role),
+            ));
+        }
+    };
+    add(card.unread, "unread", Role::Text);
+    add(card.queue.pending, "queued", Role::TextMuted);
+    add(card.queue.in_flight, "unconfirmed", Role::TextMuted);
+    add(card.queue.ambiguous, "ambiguous", Role::OutcomeAttention);
+    parts
+}
+
+/// `context 38% ━━━━────── 98k of 258k`.
+fn meter(deck: &Deck, context: ContextUse) -> Vec<Span<'static>> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let share = |of: u64| {
+        (u128::from(context.used) * u128::from(of) / u128::from(context.window.max(1))) as u64
+    };
+    let percent = share(100).min(100);
+    let full = (share(METER as u64) as usize).min(METER);
+    let (on, off) = deck.glyphs.meter();
+    vec![
+        Span::styled(format!("context {percent}% "), muted),
+        Span::styled(on.repeat(full), theme.style(Role::MeterFull)),
+        Span::styled(off.repeat(METER - full), theme.style(Role::MeterEmpty)),
+        Span::styled(
+            format!(
+                " {} of {}",
+                text::tokens(context.used),
+                text::tokens(context.window)
+            ),
+            theme.style(Role::TextFaint),
+        ),
+    ]
+}

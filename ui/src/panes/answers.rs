@@ -1,0 +1,139 @@
+//! [`Answers`]: who is doing what, what waits for me, is anything wrong; on one line each.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::deck::Deck;
+use crate::layout::{COLUMNS_MIN, ROWS_MIN};
+use crate::model::{AgentState, Chain, DaemonState, Level};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{blank, fit_line};
+
+/// The three answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Answers {
+    pub(crate) who: Line<'static>,
+    pub(crate) waits: Line<'static>,
+    pub(crate) wrong: Line<'static>,
+}
+
+impl Answers {
+    pub(crate) fn of(deck: &Deck) -> Self {
+        Self {
+            who: who(deck),
+            waits: waits(deck),
+            wrong: wrong(deck),
+        }
+    }
+}
+
+fn who(deck: &Deck) -> Line<'static> {
+    let theme = &deck.theme;
+    let mut spans = Vec::new();
+    for card in &deck.view.agents {
+        if !spans.is_empty() {
+            spans.push(blank(3));
+        }
+        let mut word = card.state.as_str().to_owned();
+        if let (AgentState::Busy | AgentState::Waiting, Some(since)) = (card.state, card.since_ms) {
+            word = format!("{word} {}", text::running(deck.view.now_ms, since));
+        }
+        spans.push(Span::styled(
+            deck.glyphs.agent(card.agent),
+            theme.agent(card.agent),
+        ));
+        spans.push(blank(1));
+        spans.push(Span::styled(
+            format!("{} {word}", deck.glyphs.state(card.state)),
+            theme.state(card.state),
+        ));
+    }
+    Line::from(spans)
+}
+
+fn waits(deck: &Deck) -> Line<'static> {
+    match deck.view.inbox.len() {
+        0 => Line::from(Span::styled(
+            "nothing waits",
+            deck.theme.style(Role::TextFaint),
+        )),
+        1 => Line::from(Span::styled(
+            "1 waits for you",
+            deck.theme.style(Role::Wait),
+        )),
+        n => Line::from(Span::styled(
+            format!("{n} wait for you"),
+            deck.theme.style(Role::Wait),
+        )),
+    }
+}
+
+/// The worst thing that is wrong.
+fn wrong(deck: &Deck) -> Line<'static> {
+    let view = &deck.view;
+    let ambiguous: u32 = view.agents.iter().map(|card| card.queue.ambiguous).sum();
+    let look = view.agents.iter().find(|card| card.hint.is_some());
+    let found = match (view.daemon.state, view.ledger.chain) {
+        _ if !deck.seen => Some((Level::Info, "starting".to_owned())),
+        (DaemonState::Reconnecting, _) => Some((Level::Error, "reconnecting".to_owned())),
+        (_, Chain::Broken { seq }) => Some((
+            Level::Error,
+            format!("chain broken at {}", text::grouped(seq)),
+        )),
+        (DaemonState::ReadOnly, _) => Some((Level::Warn, "read only".to_owned())),
+        _ if view.ledger.bad_lines > 0 => Some((
+            Level::Warn,
+            format!("{} bad lines", text::grouped(view.ledger.bad_lines)),
+        )),
+        _ if ambiguous > 0 => Some((Level::Warn, format!("{ambiguous} ambiguous"))),
+        _ => look.map(|card| (Level::Warn, format!("look at {}", card.agent.title()))),
+    };
+    let (glyph, word, role) = match found {
+        None => (deck.glyphs.well(), "all well".to_owned(), Role::OutcomeDone),
+        Some((Level::Info, word)) => (deck.glyphs.dot(), word, Role::TextMuted),
+        Some((Level::Warn, word)) => (deck.glyphs.wrong(), word, Role::OutcomeAttention),
+        Some((Level::Error, word)) => (deck.glyphs.wrong(), word, Role::OutcomeFailed),
+    };
+    let style = deck.theme.style(role);
+    let words = if role == Role::OutcomeDone {
+        deck.theme.style(Role::TextMuted)
+    } else {
+        style
+    };
+    Line::from(vec![
+        Span::styled(format!("{glyph} "), style),
+        Span::styled(word, words),
+    ])
+}
+
+/// What is left of the deck in a terminal that is too small for it.
+pub(crate) fn draw_too_small(deck: &Deck, screen: Rect, buf: &mut Buffer) {
+    let answers = Answers::of(deck);
+    let theme = &deck.theme;
+    let ask = format!("make me larger: {COLUMNS_MIN}x{ROWS_MIN} at least");
+    let name = Line::from(Span::styled(
+        sanitize::line(&deck.view.project),
+        theme.style(Role::TextStrong),
+    ));
+    // In the order of what matters most when only the first lines fit.
+    let mut lines = vec![answers.wrong, answers.waits, answers.who];
+    if usize::from(screen.height) > lines.len() {
+        lines.push(Line::from(Span::styled(ask, theme.style(Role::TextFaint))));
+    }
+    if usize::from(screen.height) > lines.len() {
+        lines.insert(0, name);
+    }
+    let margin = u16::from(screen.width > 24);
+    let columns = screen.width.saturating_sub(2 * margin);
+    for (row, line) in lines
+        .into_iter()
+        .take(usize::from(screen.height))
+        .enumerate()
+    {
+        let line = fit_line(line, usize::from(columns));
+        buf.set_line(screen.x + margin, screen.y + row as u16, &line, columns);
+    }
+}

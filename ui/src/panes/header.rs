@@ -1,0 +1,287 @@
+//! The header: which project and session, over which ports, and whether the record is sound.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::answers::Answers;
+use crate::deck::Deck;
+use crate::model::{Chain, DaemonState};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{fit_line, join, spans_of, width_of};
+
+/// Below this width the header carries the three answers instead of ports and counts; the panes
+/// that would answer are behind tabs then.
+const WIDE: u16 = 100;
+/// Columns between two parts.
+const GAP: usize = 3;
+
+/// One part, and how gladly it is given up: the highest number goes first.
+struct Part {
+    line: Line<'static>,
+    cost: u8,
+    right: bool,
+}
+
+/// Draws the header.
+pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    buf.set_style(area, deck.theme.style(Role::Header));
+    let mut parts = if area.width >= WIDE {
+        wide(deck)
+    } else {
+        narrow(deck)
+    };
+    let room = usize::from(area.width).saturating_sub(2);
+    loop {
+        let used: usize = parts
+            .iter()
+            .map(|part| width_of(&part.line) + GAP)
+            .sum::<usize>()
+            .saturating_sub(GAP);
+        if used <= room || parts.len() <= 1 {
+            break;
+        }
+        let dearest = parts
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, part)| part.cost)
+            .map_or(0, |(index, _)| index);
+        if parts[dearest].cost == 0 {
+            break;
+        }
+        parts.remove(dearest);
+    }
+    let (right, left): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.right);
+    let lines = |parts: Vec<Part>| join(parts.into_iter().map(|part| part.line).collect(), GAP);
+    let line = crate::widgets::spread(lines(left), lines(right), room);
+    buf.set_line(
+        area.x + 1,
+        area.y,
+        &fit_line(line, room),
+        area.width.saturating_sub(1),
+    );
+}
+
+fn wide(deck: &Deck) -> Vec<Part> {
+    let left = |cost, line| Part {
+        line,
+        cost,
+        right: false,
+    };
+    let right = |cost, line| Part {
+        line,
+        cost,
+        right: true,
+    };
+    vec![
+        left(0, project(deck, true)),
+        left(7, session(deck)),
+        right(8, proxies(deck)),
+        right(1, daemon(deck)),
+        right(2, chain(deck)),
+        right(4, queue(deck)),
+        right(5, git(deck)),
+        right(0, clock(deck)),
+    ]
+}
+
+fn narrow(deck: &Deck) -> Vec<Part> {
+    let answers = Answers::of(deck);
+    let left = |cost, line| Part {
+        line,
+        cost,
+        right: false,
+    };
+    let right = |cost, line| Part {
+        line,
+        cost,
+        right: true,
+    };
+    vec![
+        left(4, project(deck, false)),
+        left(2, answers.who),
+        right(1, answers.waits),
+        right(0, answers.wrong),
+        right(3, clock(deck)),
+    ]
+}
+
+fn project(deck: &Deck, whole: bool) -> Line<'static> {
+    let theme = &deck.theme;
+    let view = &deck.view;
+    let mut spans = Vec::new();
+    if view.demo {
+        spans.push(Span::styled("DEMO ", theme.style(Role::Wait)));
+    }
+    let name = text::fit(&sanitize::line(&view.project), if whole { 28 } else { 16 });
+    spans.push(Span::styled(name, theme.style(Role::TextStrong)));
+    if whole && !view.runtime_session.is_empty() {
+        let session = text::fit(&sanitize::line(&view.runtime_session), 16);
+        spans.push(Span::styled(
+            format!(" {} {session}", deck.glyphs.cursor()),
+            theme.style(Role::TextMuted),
+        ));
+    }
+    Line::from(spans)
+}
+
+fn session(deck: &Deck) -> Line<'static> {
+    let id = text::short(&sanitize::line(&deck.view.session_id), 8);
+    if id.is_empty() {
+        return Line::default();
+    }
+    Line::from(Span::styled(
+        format!("session {id}"),
+        deck.theme.style(Role::TextFaint),
+    ))
+}
+
+fn port(port: Option<u16>) -> String {
+    port.map_or_else(|| "–".to_owned(), |port| port.to_string())
+}
+
+fn proxies(deck: &Deck) -> Line<'static> {
+    let ports = deck.view.ports;
+    if ports.proxy.is_none() && ports.codex.is_none() {
+        return Line::default();
+    }
+    let text = format!(
+        "proxy {} {} codex {}",
+        port(ports.proxy),
+        deck.glyphs.dot(),
+        port(ports.codex)
+    );
+    Line::from(Span::styled(text, deck.theme.style(Role::TextFaint)))
+}
+
+fn daemon(deck: &Deck) -> Line<'static> {
+    let theme = &deck.theme;
+    let daemon = &deck.view.daemon;
+    if !deck.seen {
+        return Line::from(Span::styled("starting", theme.style(Role::TextMuted)));
+    }
+    let (glyph, style) = match daemon.state {
+        DaemonState::Hosting | DaemonState::Attached => {
+            (deck.glyphs.well(), theme.style(Role::OutcomeDone))
+        }
+        DaemonState::ReadOnly => (deck.glyphs.wrong(), theme.style(Role::OutcomeAttention)),
+        DaemonState::Reconnecting => (deck.glyphs.wrong(), theme.style(Role::OutcomeFailed)),
+    };
+    let well = daemon.state.can_act();
+    let mut spans = vec![
+        Span::styled(format!("{glyph} "), style),
+        Span::styled(
+            daemon.state.as_str(),
+            if well { theme.style(Role::Text) } else { style },
+        ),
+    ];
+    if let Some(control) = deck.view.ports.control {
+        spans.push(Span::styled(
+            format!(" {control}"),
+            theme.style(Role::TextMuted),
+        ));
+    }
+    if let (false, Some(message)) = (well, &daemon.message) {
+        spans.push(Span::styled(
+            format!(
+                " {} {}",
+                deck.glyphs.dot(),
+                text::fit(&sanitize::line(message), 32)
+            ),
+            style,
+        ));
+    }
+    Line::from(spans)
+}
+
+fn chain(deck: &Deck) -> Line<'static> {
+    let theme = &deck.theme;
+    let ledger = deck.view.ledger;
+    let (glyph, word, style) = match ledger.chain {
+        Chain::Ok => (
+            deck.glyphs.gate(crate::model::GateState::Passed),
+            "chain",
+            theme.style(Role::OutcomeDone),
+        ),
+        Chain::Unchecked => (
+            deck.glyphs.outcome(crate::model::OutcomeState::Unconfirmed),
+            "unchecked",
+            theme.style(Role::TextMuted),
+        ),
+        Chain::Broken { .. } => (
+            deck.glyphs.wrong(),
+            "broken",
+            theme.style(Role::OutcomeFailed),
+        ),
+    };
+    let mut spans = vec![Span::styled(format!("{glyph} "), style)];
+    match ledger.chain {
+        Chain::Broken { seq } => spans.push(Span::styled(
+            format!("chain broken at {}", text::grouped(seq)),
+            style,
+        )),
+        _ => {
+            spans.push(Span::styled(
+                format!("{word} "),
+                theme.style(Role::TextMuted),
+            ));
+            spans.push(Span::styled(
+                text::grouped(ledger.entries),
+                theme.style(Role::Text),
+            ));
+        }
+    }
+    if ledger.bad_lines > 0 {
+        spans.push(Span::styled(
+            format!(" {} bad", text::grouped(ledger.bad_lines)),
+            theme.style(Role::OutcomeAttention),
+        ));
+    }
+    Line::from(spans)
+}
+
+fn queue(deck: &Deck) -> Line<'static> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let mut spans = vec![Span::styled("queue", muted)];
+    for card in &deck.view.agents {
+        let open = card.queue.open();
+        let style = if card.queue.ambiguous > 0 {
+            theme.style(Role::OutcomeAttention)
+        } else if open > 0 {
+            theme.style(Role::Text)
+        } else {
+            theme.style(Role::TextFaint)
+        };
+        spans.push(Span::styled(format!(" {open}{}", deck.glyphs.to()), style));
+        spans.push(Span::styled(
+            deck.glyphs.agent(card.agent),
+            theme.agent(card.agent),
+        ));
+    }
+    Line::from(spans)
+}
+
+fn git(deck: &Deck) -> Line<'static> {
+    let Some(writer) = &deck.view.git_writes else {
+        return Line::default();
+    };
+    let theme = &deck.theme;
+    Line::from(vec![
+        Span::styled("git writes ", theme.style(Role::TextMuted)),
+        Span::styled(
+            text::fit(&sanitize::line(writer), 8),
+            theme.style(Role::Text),
+        ),
+    ])
+}
+
+fn clock(deck: &Deck) -> Line<'static> {
+    if !deck.seen {
+        return Line::default();
+    }
+    let clock = text::clock(deck.view.now_ms, deck.view.utc_offset_s);
+    Line::from(spans_of(Line::styled(clock, deck.theme.style(Role::Text))))
+}

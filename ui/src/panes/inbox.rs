@@ -1,0 +1,135 @@
+//! The Inbox pane: what waits for the operator.
+
+use ratatui::text::{Line, Span};
+
+use crate::deck::Deck;
+use crate::model::{GateState, InboxCard, InboxKind};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{RowLines, blank, fit_line, spread};
+
+/// Columns of the kind.
+const KIND: usize = 8;
+
+pub(super) fn len(deck: &Deck) -> usize {
+    deck.inbox.rows.len()
+}
+
+/// Cards that still wait.
+pub(super) fn waiting(deck: &Deck) -> usize {
+    deck.view.inbox.len()
+}
+
+pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
+    let Some(row) = deck.inbox.rows.get(index) else {
+        return RowLines::default();
+    };
+    let theme = &deck.theme;
+    let card = &row.card;
+    let gone = row.gone_until_ms.is_some();
+    let dim = |role: Role| theme.style(if gone { Role::TextFaint } else { role });
+    let wait = dim(if card.kind == InboxKind::Alarm {
+        Role::OutcomeAttention
+    } else {
+        Role::Wait
+    });
+    let indent = 2;
+    let mut lines = vec![spread(
+        Line::from(vec![
+            Span::styled(deck.glyphs.card(card.kind), wait),
+            blank(1),
+            Span::styled(text::pad(card.kind.as_str(), KIND), wait),
+            blank(1),
+            Span::styled(
+                deck.glyphs.party(&card.by),
+                if gone {
+                    dim(Role::Text)
+                } else {
+                    theme.party(&card.by)
+                },
+            ),
+            blank(1),
+            Span::styled(sanitize::line(&card.summary), dim(Role::Text)),
+        ]),
+        Line::from(Span::styled(
+            if gone {
+                "answered".to_owned()
+            } else {
+                text::age(deck.view.now_ms, card.at_ms)
+            },
+            theme.style(Role::TextFaint),
+        )),
+        columns,
+    )];
+    if !gone && card.kind == InboxKind::Finality {
+        let mut spans = vec![blank(indent)];
+        spans.extend(proof(deck, card));
+        lines.push(fit_line(Line::from(spans), columns));
+    }
+    RowLines::from(lines)
+}
+
+/// The card in a few words: gates, risk, blockers, tree.
+fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let mut parts: Vec<(String, Role)> = Vec::new();
+    if card.gates.is_empty() {
+        let claims = card.evidence.len();
+        parts.push((
+            format!("{claims} claim{}", if claims == 1 { "" } else { "s" }),
+            Role::TextMuted,
+        ));
+    } else {
+        let required: Vec<_> = card
+            .gates
+            .iter()
+            .filter(|gate| gate.state != GateState::Skipped)
+            .collect();
+        let green = required
+            .iter()
+            .filter(|gate| gate.state == GateState::Passed)
+            .count();
+        let role = if green == required.len() {
+            Role::TextMuted
+        } else {
+            Role::OutcomeAttention
+        };
+        parts.push((format!("gates {green}/{}", required.len()), role));
+    }
+    match card.blockers.len() {
+        0 => {}
+        n => parts.push((
+            format!("{n} blocker{}", if n == 1 { "" } else { "s" }),
+            Role::OutcomeAttention,
+        )),
+    }
+    if card.tree_still_same == Some(false) {
+        parts.push(("tree changed".to_owned(), Role::OutcomeAttention));
+    }
+    let risk = card.remaining_risk.trim();
+    parts.push((
+        if risk.is_empty() {
+            "no risk named".to_owned()
+        } else {
+            format!("risk: {}", sanitize::line(risk))
+        },
+        Role::TextMuted,
+    ));
+    let mut out = Vec::new();
+    for (index, (text, role)) in parts.into_iter().enumerate() {
+        if index > 0 {
+            out.push(Span::styled(format!(" {} ", deck.glyphs.dot()), muted));
+        }
+        out.push(Span::styled(text, theme.style(role)));
+    }
+    out
+}
+
+pub(super) fn empty() -> Vec<String> {
+    vec![
+        "Nothing waits for you.".to_owned(),
+        "Finality proposals and alarms come here.".to_owned(),
+    ]
+}

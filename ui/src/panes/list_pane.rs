@@ -1,0 +1,282 @@
+//! What all panes share: rows of lines, a frame, a cursor, a scroll mark.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{agents, handoffs, inbox, tasks, timeline};
+use crate::deck::Deck;
+use crate::layout::Layout;
+use crate::pane::Pane;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line};
+
+/// Columns for the cursor at the left, and free at the right.
+const GUTTER: usize = 2;
+const MARGIN: usize = 1;
+
+fn len(deck: &Deck, pane: Pane) -> usize {
+    match pane {
+        Pane::Agents => agents::len(deck),
+        Pane::Timeline => timeline::len(deck),
+        Pane::Inbox => inbox::len(deck),
+        Pane::Tasks => tasks::len(deck),
+        Pane::Handoffs => handoffs::len(deck),
+    }
+}
+
+fn row(deck: &Deck, pane: Pane, index: usize, columns: usize) -> RowLines {
+    match pane {
+        Pane::Agents => agents::row(deck, index, columns),
+        Pane::Timeline => timeline::row(deck, index, columns),
+        Pane::Inbox => inbox::row(deck, index, columns),
+        Pane::Tasks => tasks::row(deck, index, columns),
+        Pane::Handoffs => handoffs::row(deck, index, columns),
+    }
+}
+
+/// Lines above the rows that do not scroll.
+fn preface(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
+    match pane {
+        Pane::Timeline => timeline::preface(deck, columns),
+        Pane::Tasks if len(deck, pane) > 0 => tasks::preface(deck, columns),
+        _ => Vec::new(),
+    }
+}
+
+/// What an empty pane says.
+fn empty(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
+    let words = match pane {
+        Pane::Agents => vec!["No agent is known yet.".to_owned()],
+        Pane::Timeline => timeline::empty(deck),
+        Pane::Inbox => inbox::empty(),
+        Pane::Tasks => tasks::empty(deck),
+        Pane::Handoffs => handoffs::empty(deck),
+    };
+    words
+        .iter()
+        .enumerate()
+        .flat_map(|(index, words)| {
+            let role = if index == 0 {
+                Role::TextMuted
+            } else {
+                Role::TextFaint
+            };
+            let style = deck.theme.style(role);
+            text::wrap(words, columns)
+                .into_iter()
+                .map(move |line| Line::from(Span::styled(line, style)))
+        })
+        .collect()
+}
+
+fn list(deck: &Deck, pane: Pane) -> ListState {
+    match pane {
+        Pane::Agents => deck.agents,
+        Pane::Timeline => deck.timeline.list,
+        Pane::Inbox => deck.inbox.list,
+        Pane::Tasks => deck.tasks,
+        Pane::Handoffs => deck.handoffs,
+    }
+}
+
+fn text_columns(inner: Rect) -> usize {
+    usize::from(inner.width).saturating_sub(GUTTER + MARGIN)
+}
+
+/// Lines that the pane would fill if it could, for a frame of `inside` columns.
+pub(crate) fn rows_wanted(deck: &Deck, pane: Pane, inside: usize) -> usize {
+    // More than this no pane of the left column gets anyway.
+    const ROWS_LOOKED_AT: usize = 24;
+    let columns = inside.saturating_sub(GUTTER + MARGIN);
+    let rows = len(deck, pane);
+    let lines: usize = if rows == 0 {
+        empty(deck, pane, columns).len()
+    } else {
+        (0..rows.min(ROWS_LOOKED_AT))
+            .map(|index| row(deck, pane, index, columns).lines.len())
+            .sum()
+    };
+    lines + preface(deck, pane, columns).len()
+}
+
+/// Lines of the preface that are drawn: the rows keep at least half of the room.
+fn preface_shown(deck: &Deck, pane: Pane, inner: Rect) -> Vec<Line<'static>> {
+    let mut lines = preface(deck, pane, text_columns(inner));
+    if len(deck, pane) > 0 {
+        lines.truncate(usize::from(inner.height).saturating_sub(1) * 2 / 3);
+    }
+    lines
+}
+
+/// Brings the pane's selection and scroll into its list and its area.
+pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
+    let Some(area) = layout.pane(pane) else {
+        return;
+    };
+    let inner = layout.inner(area);
+    let columns = text_columns(inner);
+    let room = usize::from(inner.height).saturating_sub(preface_shown(deck, pane, inner).len());
+    let mut state = list(deck, pane);
+    state.settle(len(deck, pane), room, |index| {
+        row(deck, pane, index, columns).lines.len()
+    });
+    match pane {
+        Pane::Agents => deck.agents = state,
+        Pane::Timeline => deck.timeline.list = state,
+        Pane::Inbox => deck.inbox.list = state,
+        Pane::Tasks => deck.tasks = state,
+        Pane::Handoffs => deck.handoffs = state,
+    }
+}
+
+/// Which row stands in a line of the screen.
+pub(crate) fn row_at(deck: &Deck, pane: Pane, layout: &Layout, y: u16) -> Option<usize> {
+    let inner = layout.inner(layout.pane(pane)?);
+    let first = inner.y + preface_shown(deck, pane, inner).len() as u16;
+    let mut line = usize::from(y.checked_sub(first)?);
+    if y >= inner.bottom() {
+        return None;
+    }
+    let columns = text_columns(inner);
+    (list(deck, pane).top..len(deck, pane)).find(|index| {
+        let height = row(deck, pane, *index, columns).lines.len();
+        let here = line < height;
+        line = line.saturating_sub(height);
+        here
+    })
+}
+
+/// Draws a pane.
+pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, buf: &mut Buffer) {
+    let theme = &deck.theme;
+    let focus = deck.focus == pane;
+    let inner = layout.inner(area);
+    if layout.framed {
+        let border = theme.style(if focus {
+            Role::BorderFocus
+        } else {
+            Role::Border
+        });
+        draw_frame(
+            area,
+            buf,
+            deck.glyphs,
+            border,
+            title(deck, pane, focus),
+            mark(deck, pane, layout),
+        );
+    }
+    if inner.is_empty() {
+        return;
+    }
+    let columns = text_columns(inner);
+    let x = inner.x + (GUTTER as u16).min(inner.width);
+    let width = inner.width.saturating_sub(GUTTER as u16);
+    let mut y = inner.y;
+    for line in preface_shown(deck, pane, inner) {
+        if y >= inner.bottom() {
+            return;
+        }
+        buf.set_line(x, y, &line, width);
+        y += 1;
+    }
+    let rows = len(deck, pane);
+    if rows == 0 {
+        for line in empty(deck, pane, columns) {
+            if y >= inner.bottom() {
+                return;
+            }
+            buf.set_line(x, y, &line, width);
+            y += 1;
+        }
+        return;
+    }
+    let state = list(deck, pane);
+    let mut shown = 0;
+    for index in state.top..rows {
+        let lines = row(deck, pane, index, columns);
+        let mut drawn = 0;
+        for (number, line) in lines.lines.iter().enumerate() {
+            if y >= inner.bottom() {
+                break;
+            }
+            let line = fit_line(line.clone(), columns);
+            buf.set_line(x, y, &line, width);
+            let highlighted =
+                number >= lines.heading && width_is_used(line.width(), number, lines.heading);
+            if index == state.selected
+                && highlighted
+                && (focus || (pane == Pane::Timeline && !deck.timeline.follow))
+            {
+                let bar = Rect {
+                    y,
+                    height: 1,
+                    ..inner
+                };
+                let role = if focus {
+                    Role::SelectionFocus
+                } else {
+                    Role::Selection
+                };
+                buf.set_style(bar, theme.style(role));
+                if focus && number == lines.heading {
+                    buf.set_string(inner.x, y, deck.glyphs.cursor(), theme.style(Role::Key));
+                }
+            }
+            y += 1;
+            drawn += 1;
+        }
+        if drawn < lines.lines.len() {
+            break;
+        }
+        shown += 1;
+    }
+    if layout.framed {
+        let style = theme.style(if focus {
+            Role::BorderFocus
+        } else {
+            Role::TextFaint
+        });
+        draw_thumb(area, buf, deck.glyphs, style, state.top, shown.max(1), rows);
+    }
+}
+
+/// A blank line between two rows belongs to neither.
+fn width_is_used(width: usize, number: usize, heading: usize) -> bool {
+    width > 0 || number == heading
+}
+
+fn title(deck: &Deck, pane: Pane, focus: bool) -> Line<'static> {
+    let theme = &deck.theme;
+    let style = theme.style(if focus { Role::TitleFocus } else { Role::Title });
+    let mut spans = vec![
+        Span::styled(format!("{} ", pane.number()), theme.style(Role::TextFaint)),
+        Span::styled(pane.title(), style),
+    ];
+    if pane == Pane::Inbox && inbox::waiting(deck) > 0 {
+        let n = inbox::waiting(deck);
+        let verb = if n == 1 { "waits" } else { "wait" };
+        spans.push(Span::styled(
+            format!("  {n} {verb} for you"),
+            theme.style(Role::Wait),
+        ));
+    }
+    Line::from(spans)
+}
+
+fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {
+    let faint = deck.theme.style(Role::TextFaint);
+    match pane {
+        Pane::Timeline => timeline::mark(deck),
+        // Where only one of the two has room, the frame says where the other is.
+        Pane::Tasks if layout.pane(Pane::Handoffs).is_none() => {
+            Line::from(Span::styled("5 Handoffs", faint))
+        }
+        Pane::Handoffs if layout.pane(Pane::Tasks).is_none() => {
+            Line::from(Span::styled("4 Tasks", faint))
+        }
+        _ => Line::default(),
+    }
+}

@@ -1,0 +1,20 @@
+//! The panes: each turns its part of the view into rows of lines; drawing and scrolling of rows
+//! is the same for all (`list_pane`).
+
+mod agents;
+mod answers;
+mod handoffs;
+mod header;
+mod inbox;
+mod list_pane;
+mod outcome;
+mod party;
+mod tasks;
+mod timeline;
+
+pub(crate) use answers::draw_too_small;
+pub(crate) use header::draw_header;
+pub(crate) use list_pane::{draw_pane, row_at, rows_wanted, settle};
+pub(crate) use outcome::outcome_line;
+pub(crate) use tasks::{in_lanes, task_at};
+pub(crate) use timeline::mark as timeline_mark;

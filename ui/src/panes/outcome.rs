@@ -1,0 +1,38 @@
+//! What became of an entry, as a line.
+
+use ratatui::text::{Line, Span};
+
+use crate::deck::Deck;
+use crate::model::{Outcome, OutcomeState};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::spread;
+
+/// `✓ started a new turn                      3 ms`.
+pub(crate) fn outcome_line(deck: &Deck, outcome: &Outcome, columns: usize) -> Line<'static> {
+    let style = deck.theme.outcome(outcome.state);
+    let time = match (outcome.state, outcome.took_ms, outcome.since_ms) {
+        (OutcomeState::Unconfirmed | OutcomeState::Attention, _, Some(since)) => {
+            text::running(deck.view.now_ms, since)
+        }
+        (_, Some(ms), _) => text::took(ms),
+        _ => String::new(),
+    };
+    let words = match outcome.state {
+        // The glyph carries the colour; calm words read better than a green line.
+        OutcomeState::Done | OutcomeState::Plain | OutcomeState::Unconfirmed => {
+            deck.theme.style(Role::TextMuted)
+        }
+        OutcomeState::Failed | OutcomeState::Attention => style,
+    };
+    spread(
+        Line::from(vec![
+            Span::styled(deck.glyphs.outcome(outcome.state), style),
+            Span::raw(" "),
+            Span::styled(sanitize::line(&outcome.text), words),
+        ]),
+        Line::from(Span::styled(time, deck.theme.style(Role::TextFaint))),
+        columns,
+    )
+}

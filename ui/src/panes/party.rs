@@ -1,0 +1,20 @@
+//! Who, and from whom to whom, as spans.
+
+use ratatui::text::Span;
+
+use crate::deck::Deck;
+use crate::model::Party;
+use crate::theme::Role;
+
+/// `◇→◆`, or `◆` and two blanks: three columns.
+pub(super) fn direction(deck: &Deck, from: &Party, to: Option<&Party>) -> Vec<Span<'static>> {
+    let glyph = |party: &Party| Span::styled(deck.glyphs.party(party), deck.theme.party(party));
+    match to {
+        Some(to) => vec![
+            glyph(from),
+            Span::styled(deck.glyphs.to(), deck.theme.style(Role::TextFaint)),
+            glyph(to),
+        ],
+        None => vec![glyph(from), Span::raw("  ")],
+    }
+}

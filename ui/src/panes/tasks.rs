@@ -1,0 +1,113 @@
+//! The Tasks pane: work handed over, by lane.
+
+use ratatui::text::{Line, Span};
+
+use super::party::direction;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::{Lane, TaskRow};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::{RowLines, blank, fit_line, spread};
+
+/// From this width on the lane stands as a word on each row.
+const WORDY: usize = 58;
+
+/// The rows, lane by lane, in the caller's order within one.
+pub(crate) fn in_lanes(deck: &Deck) -> Vec<&TaskRow> {
+    let rank = |row: &&TaskRow| Lane::ALL.iter().position(|lane| *lane == row.lane);
+    let mut rows: Vec<&TaskRow> = deck.view.tasks.rows.iter().collect();
+    rows.sort_by_key(rank);
+    rows
+}
+
+/// The row at a place of the pane.
+pub(crate) fn task_at(deck: &Deck, index: usize) -> Option<&TaskRow> {
+    in_lanes(deck).get(index).copied()
+}
+
+pub(super) fn len(deck: &Deck) -> usize {
+    deck.view.tasks.rows.len()
+}
+
+/// How many there are in each lane.
+pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
+    let counts = deck.view.tasks.counts;
+    let mut spans = Vec::new();
+    for lane in Lane::ALL {
+        let n = counts.of(lane);
+        // A lane that nobody needs to know of is left out where it is empty.
+        if n == 0 && matches!(lane, Lane::Stale | Lane::Blocked) {
+            continue;
+        }
+        if !spans.is_empty() {
+            spans.push(blank(2));
+        }
+        let style = if n == 0 {
+            deck.theme.style(Role::TextFaint)
+        } else {
+            deck.theme.lane(lane)
+        };
+        spans.push(Span::styled(
+            format!(
+                "{} {} {}",
+                deck.glyphs.lane(lane),
+                lane.as_str(),
+                text::grouped(u64::from(n))
+            ),
+            style,
+        ));
+    }
+    vec![fit_line(Line::from(spans), columns)]
+}
+
+pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
+    let Some(task) = task_at(deck, index) else {
+        return RowLines::default();
+    };
+    let theme = &deck.theme;
+    let mut spans = vec![
+        Span::styled(deck.glyphs.lane(task.lane), theme.lane(task.lane)),
+        blank(1),
+    ];
+    if columns >= WORDY {
+        spans.push(Span::styled(
+            text::pad(task.lane.as_str(), 8),
+            theme.lane(task.lane),
+        ));
+    }
+    spans.push(Span::styled(
+        text::pad(&sanitize::line(&task.id_short), 4),
+        theme.style(Role::TextMuted),
+    ));
+    spans.push(blank(1));
+    spans.extend(direction(deck, &task.from, Some(&task.to)));
+    spans.push(blank(1));
+    let body = theme.style(if task.lane == Lane::Done {
+        Role::TextMuted
+    } else {
+        Role::Text
+    });
+    spans.push(Span::styled(sanitize::line(&task.text), body));
+    let age = if task.lane == Lane::Active {
+        text::running(deck.view.now_ms, task.since_ms)
+    } else {
+        text::age(deck.view.now_ms, task.since_ms)
+    };
+    RowLines::from(vec![spread(
+        Line::from(spans),
+        Line::from(Span::styled(age, theme.style(Role::TextFaint))),
+        columns,
+    )])
+}
+
+pub(super) fn empty(deck: &Deck) -> Vec<String> {
+    vec![
+        "No work handed over yet.".to_owned(),
+        format!(
+            "Agents hand off by themselves; {} hands off for you.",
+            deck.key(Action::Handoff)
+        ),
+    ]
+}

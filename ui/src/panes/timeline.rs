@@ -1,0 +1,284 @@
+//! The Timeline pane: every entry of the record, as it comes.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::outcome::outcome_line;
+use super::party::direction;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::TimelineRow;
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::timeline_state::Filter;
+use crate::widgets::{RowLines, blank, fit_line, join, spread};
+
+/// From this width on there are seconds, wider columns and a second line of text.
+const ROOMY: usize = 64;
+/// From this width on the columns stand further apart.
+const SPACIOUS: usize = 96;
+/// Columns of the kind.
+const KIND: usize = 8;
+/// Text of a row that is looked at, bytes. Two lines of the widest screen; the rest of a log file
+/// in a message must not slow down drawing.
+const TEXT_MAX: usize = 2_048;
+
+pub(super) fn len(deck: &Deck) -> usize {
+    deck.timeline.order.len()
+}
+
+/// The right half of the pane's title.
+pub(crate) fn mark(deck: &Deck) -> Line<'static> {
+    let theme = &deck.theme;
+    let muted = theme.style(Role::TextMuted);
+    let timeline = &deck.timeline;
+    let follow = if timeline.follow {
+        Line::from(vec![
+            Span::styled("following ", muted),
+            Span::styled(deck.glyphs.well(), theme.style(Role::TextMuted)),
+        ])
+    } else {
+        let missed = timeline.missed(&deck.view.timeline);
+        let text = if missed > 0 {
+            format!("paused {} {missed} new", deck.glyphs.dot())
+        } else {
+            "paused".to_owned()
+        };
+        Line::from(Span::styled(
+            text,
+            theme.style(if missed > 0 {
+                Role::Wait
+            } else {
+                Role::TextMuted
+            }),
+        ))
+    };
+    let search = if timeline.search.is_empty() {
+        Line::default()
+    } else {
+        let found = timeline.found;
+        let text = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
+        Line::from(Span::styled(
+            format!("{text} {found}"),
+            theme.style(Role::Match),
+        ))
+    };
+    let filter = match timeline.filter {
+        Filter::All => Line::from(Span::styled("all", theme.style(Role::TextFaint))),
+        filter => Line::from(Span::styled(
+            format!("only {}", filter.as_str()),
+            theme.style(Role::Wait),
+        )),
+    };
+    join(vec![search, follow, filter], 2)
+}
+
+pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
+    let Some(row) = deck.timeline.row(&deck.view.timeline, index) else {
+        return RowLines::default();
+    };
+    let theme = &deck.theme;
+    let roomy = columns >= ROOMY;
+    let (time, kind_columns, gap) = if roomy {
+        (
+            text::clock_seconds(row.at_ms, deck.view.utc_offset_s),
+            KIND,
+            if columns >= SPACIOUS { 2 } else { 1 },
+        )
+    } else {
+        (text::clock(row.at_ms, deck.view.utc_offset_s), KIND, 1)
+    };
+    let mut head = vec![
+        Span::styled(time.clone(), theme.style(Role::TextFaint)),
+        blank(gap),
+    ];
+    head.extend(direction(deck, &row.from, row.to.as_ref()));
+    head.push(blank(gap));
+    head.push(Span::styled(
+        text::pad(&sanitize::line(&row.kind), kind_columns),
+        theme.style(Role::TextMuted),
+    ));
+    head.push(blank(1));
+    let indent = time.len() + gap + 3 + gap + kind_columns + 1;
+    let room = columns.saturating_sub(indent).max(1);
+
+    let mark = row.mark.as_deref().map(sanitize::line).unwrap_or_default();
+    let mark_columns = if mark.is_empty() {
+        0
+    } else {
+        text::width(&mark) + 2
+    };
+    let clean = sanitize::line(clip(&row.text));
+    let style = theme.style(if row.kind == "error" {
+        Role::OutcomeFailed
+    } else {
+        Role::Text
+    });
+    let text_lines = if roomy && mark.is_empty() {
+        text::wrap_to(&clean, room, 2)
+    } else {
+        vec![text::fit(&clean, room.saturating_sub(mark_columns))]
+    };
+
+    let mut out = RowLines::default();
+    if let Some(heading) = day_heading(deck, index, row) {
+        out.lines.push(fit_line(heading, columns));
+        out.heading = 1;
+    }
+    for (number, text) in text_lines.into_iter().enumerate() {
+        let mut spans = if number == 0 {
+            std::mem::take(&mut head)
+        } else {
+            vec![blank(indent)]
+        };
+        spans.extend(highlighted(deck, text, style));
+        let right = if number == 0 {
+            mark.clone()
+        } else {
+            String::new()
+        };
+        out.lines.push(spread(
+            Line::from(spans),
+            Line::from(Span::styled(right, theme.style(Role::TextFaint))),
+            columns,
+        ));
+    }
+    if let Some(outcome) = &row.outcome {
+        let mut line = outcome_line(deck, outcome, room);
+        line.spans.insert(0, blank(indent));
+        out.lines.push(line);
+    }
+    out
+}
+
+/// The first bytes of a text, cut at a character.
+fn clip(text: &str) -> &str {
+    let mut end = TEXT_MAX.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// A line over the first row of a day that is not today.
+fn day_heading(deck: &Deck, index: usize, row: &TimelineRow) -> Option<Line<'static>> {
+    let view = &deck.view;
+    let number = |at_ms| text::day_number(at_ms, view.utc_offset_s);
+    let day = number(row.at_ms);
+    let before = match index.checked_sub(1) {
+        Some(before) => number(deck.timeline.row(&view.timeline, before)?.at_ms),
+        None => number(view.now_ms),
+    };
+    (day != before).then(|| {
+        let word = match number(view.now_ms) - day {
+            0 => "today".to_owned(),
+            1 => format!("yesterday, {}", text::day(row.at_ms, view.utc_offset_s)),
+            _ => text::day(row.at_ms, view.utc_offset_s),
+        };
+        Line::from(Span::styled(word, deck.theme.style(Role::Heading)))
+    })
+}
+
+/// The text with what is searched for marked.
+fn highlighted(deck: &Deck, text: String, style: Style) -> Vec<Span<'static>> {
+    let search = &deck.timeline.search;
+    // Lower case can change the length of a text; then positions would not fit, and no mark is
+    // better than a wrong one.
+    let lower = text.to_lowercase();
+    if search.is_empty() || lower.len() != text.len() {
+        return vec![Span::styled(text, style)];
+    }
+    let mut out = Vec::new();
+    let mut rest = 0;
+    for (at, found) in lower.match_indices(search.as_str()) {
+        let (Some(before), Some(hit)) = (text.get(rest..at), text.get(at..at + found.len())) else {
+            break;
+        };
+        out.push(Span::styled(before.to_owned(), style));
+        out.push(Span::styled(hit.to_owned(), deck.theme.style(Role::Match)));
+        rest = at + found.len();
+    }
+    out.push(Span::styled(
+        text.get(rest..).unwrap_or_default().to_owned(),
+        style,
+    ));
+    out
+}
+
+pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
+    let theme = &deck.theme;
+    let open: Vec<_> = deck.view.first_run.iter().collect();
+    if open.iter().all(|step| step.done) {
+        return Vec::new();
+    }
+    let key = deck.key(Action::Steps);
+    let mut out = vec![
+        Line::from(vec![
+            Span::styled("To make the pair complete", theme.style(Role::TextStrong)),
+            Span::styled("   press ", theme.style(Role::TextMuted)),
+            Span::styled(key, theme.style(Role::Key)),
+            Span::styled(" to do it from here", theme.style(Role::TextMuted)),
+        ]),
+        Line::default(),
+    ];
+    for step in open {
+        let state = if step.done {
+            crate::model::OutcomeState::Done
+        } else {
+            crate::model::OutcomeState::Unconfirmed
+        };
+        let text = sanitize::line(&step.text);
+        let body = theme.style(if step.done {
+            Role::TextFaint
+        } else {
+            Role::Text
+        });
+        for (number, line) in text::wrap_to(&text, columns.saturating_sub(4), 3)
+            .into_iter()
+            .enumerate()
+        {
+            let glyph = if number == 0 {
+                deck.glyphs.outcome(state)
+            } else {
+                " "
+            };
+            out.push(Line::from(vec![
+                Span::styled(format!(" {glyph}  "), theme.outcome(state)),
+                Span::styled(line, body),
+            ]));
+        }
+        if !step.done {
+            out.push(fit_line(
+                Line::from(vec![
+                    blank(4),
+                    Span::styled(sanitize::line(&step.command), theme.style(Role::Key)),
+                ]),
+                columns,
+            ));
+        }
+    }
+    out.push(Line::default());
+    out.push(Line::from(Span::styled(
+        deck.glyphs.rule().repeat(columns.saturating_sub(1)),
+        theme.style(Role::Border),
+    )));
+    out
+}
+
+pub(super) fn empty(deck: &Deck) -> Vec<String> {
+    if !deck.seen {
+        return vec!["reading the record …".to_owned()];
+    }
+    match deck.timeline.filter {
+        Filter::All => vec![
+            "Nothing has happened in this session yet.".to_owned(),
+            "Every message, handoff, note and decision will stand here.".to_owned(),
+        ],
+        filter => vec![format!(
+            "Nothing of '{}' among what is loaded. {} chooses again.",
+            filter.as_str(),
+            deck.key(Action::Filter)
+        )],
+    }
+}

@@ -1,0 +1,216 @@
+//! Hostile text made harmless: [`line()`], [`lines`], [`for_input`].
+//!
+//! Agents, files and older ledgers write what the deck shows. A carriage return could paint over
+//! its own line, an escape sequence could reach the terminal, a bidirectional override could turn
+//! a path around, tag characters could carry text that nobody sees. All of these become *visible*
+//! here, in the way `cat -v` and `less` do it: `^[`, `^M`, `<9B>`, `<U+202E>`. Nothing is removed
+//! silently except what changes no meaning: a single variation selector or joiner inside a word
+//! or an emoji.
+//!
+//! Knows nothing of widths on the screen beyond tab stops, and nothing of colours.
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Columns between tab stops.
+const TAB: usize = 4;
+
+/// Combining marks kept on one base. Vietnamese and Hebrew need three; a stack of twenty paints
+/// over the lines above and below.
+const MARKS_MAX: usize = 4;
+
+/// What stands for a line break in a single line.
+pub const BREAK: &str = "⏎";
+
+/// The text as one harmless line: breaks become ` ⏎ `, blank lines and indents are left out.
+pub fn line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for part in split(text) {
+        // Only what is blank to every terminal; a lone carriage return is not.
+        let part = if out.is_empty() {
+            part
+        } else {
+            part.trim_start_matches([' ', '\t'])
+        };
+        if part.trim_matches([' ', '\t']).is_empty() && text.contains('\n') {
+            continue;
+        }
+        if !out.is_empty() {
+            let _ = write!(out, " {BREAK} ");
+        }
+        push_clean(&mut out, part);
+    }
+    out
+}
+
+/// The text as harmless lines, one for each line of it; never empty.
+pub fn lines(text: &str) -> Vec<String> {
+    split(text)
+        .map(|part| {
+            let mut out = String::with_capacity(part.len());
+            push_clean(&mut out, part);
+            out
+        })
+        .collect()
+}
+
+/// Text on its way into an input field: breaks become `\n`, tabs become spaces, and everything
+/// that [`line()`] would make visible is taken out, so that what the operator sees is exactly
+/// what will be sent. The second value counts what was taken out.
+pub fn for_input(text: &str) -> (String, usize) {
+    let mut out = String::with_capacity(text.len());
+    let mut removed = 0;
+    for (index, part) in split(text).enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        for c in part.chars() {
+            match c {
+                '\t' => out.push_str("    "),
+                _ if class(c) == Class::Plain => out.push(c),
+                _ => removed += 1,
+            }
+        }
+    }
+    (out, removed)
+}
+
+/// Splits at `\n`, `\r\n`, U+2028 and U+2029. A lone `\r` is no break: it is the trick of
+/// painting over one's own line, and has to stay visible.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', '\u{2028}', '\u{2029}'])
+        .map(|part| part.strip_suffix('\r').unwrap_or(part))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Drawn as it is.
+    Plain,
+    /// C0, DEL.
+    Control,
+    /// C1.
+    Control8,
+    /// A joiner or a variation selector: fine alone between other characters, hostile in a run.
+    Joining,
+    /// Invisible, or moves other text.
+    Hidden,
+}
+
+fn class(c: char) -> Class {
+    match c {
+        '\0'..='\u{1f}' | '\u{7f}' => Class::Control,
+        '\u{80}'..='\u{9f}' => Class::Control8,
+        '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => Class::Joining,
+        // Soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers, Mongolian
+        // selectors, zero widths, bidi marks, overrides and isolates, invisible operators,
+        // byte order mark, interlinear notes, musical invisibles, tags, further selectors,
+        // braille blank.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => Class::Hidden,
+        // Noncharacters.
+        '\u{fdd0}'..='\u{fdef}' => Class::Hidden,
+        c if (c as u32) & 0xfffe == 0xfffe => Class::Hidden,
+        _ => Class::Plain,
+    }
+}
+
+fn push_clean(out: &mut String, part: &str) {
+    let start = out.len();
+    let mut previous: Option<char> = None;
+    let mut marks = 0;
+    let mut chars = part.chars().peekable();
+    while let Some(c) = chars.next() {
+        match class(c) {
+            Class::Control if c == '\t' => {
+                let column: usize = out[start..].chars().map(|c| c.width().unwrap_or(0)).sum();
+                for _ in 0..TAB - column % TAB {
+                    out.push(' ');
+                }
+            }
+            Class::Control => {
+                out.push('^');
+                // Caret notation: the letter with bit 6 turned round; `^?` is DEL.
+                out.push(char::from((c as u8) ^ 0x40));
+            }
+            Class::Control8 => {
+                let _ = write!(out, "<{:02X}>", c as u32);
+            }
+            Class::Joining if harmless_joiner(previous, chars.peek().copied()) => {
+                // Dropped: terminals disagree on the width of the sequence, and the parts
+                // stay readable side by side.
+                previous = Some(c);
+                continue;
+            }
+            Class::Joining | Class::Hidden => {
+                let mut run = 1;
+                while chars
+                    .next_if(|&next| matches!(class(next), Class::Joining | Class::Hidden))
+                    .is_some()
+                {
+                    run += 1;
+                }
+                let _ = write!(out, "<U+{:04X}", c as u32);
+                if run > 1 {
+                    let _ = write!(out, " ×{run}");
+                }
+                out.push('>');
+            }
+            Class::Plain => {
+                // A mark is what adds no column of its own.
+                if c.width() == Some(0) {
+                    marks += 1;
+                    if marks > MARKS_MAX {
+                        continue;
+                    }
+                    if out.len() == start || previous.is_none() {
+                        // No base of its own: it would sit on the border of the pane.
+                        out.push('◌');
+                    }
+                } else {
+                    marks = 0;
+                }
+                out.push(c);
+                previous = Some(c);
+                continue;
+            }
+        }
+        previous = None;
+        marks = 0;
+    }
+}
+
+/// A joiner or selector alone, between two characters that are not ASCII (an emoji, an Indic or
+/// Persian word), or a selector behind a symbol.
+fn harmless_joiner(previous: Option<char>, next: Option<char>) -> bool {
+    let Some(previous) = previous else {
+        return false;
+    };
+    if class(previous) != Class::Plain || previous.is_ascii() {
+        return false;
+    }
+    !next.is_some_and(|next| matches!(class(next), Class::Hidden))
+        && !matches!(next.map(class), Some(Class::Joining) if previous.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Named example worlds: [`Scene`]. Snapshot tests, pictures and whoever wants to see the deck
+//! without a daemon use the same ones.
+
+mod worlds;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+
+use crate::deck::{Deck, Settings};
+use crate::effect::Effect;
+use crate::key::Key;
+use crate::model::DeckView;
+use crate::msg::Msg;
+use crate::update::update;
+use crate::view::view;
+
+pub use worlds::{
+    NOW_MS, disconnected, empty_first_run, gated, hostile_text, long_session, pair_at_work, quiet,
+    trouble,
+};
+
+/// A world and the keys that were pressed in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene {
+    /// Its name, also that of its pictures.
+    pub name: &'static str,
+    /// The world.
+    pub world: fn() -> DeckView,
+    /// What was typed, as [`Key::script`] reads it.
+    pub keys: &'static str,
+    /// The size that shows it best, columns and rows.
+    pub size: (u16, u16),
+}
+
+/// The scenes, in the order in which a reader meets them.
+pub const SCENES: &[Scene] = &[
+    Scene {
+        name: "pair_at_work",
+        world: pair_at_work,
+        keys: "",
+        size: (120, 40),
+    },
+    Scene {
+        name: "finality_card",
+        world: pair_at_work,
+        keys: "3<enter>",
+        size: (120, 40),
+    },
+    Scene {
+        name: "finality_gates",
+        world: gated,
+        keys: "3<enter>",
+        size: (120, 40),
+    },
+    Scene {
+        name: "approve",
+        world: pair_at_work,
+        keys: "3<enter>a",
+        size: (120, 40),
+    },
+    Scene {
+        name: "reject",
+        world: pair_at_work,
+        keys: "3<enter>xthe race test does not cover rotation",
+        size: (120, 40),
+    },
+    Scene {
+        name: "entry_open",
+        world: pair_at_work,
+        keys: "2j<enter>",
+        size: (120, 40),
+    },
+    Scene {
+        name: "agent_open",
+        world: pair_at_work,
+        keys: "1<enter>",
+        size: (120, 40),
+    },
+    Scene {
+        name: "composer",
+        world: pair_at_work,
+        keys: "hAdd a test that two refreshes at once share one request.",
+        size: (120, 40),
+    },
+    Scene {
+        name: "palette",
+        world: pair_at_work,
+        keys: ":",
+        size: (120, 40),
+    },
+    Scene {
+        name: "help",
+        world: pair_at_work,
+        keys: "?",
+        size: (120, 40),
+    },
+    Scene {
+        name: "search",
+        world: pair_at_work,
+        keys: "/refresh",
+        size: (120, 40),
+    },
+    Scene {
+        name: "clear",
+        world: pair_at_work,
+        keys: "C",
+        size: (120, 40),
+    },
+    Scene {
+        name: "quit",
+        world: pair_at_work,
+        keys: "q",
+        size: (120, 40),
+    },
+    Scene {
+        name: "empty_first_run",
+        world: empty_first_run,
+        keys: "",
+        size: (120, 40),
+    },
+    Scene {
+        name: "quiet",
+        world: quiet,
+        keys: "",
+        size: (120, 40),
+    },
+    Scene {
+        name: "hostile_text",
+        world: hostile_text,
+        keys: "2",
+        size: (120, 40),
+    },
+    Scene {
+        name: "trouble",
+        world: trouble,
+        keys: "",
+        size: (120, 40),
+    },
+    Scene {
+        name: "disconnected",
+        world: disconnected,
+        keys: "",
+        size: (120, 40),
+    },
+    Scene {
+        name: "narrow",
+        world: pair_at_work,
+        keys: "",
+        size: (80, 24),
+    },
+    Scene {
+        name: "narrow_inbox",
+        world: pair_at_work,
+        keys: "3",
+        size: (80, 24),
+    },
+    Scene {
+        name: "too_small",
+        world: pair_at_work,
+        keys: "",
+        size: (46, 9),
+    },
+    Scene {
+        name: "wide",
+        world: long_session,
+        keys: "",
+        size: (200, 50),
+    },
+];
+
+/// A scene by its name.
+pub fn scene(name: &str) -> Option<&'static Scene> {
+    SCENES.iter().find(|scene| scene.name == name)
+}
+
+/// Types a script; all effects, in order.
+///
+/// # Panics
+/// When the script is none: it is written in a test.
+pub fn keys(deck: &mut Deck, script: &str) -> Vec<Effect> {
+    let keys = Key::script(script).unwrap_or_else(|bad| panic!("'{bad}' is no key"));
+    keys.into_iter()
+        .flat_map(|key| update(deck, Msg::Key(key.to_event())))
+        .collect()
+}
+
+impl Scene {
+    /// The deck of this scene, at its own size and with the default settings.
+    ///
+    /// # Panics
+    /// When a built-in theme or keymap is broken.
+    pub fn deck(&self) -> Deck {
+        let settings = Settings::new().unwrap_or_else(|error| panic!("keymap: {error}"));
+        self.deck_with(settings, self.size)
+    }
+
+    /// The deck of this scene.
+    ///
+    /// # Panics
+    /// When the settings' theme is broken.
+    pub fn deck_with(&self, settings: Settings, size: (u16, u16)) -> Deck {
+        let mut deck = Deck::new(settings).unwrap_or_else(|error| panic!("theme: {error}"));
+        update(&mut deck, Msg::Resize(size.0, size.1));
+        update(&mut deck, Msg::View(Box::new((self.world)())));
+        keys(&mut deck, self.keys);
+        deck
+    }
+}
+
+/// The screen that a deck gives at a size.
+///
+/// # Panics
+/// Never: the test backend cannot fail.
+pub fn screen(deck: &Deck, size: (u16, u16)) -> Buffer {
+    terminal(deck, size).backend().buffer().clone()
+}
+
+/// The same as a terminal, whose backend prints as text.
+///
+/// # Panics
+/// Never: the test backend cannot fail.
+pub fn terminal(deck: &Deck, size: (u16, u16)) -> Terminal<TestBackend> {
+    let mut terminal =
+        Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|error| match error {});
+    terminal
+        .draw(|frame| view(deck, frame))
+        .unwrap_or_else(|error| match error {});
+    terminal
+}

@@ -1,0 +1,640 @@
+//! The worlds of the scenes. Times are fixed; ids look like real ones.
+
+use crate::model::{
+    Agent, AgentCard, AgentState, Banner, Chain, ContextUse, Daemon, DaemonState, DeckView, Field,
+    FirstStep, Gate, GateState, HandoffRow, HandoffState, InboxCard, InboxKind, Lane, LaneCounts,
+    Ledger, Level, Outcome, OutcomeState, Party, Ports, QueueCounts, StepAct, TaskRow, Tasks,
+    TimelineRow,
+};
+
+/// 22 November 2026, 14:02:32 UTC.
+pub const NOW_MS: i64 = 1_795_305_600_000 + ((14 * 60 + 2) * 60 + 32) * 1_000;
+
+fn ago(seconds: i64) -> i64 {
+    NOW_MS - seconds * 1_000
+}
+
+fn base() -> DeckView {
+    DeckView {
+        now_ms: NOW_MS,
+        project: "acme-api".to_owned(),
+        runtime_session: "default".to_owned(),
+        session_id: "019ab3c4-7d1e-7c52-9b1f-0e6a319f31c2".to_owned(),
+        ports: Ports {
+            control: Some(4502),
+            proxy: Some(4501),
+            codex: Some(4500),
+        },
+        daemon: Daemon {
+            state: DaemonState::Hosting,
+            message: None,
+        },
+        ledger: Ledger {
+            entries: 1_204,
+            chain: Chain::Ok,
+            bad_lines: 0,
+        },
+        git_writes: Some("claude".to_owned()),
+        ..DeckView::default()
+    }
+}
+
+fn claude() -> AgentCard {
+    AgentCard {
+        state: AgentState::Idle,
+        since_ms: Some(ago(95)),
+        rung: "doorbell".to_owned(),
+        proven: true,
+        why: "The channel needs a flag that this Claude Code was not started with; the plugin's monitor wakes it, and a hook \
+              hands the bodies into the turn."
+            .to_owned(),
+        unread: 1,
+        queue: QueueCounts { pending: 0, in_flight: 1, ambiguous: 0 },
+        detail: vec!["last note 2 turns ago".to_owned()],
+        ..AgentCard::offline(Agent::Claude)
+    }
+}
+
+fn codex() -> AgentCard {
+    AgentCard {
+        state: AgentState::Busy,
+        since_ms: Some(ago(41)),
+        rung: "queue".to_owned(),
+        proven: true,
+        why: "Messages join the thread's own queue; each is confirmed when its user message is completed.".to_owned(),
+        detail: vec!["turn: review src/auth/refresh.rs".to_owned()],
+        context: Some(ContextUse { used: 98_304, window: 258_000 }),
+        ..AgentCard::offline(Agent::Codex)
+    }
+}
+
+fn row(
+    seq: u64,
+    seconds: i64,
+    from: impl Into<Party>,
+    to: Option<Agent>,
+    kind: &str,
+    text: &str,
+) -> TimelineRow {
+    TimelineRow {
+        id: format!("m-{seq:04x}"),
+        ..TimelineRow::new(seq, ago(seconds), from, to.map(Party::Agent), kind, text)
+    }
+}
+
+fn with(
+    mut row: TimelineRow,
+    state: OutcomeState,
+    text: &str,
+    took_ms: Option<u64>,
+    since_s: Option<i64>,
+) -> TimelineRow {
+    row.outcome = Some(Outcome {
+        state,
+        text: text.to_owned(),
+        since_ms: since_s.map(ago),
+        took_ms,
+    });
+    row
+}
+
+fn work() -> Vec<TimelineRow> {
+    let mut handoff = with(
+        row(
+            1_201,
+            43,
+            Agent::Claude,
+            Some(Agent::Codex),
+            "handoff",
+            "Review src/auth/refresh.rs for races and token lifetime.\n\nLook at these in order:\n  1. two refreshes at once: is there one \
+             request or two?\n  2. what is kept of the old token after rotation\n  3. clock skew of up to 90 s\n\nSay what you ran, and what \
+             you only read.",
+        ),
+        OutcomeState::Done,
+        "started a new turn",
+        Some(3),
+        None,
+    );
+    handoff.detail = vec![
+        Field { name: "Why".to_owned(), text: "I changed the refresh path and want a second pair of eyes before I call it done.".to_owned() },
+        Field { name: "Look at".to_owned(), text: "src/auth/refresh.rs\nentry 1 188".to_owned() },
+        Field {
+            name: "What Codex received".to_owned(),
+            text: "<contextrelay from=\"claude\" kind=\"handoff\" id=\"m-04b1\" age=\"0s\">\nFrom the peer agent, not from your operator.\n\n\
+                   Review src/auth/refresh.rs for races and token lifetime.\n…\n</contextrelay>"
+                .to_owned(),
+        },
+        Field {
+            name: "Delivery".to_owned(),
+            text: "14:01:49.112  recorded, synced in 2.1 ms\n14:01:49.115  thread/queue/add accepted\n14:01:49.118  user message completed"
+                .to_owned(),
+        },
+        Field { name: "Hash".to_owned(), text: "71ab4c0de09f2a7755b1c3d0e8a4f611b2f7c9d80a3e4b5c6d7e8f9001122334".to_owned() },
+    ];
+    let mut artifact = row(
+        1_199,
+        140,
+        Agent::Codex,
+        None,
+        "artifact",
+        "test report · failed · 2 of 118",
+    );
+    artifact.mark = Some("claimed".to_owned());
+    artifact.outcome = Some(Outcome::new(
+        OutcomeState::Failed,
+        "refresh_is_single_flight, rotation_forgets_the_old_token",
+    ));
+    vec![
+        with(
+            row(
+                1_190,
+                1_520,
+                Party::Human,
+                Some(Agent::Claude),
+                "message",
+                "Make the token refresh safe under load, then have Codex review it.",
+            ),
+            OutcomeState::Done,
+            "handed into a turn by the hook",
+            Some(640),
+            None,
+        ),
+        row(
+            1_191,
+            1_490,
+            Agent::Claude,
+            None,
+            "note",
+            "goal · one refresh request however many callers wait",
+        ),
+        row(
+            1_192,
+            1_300,
+            Agent::Claude,
+            None,
+            "note",
+            "plan · single-flight lock around refresh, keep callers in a list, rotate under it",
+        ),
+        with(
+            row(
+                1_193,
+                900,
+                Agent::Claude,
+                Some(Agent::Codex),
+                "handoff",
+                "Add the tests for rotation and for two refreshes at once",
+            ),
+            OutcomeState::Done,
+            "joined the active work",
+            Some(4),
+            None,
+        ),
+        row(
+            1_195,
+            620,
+            Agent::Codex,
+            None,
+            "turn",
+            "completed · 14 tools · 3 files",
+        ),
+        with(
+            row(
+                1_196,
+                610,
+                Agent::Codex,
+                Some(Agent::Claude),
+                "reply",
+                "Tests are in. Two of them fail on the current code, as they should: refresh is not single-flight yet.",
+            ),
+            OutcomeState::Done,
+            "fetched by Claude",
+            Some(1_900),
+            None,
+        ),
+        row(
+            1_198,
+            154,
+            Agent::Codex,
+            None,
+            "finality",
+            "token refresh is done: single-flight, old token dropped, 118 tests pass",
+        ),
+        artifact,
+        row(
+            1_200,
+            45,
+            Agent::Claude,
+            None,
+            "note",
+            "decision · add the single-flight lock",
+        ),
+        handoff,
+        with(
+            row(
+                1_204,
+                2,
+                Agent::Codex,
+                Some(Agent::Claude),
+                "message",
+                "Two issues: refresh is not single-flight, and the old token stays in memory after rotation. The first is a race that I could \
+                 reproduce in 3 of 200 runs; the second needs a zeroizing type. Shall I fix both?",
+            ),
+            OutcomeState::Unconfirmed,
+            "offered to Claude by doorbell · not yet acknowledged",
+            None,
+            Some(2),
+        ),
+    ]
+}
+
+fn finality() -> InboxCard {
+    InboxCard {
+        seq: Some(1_198),
+        evidence: vec![
+            "118 tests pass; the race is covered by refresh_is_single_flight".to_owned(),
+            "200 runs under the thread sanitizer without a report".to_owned(),
+        ],
+        remaining_risk: "Clock skew above 90 s is not handled; the old code did not either."
+            .to_owned(),
+        handles: vec!["h7  review refresh.rs".to_owned()],
+        commit: Some("4c1d2e0b7f".to_owned()),
+        changed_files: 3,
+        tree: Some("71ab4c0de09f".to_owned()),
+        tree_still_same: Some(true),
+        ..InboxCard::new(
+            InboxKind::Finality,
+            "p-1198",
+            Agent::Codex,
+            ago(154),
+            "Token refresh is done: one request however many callers wait, and the old token is dropped on rotation.",
+        )
+    }
+}
+
+fn gates() -> Vec<Gate> {
+    let gate = |name: &str, command: &str, state, result: &str| Gate {
+        name: name.to_owned(),
+        command: command.to_owned(),
+        state,
+        result: result.to_owned(),
+    };
+    vec![
+        gate(
+            "tests",
+            "cargo test --workspace",
+            GateState::Passed,
+            "12.4 s  exit 0",
+        ),
+        gate("lint", "cargo clippy", GateState::Passed, "3.1 s  exit 0"),
+        gate("e2e", "not required", GateState::Skipped, "not run"),
+    ]
+}
+
+fn tasks() -> Tasks {
+    let task = |lane, id: &str, from: Agent, to: Agent, text: &str, seconds| TaskRow {
+        lane,
+        id_short: id.to_owned(),
+        seq: Some(1_201),
+        from: from.into(),
+        to: to.into(),
+        text: text.to_owned(),
+        since_ms: ago(seconds),
+    };
+    Tasks {
+        counts: LaneCounts {
+            open: 1,
+            active: 1,
+            blocked: 0,
+            stale: 0,
+            done: 4,
+        },
+        rows: vec![
+            task(
+                Lane::Active,
+                "h7",
+                Agent::Claude,
+                Agent::Codex,
+                "review src/auth/refresh.rs for races",
+                41,
+            ),
+            task(
+                Lane::Open,
+                "h8",
+                Agent::Codex,
+                Agent::Claude,
+                "choose the lock: std or parking_lot",
+                190,
+            ),
+            task(
+                Lane::Done,
+                "h6",
+                Agent::Claude,
+                Agent::Codex,
+                "add the tests for rotation",
+                620,
+            ),
+            task(
+                Lane::Done,
+                "h5",
+                Agent::Codex,
+                Agent::Claude,
+                "explain the session table",
+                2_400,
+            ),
+        ],
+    }
+}
+
+fn handoffs() -> Vec<HandoffRow> {
+    let handoff = |id: &str,
+                   seconds,
+                   from: Agent,
+                   to: Agent,
+                   state,
+                   ask: &str,
+                   reason: &str,
+                   answer: &str| HandoffRow {
+        id_short: id.to_owned(),
+        seq: Some(1_201),
+        at_ms: ago(seconds),
+        from: from.into(),
+        to: to.into(),
+        state,
+        ask: ask.to_owned(),
+        reason: reason.to_owned(),
+        answer: answer.to_owned(),
+    };
+    vec![
+        handoff(
+            "h8",
+            190,
+            Agent::Codex,
+            Agent::Claude,
+            HandoffState::Unconfirmed,
+            "choose the lock: std or parking_lot",
+            "you know the crate policy",
+            "",
+        ),
+        handoff(
+            "h7",
+            43,
+            Agent::Claude,
+            Agent::Codex,
+            HandoffState::Open,
+            "review src/auth/refresh.rs for races",
+            "a second pair of eyes",
+            "",
+        ),
+        handoff(
+            "h6",
+            900,
+            Agent::Claude,
+            Agent::Codex,
+            HandoffState::Done,
+            "add the tests for rotation",
+            "",
+            "two tests, both red on the old code",
+        ),
+    ]
+}
+
+/// Both agents work, one proposal waits.
+pub fn pair_at_work() -> DeckView {
+    let timeline = work();
+    DeckView {
+        agents: vec![claude(), codex()],
+        timeline_total: 1_204,
+        timeline,
+        tasks: tasks(),
+        handoffs: handoffs(),
+        inbox: vec![
+            finality(),
+            InboxCard {
+                seq: Some(1_202),
+                ..InboxCard::new(
+                    InboxKind::Question,
+                    "q-1202",
+                    Agent::Claude,
+                    ago(30),
+                    "Shall the old endpoint stay for one release?",
+                )
+            },
+        ],
+        attached: vec![Agent::Claude, Agent::Codex],
+        ..base()
+    }
+}
+
+/// The same, where the daemon has run the project's gates on the proposal's tree.
+pub fn gated() -> DeckView {
+    let mut view = pair_at_work();
+    view.inbox[0].gates = gates();
+    view
+}
+
+/// A fresh project: nothing has happened, nobody is there.
+pub fn empty_first_run() -> DeckView {
+    DeckView {
+        ledger: Ledger {
+            entries: 1,
+            chain: Chain::Ok,
+            bad_lines: 0,
+        },
+        ports: Ports {
+            control: Some(4502),
+            proxy: Some(4501),
+            codex: None,
+        },
+        git_writes: None,
+        agents: vec![
+            AgentCard::offline(Agent::Claude),
+            AgentCard {
+                installed: false,
+                ..AgentCard::offline(Agent::Codex)
+            },
+        ],
+        timeline: vec![row(
+            1,
+            20,
+            Party::System,
+            None,
+            "session",
+            "started · 019ab3c4 · no predecessor",
+        )],
+        timeline_total: 1,
+        first_run: vec![
+            FirstStep {
+                text: "This project's record was created in .contextrelay/ (git ignores it)."
+                    .to_owned(),
+                command: String::new(),
+                act: StepAct::Copy,
+                done: true,
+            },
+            FirstStep {
+                text: "Claude Code is installed but not running here.".to_owned(),
+                command: "ctxrelay claude".to_owned(),
+                act: StepAct::Start(Agent::Claude),
+                done: false,
+            },
+            FirstStep {
+                text: "Codex is not on the PATH. Everything else works without it.".to_owned(),
+                command: "npm install -g @openai/codex".to_owned(),
+                act: StepAct::Copy,
+                done: false,
+            },
+        ],
+        ..base()
+    }
+}
+
+/// Both agents are there and nobody does anything.
+pub fn quiet() -> DeckView {
+    let mut claude = claude();
+    claude.unread = 0;
+    claude.queue = QueueCounts::default();
+    let mut codex = codex();
+    codex.state = AgentState::Idle;
+    codex.since_ms = Some(ago(900));
+    codex.detail = vec!["last turn: completed 15m ago".to_owned()];
+    let mut timeline = work();
+    timeline.truncate(6);
+    DeckView {
+        agents: vec![claude, codex],
+        timeline_total: timeline.len() as u64,
+        timeline,
+        attached: vec![Agent::Claude, Agent::Codex],
+        ..base()
+    }
+}
+
+/// What an agent could write to deceive the eye, or to reach the terminal.
+pub fn hostile_text() -> DeckView {
+    let mut view = pair_at_work();
+    let texts = [
+        "All tests pass.\rAll tests fail. ",
+        "\x1b[2J\x1b[1;1H\x1b]0;owned\x07 cleared your screen",
+        "open \u{202e}fdp.tnemyap\u{202c} please",
+        "pass\u{200b}word \u{2066}left\u{2069} \u{feff}",
+        "hello\u{e0049}\u{e0067}\u{e006e}\u{e006f}\u{e0072}\u{e0065}\u{e007f} world",
+        "Z\u{301}\u{302}\u{303}\u{304}\u{305}\u{306}\u{307}\u{308}\u{309}algo over the line above",
+        "漢字かな混じり文 한국어 👩\u{200d}💻 wide cells in a narrow place, and then some more of it so that it wraps 漢字漢字漢字",
+        "\u{9b}31m eight bit \u{90}q\u{9c} \u{7f}\0",
+        "line one\nline two\r\n\tindented\u{2028}separated",
+    ];
+    view.timeline = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| {
+            let seq = 1_300 + index as u64;
+            let mut row = row(
+                seq,
+                60 - index as i64,
+                Agent::Codex,
+                Some(Agent::Claude),
+                "message",
+                text,
+            );
+            row.outcome = Some(Outcome::new(
+                OutcomeState::Done,
+                format!("as \x1b[31m{}", text.chars().take(9).collect::<String>()),
+            ));
+            row.mark = (index % 3 == 2).then(|| "\u{202e}demialc".to_owned());
+            row
+        })
+        .collect();
+    view.timeline_total = view.timeline.len() as u64;
+    view.project = "acme\x1b[31m\u{202e}ipa".to_owned();
+    view.agents[1].detail = vec!["turn: \x1b]8;;http://evil\x07click\r me".to_owned()];
+    view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();
+    view.tasks.rows[0].text = "review\r\nthis \u{2067}now".to_owned();
+    view.banner = Some(Banner {
+        level: Level::Warn,
+        text: "torn tail set aside\r\x1b[0K: 1 line".to_owned(),
+    });
+    view
+}
+
+/// Things that need a look.
+pub fn trouble() -> DeckView {
+    let mut view = pair_at_work();
+    view.agents[0] = AgentCard {
+        since_ms: Some(ago(14)),
+        hint: Some("started 14 s ago, not connected: look for its trust question".to_owned()),
+        queue: QueueCounts {
+            pending: 2,
+            in_flight: 0,
+            ambiguous: 1,
+        },
+        ..AgentCard::offline(Agent::Claude)
+    };
+    view.agents[1].state = AgentState::Limited;
+    view.agents[1].detail = vec!["usage limit, resets at 16:40".to_owned()];
+    view.ledger = Ledger {
+        entries: 1_204,
+        chain: Chain::Broken { seq: 871 },
+        bad_lines: 2,
+    };
+    view.banner = Some(Banner {
+        level: Level::Error,
+        text: "entry 871 does not follow from 870: the file was changed by another program. `ctxrelay ledger verify` says where.".to_owned(),
+    });
+    view.inbox[0].tree_still_same = Some(false);
+    view.inbox[0].blockers = vec!["h8 is still open: choose the lock".to_owned()];
+    view.inbox[0].gates = gates();
+    view.inbox[0].gates[0].state = GateState::Failed;
+    view.inbox.push(InboxCard::new(
+        InboxKind::Alarm,
+        "m-04b3",
+        Party::System,
+        ago(75),
+        "A message to Claude may or may not have arrived: the daemon was killed while it was offered.",
+    ));
+    let last = view.timeline.len() - 1;
+    view.timeline[last].outcome = Some(Outcome {
+        state: OutcomeState::Attention,
+        text: "ambiguous · it may have arrived; not sent again by itself".to_owned(),
+        since_ms: Some(ago(75)),
+        took_ms: None,
+    });
+    view
+}
+
+/// The daemon is gone.
+pub fn disconnected() -> DeckView {
+    let mut view = pair_at_work();
+    view.daemon = Daemon {
+        state: DaemonState::Reconnecting,
+        message: Some("refused, next try in 4 s".to_owned()),
+    };
+    for card in &mut view.agents {
+        card.state = AgentState::Stale;
+        card.since_ms = Some(ago(20));
+    }
+    view.banner = Some(Banner {
+        level: Level::Error,
+        text: "the daemon does not answer; what you see is 20 s old. Nothing is lost: every entry is on disk.".to_owned(),
+    });
+    view
+}
+
+/// A long day on a large screen.
+pub fn long_session() -> DeckView {
+    let mut view = pair_at_work();
+    let mut rows: Vec<TimelineRow> = (0..60)
+        .map(|n| {
+            let seconds = 1_600 + (60 - n) * 1_450;
+            let (from, to) = if n % 2 == 0 { (Agent::Claude, Agent::Codex) } else { (Agent::Codex, Agent::Claude) };
+            let seq = 1_100 + n as u64;
+            match n % 5 {
+                0 => with(row(seq, seconds, from, Some(to), "handoff", "look at the next module and say what you would change first"), OutcomeState::Done, "started a new turn", Some(4), None),
+                1 => with(row(seq, seconds, from, Some(to), "reply", "two places hold the lock across an await; both are in session.rs, near the retry"), OutcomeState::Done, "fetched", Some(1_200), None),
+                2 => row(seq, seconds, from, None, "note", "decision · keep the public names, change only what is behind them"),
+                3 => row(seq, seconds, from, None, "turn", "completed · 9 tools · 2 files"),
+                _ => with(row(seq, seconds, from, Some(to), "message", "thank you, going on with the table of sessions"), OutcomeState::Done, "joined the active work", Some(3), None),
+            }
+        })
+        .collect();
+    rows.append(&mut view.timeline);
+    view.timeline = rows;
+    view
+}

@@ -1,0 +1,104 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::super::{BUILTIN, Depth, Role, Theme, ThemeFile};
+
+#[test]
+fn every_built_in_theme_loads_at_every_depth() {
+    for (name, _) in BUILTIN {
+        for depth in [Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::Rgb] {
+            let theme = Theme::builtin(name, depth).unwrap();
+            assert_eq!(theme.name, *name);
+        }
+    }
+}
+
+#[test]
+fn the_default_theme_names_every_role() {
+    let file = ThemeFile::parse(BUILTIN[0].1).unwrap();
+    let missing: Vec<_> = Role::ALL
+        .iter()
+        .map(|role| role.name())
+        .filter(|name| !file.roles.contains_key(*name))
+        .collect();
+    assert_eq!(
+        missing, [""; 0],
+        "roles that default-dark.toml does not name"
+    );
+}
+
+#[test]
+fn a_misspelt_role_is_an_error_with_its_line() {
+    let error = ThemeFile::parse("[palette]\nx = \"#000000\"\n[roles]\n\"text\" = { fg = \"x\" }\n\"state.bussy\" = { fg = \"x\" }\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 5: no role 'state.bussy'; did you mean 'state.busy'?"
+    );
+}
+
+#[test]
+fn colours_outside_the_palette_and_unknown_words_are_errors() {
+    let line = |text: &str| ThemeFile::parse(text).unwrap_err().to_string();
+    assert_eq!(
+        line("[roles]\ntext = { fg = \"nope\" }"),
+        "line 2: 'nope' is not in [palette]"
+    );
+    assert_eq!(
+        line("[palette]\nx = \"red\""),
+        "line 2: 'red' is no colour of the form #rrggbb"
+    );
+    assert_eq!(
+        line("[palette]\nx = \"#123456\"\n[ansi]\nx = \"pink\""),
+        "line 4: 'pink' is none of the 16 colours"
+    );
+    assert!(
+        line("[roles]\ntext = { mods = [\"blink\"] }").starts_with("line 2: no modifier 'blink'")
+    );
+    assert!(
+        line("[roles]\ntext = { colour = \"x\" }").starts_with("line 2: unknown field `colour`")
+    );
+    assert!(line("what").starts_with("line 1: "));
+}
+
+#[test]
+fn a_missing_role_falls_back_to_the_left_and_then_to_text() {
+    let text = "[palette]\na = \"#010203\"\nb = \"#040506\"\n[roles]\ntext = { fg = \"a\" }\nstate = { fg = \"b\" }";
+    let theme = Theme::load("t", text, |_| None, Depth::Rgb).unwrap();
+    assert_eq!(
+        theme.style(Role::StateBusy).fg,
+        theme.style(Role::StateIdle).fg
+    );
+    assert_ne!(theme.style(Role::StateBusy).fg, theme.style(Role::Text).fg);
+    assert_eq!(theme.style(Role::Wait), theme.style(Role::Text));
+}
+
+#[test]
+fn a_child_changes_only_what_it_names_and_a_circle_is_refused() {
+    let child =
+        "inherits = \"default-dark\"\n[palette]\na = \"#010203\"\n[roles]\nwait = { fg = \"a\" }";
+    let theme = Theme::load("t", child, |_| None, Depth::Rgb).unwrap();
+    let parent = Theme::builtin("default-dark", Depth::Rgb).unwrap();
+    assert_eq!(theme.style(Role::Text), parent.style(Role::Text));
+    assert_ne!(theme.style(Role::Wait), parent.style(Role::Wait));
+    let circle = "inherits = \"me\"";
+    assert!(
+        Theme::load("me", circle, |_| Some(circle.to_owned()), Depth::Rgb)
+            .unwrap_err()
+            .message
+            .contains("circle")
+    );
+}
+
+#[test]
+fn without_colour_no_style_has_one() {
+    for (name, _) in BUILTIN {
+        let theme = Theme::builtin(name, Depth::None).unwrap();
+        for role in Role::ALL {
+            let style = theme.style(role);
+            assert_eq!((style.fg, style.bg), (None, None), "{name} {}", role.name());
+        }
+        assert!(
+            !theme.style(Role::SelectionFocus).add_modifier.is_empty(),
+            "{name}: the selection is lost"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! [`applies`]: whether an action would do something now; hint bar and palette show no other.
+
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::{Agent, AgentState, InboxKind};
+use crate::overlays::{CardStage, Overlay};
+use crate::pane::Pane;
+
+/// Whether the action would do something now.
+pub(crate) fn applies(deck: &Deck, action: Action) -> bool {
+    match deck.overlays.last() {
+        Some(overlay) => on_overlay(deck, overlay, action),
+        None => on_panes(deck, action),
+    }
+}
+
+fn on_panes(deck: &Deck, action: Action) -> bool {
+    let view = &deck.view;
+    let can_act = view.daemon.state.can_act();
+    match action {
+        Action::Message | Action::Handoff => can_act,
+        Action::Clear => can_act && view.ledger.entries > 0,
+        Action::Coordinator => can_act && view.can_set_coordinator,
+        Action::Steps => view.first_run.iter().any(|step| !step.done),
+        Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
+        Action::Approve | Action::Reject => {
+            deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Finality)
+        }
+        Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
+        Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
+        Action::Open => match deck.focus {
+            Pane::Agents => !view.agents.is_empty(),
+            Pane::Timeline => !deck.timeline.order.is_empty(),
+            Pane::Inbox => selected_kind(deck).is_some(),
+            Pane::Tasks => !view.tasks.rows.is_empty(),
+            Pane::Handoffs => !view.handoffs.is_empty(),
+        },
+        Action::Copy => deck.focus == Pane::Timeline && !deck.timeline.order.is_empty(),
+        Action::Follow | Action::Newest | Action::Oldest => true,
+        Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => false,
+        _ => true,
+    }
+}
+
+fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
+    match (overlay, action) {
+        (Overlay::Palette(_), _) => on_panes(deck, action),
+        (Overlay::Card(card), Action::Approve | Action::Reject) => {
+            matches!(card.stage, CardStage::Reading)
+                && deck
+                    .card(&card.id)
+                    .is_some_and(|card| card.kind == InboxKind::Finality)
+        }
+        (Overlay::Card(card), Action::Retry) => {
+            matches!(card.stage, CardStage::Reading)
+                && deck
+                    .card(&card.id)
+                    .is_some_and(|card| card.kind == InboxKind::Alarm)
+        }
+        (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
+        (Overlay::Agent(_), Action::Message | Action::Handoff) => deck.view.daemon.state.can_act(),
+        _ => true,
+    }
+}
+
+/// The agent is not there, and its program is.
+pub(super) fn can_start(deck: &Deck, agent: Agent) -> bool {
+    deck.view
+        .agent(agent)
+        .is_some_and(|card| card.installed && matches!(card.state, AgentState::Offline))
+}
+
+pub(super) fn selected_agent(deck: &Deck) -> Option<Agent> {
+    let selected = deck.view.agents.get(deck.agents.selected)?;
+    (deck.focus == Pane::Agents).then_some(selected.agent)
+}
+
+fn selected_kind(deck: &Deck) -> Option<InboxKind> {
+    let row = deck.inbox.selected()?;
+    row.gone_until_ms.is_none().then_some(row.card.kind)
+}

@@ -1,0 +1,12 @@
+//! [`update`]: a message in, wishes out. The match delegates; each file is one way in.
+
+mod applies;
+mod message;
+mod mouse;
+mod moving;
+mod opening;
+mod overlay_key;
+mod perform;
+
+pub(crate) use applies::applies;
+pub use message::update;

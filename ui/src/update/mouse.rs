@@ -1,0 +1,128 @@
+//! The mouse: a click focuses and selects, a click on what is selected opens it, the wheel moves.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::moving::step;
+use super::opening::open_selected;
+use super::overlay_key::{agree, overlay_action, preview};
+use super::perform::focus;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::layout::Layout;
+use crate::overlays::Overlay;
+use crate::pane::Pane;
+use crate::panes::row_at;
+use crate::view::{TAB_GAP, tabs};
+
+/// Rows of one notch of the wheel.
+const WHEEL: isize = 3;
+
+pub(super) fn mouse(deck: &mut Deck, event: MouseEvent) -> Vec<Effect> {
+    let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
+    let at = Position::new(event.column, event.row);
+    match event.kind {
+        MouseEventKind::ScrollDown => wheel(deck, screen, at, 1),
+        MouseEventKind::ScrollUp => wheel(deck, screen, at, -1),
+        MouseEventKind::Down(MouseButton::Left) => click(deck, screen, at),
+        _ => Vec::new(),
+    }
+}
+
+fn wheel(deck: &mut Deck, screen: Rect, at: Position, direction: isize) -> Vec<Effect> {
+    if !deck.overlays.is_empty() {
+        let action = if direction > 0 {
+            Action::MoveDown
+        } else {
+            Action::MoveUp
+        };
+        let notches = if matches!(
+            deck.overlays.last(),
+            Some(Overlay::Choice(_) | Overlay::Palette(_))
+        ) {
+            1
+        } else {
+            WHEEL
+        };
+        return (0..notches)
+            .flat_map(|_| overlay_action(deck, action))
+            .collect();
+    }
+    let layout = Layout::of(deck, screen);
+    match layout.panes.iter().find(|(_, area)| area.contains(at)) {
+        Some((pane, _)) => step(deck, *pane, WHEEL * direction),
+        None => Vec::new(),
+    }
+}
+
+fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
+    deck.notice = None;
+    if !deck.overlays.is_empty() {
+        return click_overlay(deck, screen, at);
+    }
+    let layout = Layout::of(deck, screen);
+    if layout.tabs.contains(at) {
+        if let Some(pane) = tab_at(deck, &layout, at.x) {
+            focus(deck, pane);
+        }
+        return Vec::new();
+    }
+    let Some(pane) = layout
+        .panes
+        .iter()
+        .find(|(_, area)| area.contains(at))
+        .map(|(pane, _)| *pane)
+    else {
+        return Vec::new();
+    };
+    let row = row_at(deck, pane, &layout, at.y);
+    let had_focus = deck.focus == pane;
+    focus(deck, pane);
+    let Some(row) = row else { return Vec::new() };
+    let list = match pane {
+        Pane::Agents => &mut deck.agents,
+        Pane::Timeline => &mut deck.timeline.list,
+        Pane::Inbox => &mut deck.inbox.list,
+        Pane::Tasks => &mut deck.tasks,
+        Pane::Handoffs => &mut deck.handoffs,
+    };
+    let was_selected = list.selected == row;
+    list.selected = row;
+    if had_focus && was_selected {
+        return open_selected(deck);
+    }
+    if pane == Pane::Timeline && !was_selected {
+        deck.timeline.pause(&deck.view.timeline);
+    }
+    Vec::new()
+}
+
+fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
+    let Some(Overlay::Choice(mut choice)) = deck
+        .overlays
+        .pop_if(|overlay| matches!(overlay, Overlay::Choice(_)))
+    else {
+        return Vec::new();
+    };
+    let hit = choice.option_at(screen, at.x, at.y);
+    let again = hit == Some(choice.list.selected);
+    if let Some(index) = hit {
+        choice.list.selected = index;
+        preview(deck, &choice);
+    }
+    deck.overlays.push(Overlay::Choice(choice));
+    if again { agree(deck) } else { Vec::new() }
+}
+
+fn tab_at(deck: &Deck, layout: &Layout, x: u16) -> Option<Pane> {
+    let mut left = layout.tabs.x;
+    for (pane, line) in tabs(deck) {
+        let right = left + line.width() as u16 + TAB_GAP as u16;
+        if (left..right).contains(&x) {
+            return Some(pane);
+        }
+        left = right;
+    }
+    None
+}

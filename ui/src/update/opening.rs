@@ -1,0 +1,337 @@
+//! Opening overlays: what they ask and say.
+
+use super::applies::can_start;
+use super::moving::older;
+use crate::deck::Deck;
+use crate::effect::{Effect, QuitChoice};
+use crate::model::{Agent, AgentState, DaemonState, FirstStep, Level, StepAct};
+use crate::overlays::{
+    AgentSheet, CardSheet, CardStage, Choice, ChoiceOption, Composer, Confirm, EntrySheet, Overlay,
+    Pick, SearchLine,
+};
+use crate::pane::Pane;
+use crate::panes::task_at;
+use crate::sanitize;
+use crate::text;
+use crate::timeline_state::Filter;
+use crate::widgets::TextField;
+
+/// Opens what the cursor stands on.
+pub(super) fn open_selected(deck: &mut Deck) -> Vec<Effect> {
+    let seq = match deck.focus {
+        Pane::Agents => {
+            if let Some(card) = deck.view.agents.get(deck.agents.selected) {
+                let sheet = AgentSheet::new(card.agent);
+                deck.overlays.push(Overlay::Agent(sheet));
+            }
+            return Vec::new();
+        }
+        Pane::Inbox => {
+            open_card(deck, CardStage::Reading);
+            return Vec::new();
+        }
+        Pane::Timeline => deck
+            .timeline
+            .selected(&deck.view.timeline)
+            .map(|row| row.seq),
+        Pane::Tasks => task_at(deck, deck.tasks.selected).and_then(|row| row.seq),
+        Pane::Handoffs => deck
+            .view
+            .handoffs
+            .get(deck.handoffs.selected)
+            .and_then(|row| row.seq),
+    };
+    seq.map_or_else(Vec::new, |seq| open_entry(deck, seq))
+}
+
+/// Opens an entry; the rest of it is asked for once.
+pub(super) fn open_entry(deck: &mut Deck, seq: u64) -> Vec<Effect> {
+    deck.overlays.push(Overlay::Entry(EntrySheet::new(seq)));
+    if deck.fetched.contains_key(&seq) {
+        Vec::new()
+    } else {
+        vec![Effect::OpenEntry { seq }]
+    }
+}
+
+/// Opens the selected card.
+pub(super) fn open_card(deck: &mut Deck, stage: CardStage) {
+    if let Some(row) = deck
+        .inbox
+        .selected()
+        .filter(|row| row.gone_until_ms.is_none())
+    {
+        let mut sheet = CardSheet::new(row.card.id.clone());
+        sheet.stage = stage;
+        deck.overlays.push(Overlay::Card(sheet));
+    }
+}
+
+pub(super) fn open_search(deck: &mut Deck) {
+    deck.focus = Pane::Timeline;
+    deck.overlays.push(Overlay::Search(SearchLine {
+        field: TextField::line("text, kind or id"),
+        before: deck.timeline.list,
+        followed: deck.timeline.follow,
+    }));
+}
+
+/// Writes to `to`, or to whom it most likely is for.
+pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, handoff: bool) {
+    let to = to.unwrap_or_else(|| likely_receiver(deck));
+    let composer = Composer::open(to, handoff, &mut deck.drafts);
+    deck.overlays.push(Overlay::Composer(composer));
+}
+
+/// The agent under the cursor, else the only one that is there, else Claude.
+fn likely_receiver(deck: &Deck) -> Agent {
+    if deck.focus == Pane::Agents
+        && let Some(card) = deck.view.agents.get(deck.agents.selected)
+    {
+        return card.agent;
+    }
+    let mut attached = deck
+        .view
+        .agents
+        .iter()
+        .filter(|card| card.state.is_attached());
+    match (attached.next(), attached.next()) {
+        (Some(only), None) => only.agent,
+        _ => Agent::Claude,
+    }
+}
+
+pub(super) fn ask_filter(deck: &mut Deck) {
+    let options = Filter::ALL
+        .into_iter()
+        .map(|filter| ChoiceOption::new(filter.as_str(), filter.desc(), Pick::Filter(filter)));
+    let mut choice = Choice::new("Show in the timeline", Vec::new(), options.collect());
+    choice.list.selected = Filter::ALL
+        .iter()
+        .position(|filter| *filter == deck.timeline.filter)
+        .unwrap_or(0);
+    deck.overlays.push(Overlay::Choice(choice));
+}
+
+pub(super) fn ask_theme(deck: &mut Deck) {
+    let names = deck.theme_names();
+    let selected = names
+        .iter()
+        .position(|name| *name == deck.theme.name)
+        .unwrap_or(0);
+    let options = names
+        .into_iter()
+        .map(|name| {
+            let desc = match name.as_str() {
+                "default-dark" => "ink, for the evening",
+                "default-light" => "paper, for bright rooms",
+                "mono" => "no colours",
+                _ => "your own",
+            };
+            ChoiceOption::new(name.clone(), desc, Pick::Theme(name))
+        })
+        .collect();
+    let mut choice = Choice::new("Theme", Vec::new(), options);
+    choice.list.selected = selected;
+    choice.theme_before = Some(deck.theme.name.clone());
+    deck.overlays.push(Overlay::Choice(choice));
+}
+
+pub(super) fn ask_clear(deck: &mut Deck) {
+    let entries = text::grouped(deck.view.ledger.entries);
+    let waiting: u32 = deck.view.agents.iter().map(|card| card.queue.open()).sum();
+    let mut lines = vec![format!(
+        "This session's record of {entries} entries is sealed and moved to the archive, and a new, empty one begins. \
+         Nothing is deleted."
+    )];
+    match waiting {
+        0 => {}
+        1 => lines.push("One message has not arrived yet.".to_owned()),
+        n => lines.push(format!("{n} messages have not arrived yet.")),
+    }
+    if !deck.view.inbox.is_empty() {
+        lines.push("What waits in the inbox goes with it, unanswered.".to_owned());
+    }
+    deck.overlays.push(Overlay::Confirm(Confirm {
+        title: "Clear the session's history?",
+        lines,
+        word: "clear",
+        field: TextField::line("clear"),
+        effect: Effect::ClearSession { discard: false },
+    }));
+}
+
+pub(super) fn ask_coordinator(deck: &mut Deck) {
+    let now = deck.view.git_writes.clone().unwrap_or_default();
+    let option = |name: &str, desc: &str| {
+        ChoiceOption::new(
+            name,
+            desc,
+            Pick::Effect(Effect::SetCoordinator(name.to_owned())),
+        )
+    };
+    let mut choice = Choice::new(
+        "Who writes to git?",
+        vec!["Enforced for ctxrelay's own git; advice to the agents' own shells.".to_owned()],
+        vec![
+            option("claude", "commits and pushes"),
+            option("codex", "commits and pushes"),
+            option("human", "only you"),
+            ChoiceOption::new(
+                "leave it",
+                format!("as it is: {}", sanitize::line(&now)),
+                Pick::Nothing,
+            ),
+        ],
+    );
+    choice.list.selected = 3;
+    deck.overlays.push(Overlay::Choice(choice));
+}
+
+pub(super) fn ask_start(deck: &mut Deck, agent: Agent) {
+    let Some(card) = deck.view.agent(agent).filter(|_| can_start(deck, agent)) else {
+        return;
+    };
+    let command = sanitize::line(&card.start_command);
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        format!("Start {}?", agent.title()),
+        vec![format!(
+            "Runs `{command}` beside this deck. It uses your own account once you talk to it."
+        )],
+        vec![
+            ChoiceOption::new("start it", "now", Pick::Effect(Effect::StartAgent(agent))),
+            ChoiceOption::new(
+                "copy the command",
+                "to run it yourself",
+                Pick::Effect(Effect::CopyText(card.start_command.clone())),
+            ),
+            ChoiceOption::new("not now", "", Pick::Nothing),
+        ],
+    )));
+}
+
+pub(super) fn ask_steps(deck: &mut Deck) {
+    let open: Vec<&FirstStep> = deck
+        .view
+        .first_run
+        .iter()
+        .filter(|step| !step.done)
+        .collect();
+    let mut options: Vec<ChoiceOption> = open
+        .iter()
+        .map(|step| {
+            let command = sanitize::line(&step.command);
+            let (desc, pick) = match &step.act {
+                StepAct::Start(agent) => (
+                    format!("starts {} beside the deck", agent.title()),
+                    Pick::Effect(Effect::StartAgent(*agent)),
+                ),
+                StepAct::Run(id) => (
+                    "runs it for you".to_owned(),
+                    Pick::Effect(Effect::RunHint(id.clone())),
+                ),
+                StepAct::Copy => (
+                    "copies the command".to_owned(),
+                    Pick::Effect(Effect::CopyText(step.command.clone())),
+                ),
+            };
+            ChoiceOption::new(command, desc, pick)
+        })
+        .collect();
+    options.push(ChoiceOption::new("not now", "", Pick::Nothing));
+    let lines = open
+        .iter()
+        .map(|step| format!("{} {}", deck.glyphs.dot(), sanitize::line(&step.text)))
+        .collect();
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        "What is missing",
+        lines,
+        options,
+    )));
+}
+
+/// Asks when somebody would notice; `Some` when there is nothing to ask.
+pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
+    let view = &deck.view;
+    if view.attached.is_empty() || view.demo {
+        return Some(());
+    }
+    let names: Vec<&str> = view.attached.iter().map(|agent| agent.title()).collect();
+    let who = match names.as_slice() {
+        [one] => format!("{one} is attached."),
+        many => format!("{} are attached.", many.join(" and ")),
+    };
+    let mut lines = vec![who];
+    for card in view
+        .agents
+        .iter()
+        .filter(|card| view.attached.contains(&card.agent))
+    {
+        if matches!(card.state, AgentState::Busy | AgentState::Waiting) {
+            lines.push(format!(
+                "{} is in the middle of a turn.",
+                card.agent.title()
+            ));
+        }
+    }
+    let stay = match view.daemon.state {
+        DaemonState::Hosting => "the daemon goes on in the background; messages keep flowing",
+        _ => "this deck closes; the daemon goes on",
+    };
+    let options = vec![
+        ChoiceOption::new(
+            "stay in the background",
+            stay,
+            Pick::Effect(Effect::Quit(QuitChoice::Stay)),
+        ),
+        ChoiceOption::new(
+            "stop",
+            "the daemon ends; what is queued is kept for the next start",
+            Pick::Effect(Effect::Quit(QuitChoice::Stop)),
+        ),
+        ChoiceOption::new("cancel", "back to the deck", Pick::Nothing),
+    ];
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        "Leave the deck",
+        lines,
+        options,
+    )));
+    None
+}
+
+/// Leaves without a question: a host stops what it hosts, a guest only goes.
+pub(super) fn quit_now(deck: &Deck) -> Vec<Effect> {
+    let choice = if deck.seen && deck.view.daemon.state != DaemonState::Hosting {
+        QuitChoice::Stay
+    } else {
+        QuitChoice::Stop
+    };
+    vec![Effect::Quit(choice)]
+}
+
+/// Performs an answer.
+pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
+    match pick {
+        Pick::Nothing => Vec::new(),
+        Pick::Effect(effect) => {
+            if matches!(effect, Effect::CopyText(_)) {
+                deck.say(Level::Info, "copied");
+            }
+            vec![effect]
+        }
+        Pick::Filter(filter) => {
+            deck.timeline.set_filter(&deck.view.timeline, filter);
+            older(deck)
+        }
+        Pick::Theme(name) => match deck.load_theme(&name) {
+            Ok(theme) => {
+                deck.theme = theme;
+                vec![Effect::SetTheme(name)]
+            }
+            Err(error) => {
+                deck.say(Level::Error, format!("theme {name}: {error}"));
+                Vec::new()
+            }
+        },
+    }
+}

@@ -1,0 +1,270 @@
+//! What an action does on the overlay in front.
+
+use super::moving::half_page;
+use super::opening::{ask_quit, ask_start, compose, pick, quit_now};
+use super::perform::{copy, perform, reason_field};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::Level;
+use crate::overlays::{CardStage, Choice, Overlay};
+
+/// Does it.
+pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Back => close(deck),
+        Action::Quit => return leave(deck),
+        Action::Redraw => return vec![Effect::Redraw],
+        Action::MoveDown => scroll(deck, 1),
+        Action::MoveUp => scroll(deck, -1),
+        Action::HalfDown => scroll(deck, half_page(deck)),
+        Action::HalfUp => scroll(deck, -half_page(deck)),
+        Action::MoveFirst => scroll(deck, -isize::MAX),
+        Action::MoveLast => scroll(deck, isize::MAX),
+        Action::Open => return agree(deck),
+        Action::Approve => stage(deck, CardStage::Approving),
+        Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
+        Action::Retry => stage(deck, CardStage::Retrying),
+        Action::Copy => return copy_overlay(deck),
+        Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
+        Action::Send => return send(deck),
+        Action::Newline | Action::NextField | Action::OtherAgent => write(deck, action),
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Closes the overlay in front, or takes a card one step back.
+fn close(deck: &mut Deck) {
+    match deck.overlays.pop() {
+        Some(Overlay::Card(mut card)) if !matches!(card.stage, CardStage::Reading) => {
+            card.stage = CardStage::Reading;
+            deck.overlays.push(Overlay::Card(card));
+        }
+        Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
+        Some(Overlay::Search(search)) => {
+            deck.timeline.set_search(&deck.view.timeline, "");
+            if search.followed {
+                deck.timeline.resume();
+            } else {
+                deck.timeline.list = search.before;
+            }
+        }
+        Some(Overlay::Choice(Choice {
+            theme_before: Some(name),
+            ..
+        })) => {
+            if let Ok(theme) = deck.load_theme(&name) {
+                deck.theme = theme;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The keys that leave work on overlays too; a second time they take the safe answer.
+fn leave(deck: &mut Deck) -> Vec<Effect> {
+    if let Some(Overlay::Choice(choice)) = deck.overlays.last()
+        && let Some(first) = choice.options.first()
+        && let crate::overlays::Pick::Effect(effect @ Effect::Quit(_)) = &first.pick
+    {
+        return vec![effect.clone()];
+    }
+    ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck))
+}
+
+fn scroll(deck: &mut Deck, rows: isize) {
+    let Some(mut overlay) = deck.overlays.pop() else {
+        return;
+    };
+    match &mut overlay {
+        Overlay::Choice(choice) => {
+            choice.list.step(rows, choice.options.len());
+            preview(deck, choice);
+        }
+        Overlay::Palette(palette) => {
+            let len = palette.found(deck).len();
+            palette.list.step(rows, len);
+        }
+        other => {
+            // Kept within its end by the settling after every message.
+            if let Some(scroll) = other.scroll_mut() {
+                *scroll = scroll.saturating_add_signed(rows);
+            }
+        }
+    }
+    deck.overlays.push(overlay);
+}
+
+/// A theme is seen before it is taken.
+pub(super) fn preview(deck: &mut Deck, choice: &Choice) {
+    if let (Some(_), Some(crate::overlays::Pick::Theme(name))) =
+        (&choice.theme_before, choice.picked())
+        && let Ok(theme) = deck.load_theme(name)
+    {
+        deck.theme = theme;
+    }
+}
+
+/// `enter`.
+pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
+    let Some(overlay) = deck.overlays.pop() else {
+        return Vec::new();
+    };
+    match overlay {
+        Overlay::Choice(choice) => match choice.picked().cloned() {
+            Some(picked) => pick(deck, picked),
+            None => Vec::new(),
+        },
+        Overlay::Palette(palette) => match palette.picked(deck) {
+            Some(action) => perform(deck, action),
+            None => {
+                deck.overlays.push(Overlay::Palette(palette));
+                Vec::new()
+            }
+        },
+        Overlay::Confirm(confirm) => {
+            if confirm.is_typed() {
+                return vec![confirm.effect];
+            }
+            deck.say(Level::Info, format!("type {} first", confirm.word));
+            deck.overlays.push(Overlay::Confirm(confirm));
+            Vec::new()
+        }
+        Overlay::Search(_) => {
+            if deck.timeline.search.is_empty() {
+                return Vec::new();
+            }
+            if deck.timeline.found == 0 {
+                deck.say(Level::Info, "nothing found among what is loaded");
+            }
+            Vec::new()
+        }
+        Overlay::Card(card) => {
+            let waits = deck.card(&card.id).is_some();
+            let can_act = deck.view.daemon.state.can_act();
+            match (waits, card.decide()) {
+                (true, Some(effect)) if can_act => vec![effect],
+                (true, Some(_)) => {
+                    deck.say(
+                        Level::Warn,
+                        "not connected to the daemon: nothing was decided",
+                    );
+                    deck.overlays.push(Overlay::Card(card));
+                    Vec::new()
+                }
+                (true, None) => {
+                    let rejecting = matches!(card.stage, CardStage::Rejecting(_));
+                    deck.overlays.push(Overlay::Card(card));
+                    if rejecting {
+                        deck.say(
+                            Level::Info,
+                            "a rejection needs a reason: the agent reads it",
+                        );
+                    } else if super::applies(deck, Action::Approve) {
+                        let key = |action| deck.key_in(&deck.contexts(), action);
+                        let (approve, reject) = (key(Action::Approve), key(Action::Reject));
+                        deck.say(
+                            Level::Info,
+                            format!("{approve} approves, {reject} rejects; both ask once more"),
+                        );
+                    }
+                    Vec::new()
+                }
+                (false, _) => Vec::new(),
+            }
+        }
+        // A sheet to read: enter closes it, as it opened it.
+        Overlay::Help(_) | Overlay::Entry(_) | Overlay::Agent(_) => Vec::new(),
+        composer @ Overlay::Composer(_) => {
+            deck.overlays.push(composer);
+            Vec::new()
+        }
+    }
+}
+
+fn stage(deck: &mut Deck, next: CardStage) {
+    let action = match next {
+        CardStage::Retrying => Action::Retry,
+        _ => Action::Approve,
+    };
+    if !super::applies(deck, action) {
+        return;
+    }
+    if let Some(Overlay::Card(card)) = deck.overlays.last_mut() {
+        card.stage = next;
+    }
+}
+
+fn copy_overlay(deck: &mut Deck) -> Vec<Effect> {
+    let text = match deck.overlays.last() {
+        Some(Overlay::Entry(entry)) => entry.plain(deck),
+        Some(Overlay::Card(card)) => deck.card(&card.id).map(|card| card.summary.clone()),
+        _ => None,
+    };
+    text.map_or_else(Vec::new, |text| copy(deck, text))
+}
+
+fn on_agent(deck: &mut Deck, action: Action) {
+    let Some(Overlay::Agent(sheet)) = deck.overlays.last() else {
+        return;
+    };
+    let agent = sheet.agent;
+    if !super::applies(deck, action) {
+        return;
+    }
+    deck.overlays.pop();
+    match action {
+        Action::Start => ask_start(deck, agent),
+        Action::Message => compose(deck, Some(agent), false),
+        _ => compose(deck, Some(agent), true),
+    }
+}
+
+fn send(deck: &mut Deck) -> Vec<Effect> {
+    let Some(Overlay::Composer(composer)) = deck.overlays.last() else {
+        return Vec::new();
+    };
+    let Some(effect) = composer.send() else {
+        deck.say(Level::Info, "nothing is written yet");
+        return Vec::new();
+    };
+    if !deck.view.daemon.state.can_act() {
+        deck.say(
+            Level::Warn,
+            "not connected to the daemon: the draft is kept, nothing was sent",
+        );
+        return Vec::new();
+    }
+    deck.overlays.pop();
+    vec![effect]
+}
+
+fn write(deck: &mut Deck, action: Action) {
+    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
+        return;
+    };
+    match action {
+        Action::Newline => composer.field_mut().newline(),
+        Action::NextField => composer.next_field(),
+        _ => composer.other_agent(),
+    }
+}
+
+/// What follows from typing: a search jumps, a palette starts at its first row again.
+pub(super) fn after_typing(deck: &mut Deck) {
+    match deck.overlays.last_mut() {
+        Some(Overlay::Palette(palette)) => palette.list = Default::default(),
+        Some(Overlay::Search(search)) => {
+            let typed = search.field.text();
+            let (before, followed) = (search.before, search.followed);
+            deck.timeline.set_search(&deck.view.timeline, &typed);
+            // Each letter searches from where the search began, not from the last jump.
+            deck.timeline.list = before;
+            if !deck.timeline.find(&deck.view.timeline, true, true) && followed {
+                deck.timeline.resume();
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,147 @@
+//! [`perform`]: what an action does while no overlay is open.
+
+use super::applies::{applies, selected_agent};
+use super::moving::{half_page, older, step, to_end};
+use super::opening::{
+    ask_clear, ask_coordinator, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose,
+    open_card, open_search, open_selected, quit_now,
+};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::Level;
+use crate::overlays::{CardStage, EntrySheet, HelpSheet, Overlay, Palette};
+use crate::pane::Pane;
+use crate::widgets::TextField;
+
+/// Does it.
+pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    if !applies(deck, action) {
+        refuse(deck, action);
+        return Vec::new();
+    }
+    let pane = deck.focus;
+    match action {
+        Action::FocusNext => focus(deck, pane.step(1)),
+        Action::FocusPrev => focus(deck, pane.step(-1)),
+        Action::Focus(pane) => focus(deck, pane),
+        Action::MoveDown => return step(deck, pane, 1),
+        Action::MoveUp => return step(deck, pane, -1),
+        Action::HalfDown => return step(deck, pane, half_page(deck)),
+        Action::HalfUp => return step(deck, pane, -half_page(deck)),
+        Action::MoveFirst => return to_end(deck, pane, false),
+        Action::MoveLast => return to_end(deck, pane, true),
+        Action::Newest => deck.timeline.resume(),
+        Action::Oldest => {
+            deck.timeline.select_oldest(&deck.view.timeline);
+            return older(deck);
+        }
+        Action::Follow => {
+            if deck.timeline.follow {
+                deck.timeline.pause(&deck.view.timeline);
+            } else {
+                deck.timeline.resume();
+            }
+        }
+        Action::Open => return open_selected(deck),
+        Action::Back => back(deck),
+        Action::Search => open_search(deck),
+        Action::SearchNext => search_step(deck, true),
+        Action::SearchPrev => search_step(deck, false),
+        Action::Filter => ask_filter(deck),
+        Action::Palette => {
+            let contexts = deck.contexts();
+            deck.overlays.push(Overlay::Palette(Palette::new(contexts)));
+        }
+        Action::Help => deck.overlays.push(Overlay::Help(HelpSheet::default())),
+        Action::Theme => ask_theme(deck),
+        Action::Message => compose(deck, None, false),
+        Action::Handoff => compose(deck, None, true),
+        Action::Clear => ask_clear(deck),
+        Action::Coordinator => ask_coordinator(deck),
+        Action::Steps => ask_steps(deck),
+        Action::Start => {
+            if let Some(agent) = selected_agent(deck) {
+                ask_start(deck, agent);
+            }
+        }
+        Action::Approve => open_card(deck, CardStage::Reading),
+        Action::Reject => open_card(deck, CardStage::Reading),
+        Action::Retry => open_card(deck, CardStage::Reading),
+        Action::Copy => return copy_selected(deck),
+        Action::Redraw => return vec![Effect::Redraw],
+        Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
+        Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {}
+    }
+    Vec::new()
+}
+
+/// The reason a key does nothing is said, never left to be guessed.
+fn refuse(deck: &mut Deck, action: Action) {
+    let text = match action {
+        Action::Message | Action::Handoff | Action::Clear if !deck.view.daemon.state.can_act() => {
+            "not connected to the daemon: nothing can be sent now"
+        }
+        Action::Clear => "the record is empty: nothing to clear",
+        Action::Coordinator => {
+            "who writes to git cannot be changed from here: see `ctxrelay coordinator --help`"
+        }
+        Action::Steps => "nothing is missing: the pair is complete",
+        Action::Start => "this agent is running already, or is not installed",
+        Action::Approve | Action::Reject => "only a finality proposal can be approved or rejected",
+        Action::Retry => "there is nothing to try again",
+        Action::SearchNext | Action::SearchPrev => {
+            let key = deck.key(Action::Search);
+            return deck.say(Level::Info, format!("no search yet: {key} starts one"));
+        }
+        _ => return,
+    };
+    deck.say(Level::Info, text);
+}
+
+pub(super) fn focus(deck: &mut Deck, pane: Pane) {
+    deck.focus = pane;
+    if matches!(pane, Pane::Tasks | Pane::Handoffs) {
+        deck.lower = pane;
+    }
+}
+
+/// Drops the search, then the filter, then a pause.
+fn back(deck: &mut Deck) {
+    let rows = &deck.view.timeline;
+    if !deck.timeline.search.is_empty() {
+        deck.timeline.set_search(rows, "");
+    } else if deck.timeline.filter != crate::timeline_state::Filter::All {
+        deck.timeline
+            .set_filter(rows, crate::timeline_state::Filter::All);
+    } else if !deck.timeline.follow && deck.focus == Pane::Timeline {
+        deck.timeline.resume();
+    }
+}
+
+fn search_step(deck: &mut Deck, forward: bool) {
+    deck.focus = Pane::Timeline;
+    if !deck.timeline.find(&deck.view.timeline, forward, false) {
+        deck.say(Level::Info, "nothing found among what is loaded");
+    }
+}
+
+fn copy_selected(deck: &mut Deck) -> Vec<Effect> {
+    let Some(row) = deck.timeline.selected(&deck.view.timeline) else {
+        return Vec::new();
+    };
+    EntrySheet::new(row.seq)
+        .plain(deck)
+        .map_or_else(Vec::new, |text| copy(deck, text))
+}
+
+/// Copies and says so.
+pub(super) fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
+    deck.say(Level::Info, "copied");
+    vec![Effect::CopyText(text)]
+}
+
+/// An empty reason, to be typed.
+pub(super) fn reason_field() -> TextField {
+    TextField::line("what has to change before it is done")
+}

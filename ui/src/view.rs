@@ -1,0 +1,175 @@
+//! [`view`]: the deck, drawn.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::deck::Deck;
+use crate::glyph::Glyphs;
+use crate::hint_bar::draw_hints;
+use crate::layout::Layout;
+use crate::model::Level;
+use crate::pane::Pane;
+use crate::panes::{draw_header, draw_pane, draw_too_small};
+use crate::sanitize;
+use crate::text;
+use crate::theme::Role;
+use crate::widgets::fit_line;
+
+/// Draws the whole screen. Any size will do, also one the deck was not told of.
+pub fn view(deck: &Deck, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    draw(deck, area, frame.buffer_mut());
+}
+
+pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    let theme = &deck.theme;
+    buf.set_style(area, theme.style(Role::Screen));
+    let layout = Layout::of(deck, area);
+    if layout.too_small {
+        draw_too_small(deck, area, buf);
+    } else {
+        draw_header(deck, layout.header, buf);
+        draw_banner(deck, layout.banner, buf);
+        draw_tabs(deck, &layout, buf);
+        for (pane, area) in &layout.panes {
+            draw_pane(deck, *pane, &layout, *area, buf);
+        }
+        // An overlay says at its own foot which keys count.
+        if deck.overlays.is_empty() {
+            draw_hints(deck, layout.hints, buf);
+        }
+        draw_overlays(deck, area, buf);
+    }
+    if deck.glyphs == Glyphs::Ascii {
+        to_ascii(deck, area, buf);
+    }
+}
+
+fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    if deck.overlays.iter().any(|overlay| overlay.is_modal()) {
+        // What is behind steps back; it keeps its place and its words.
+        buf.set_style(area, deck.theme.style(Role::TextFaint));
+    }
+    for overlay in &deck.overlays {
+        overlay.draw(deck, area, buf);
+    }
+    if deck.overlays.is_empty() {
+        return;
+    }
+    // A notice that comes while an overlay is open must be seen too.
+    if deck.notice.is_some()
+        && deck
+            .overlays
+            .last()
+            .is_some_and(|overlay| overlay.is_modal())
+    {
+        let line = Rect {
+            y: area.bottom() - 1,
+            height: 1,
+            ..area
+        };
+        draw_hints(deck, line, buf);
+    }
+}
+
+fn draw_banner(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    let Some(banner) = deck.view.banner.as_ref().filter(|_| !area.is_empty()) else {
+        return;
+    };
+    let style = deck.theme.level(banner.level);
+    buf.set_style(area, style);
+    let glyph = match banner.level {
+        Level::Info => deck.glyphs.dot(),
+        Level::Warn | Level::Error => deck.glyphs.wrong(),
+    };
+    let line = Line::from(Span::styled(
+        format!("{glyph} {}", sanitize::line(&banner.text)),
+        style,
+    ));
+    let room = usize::from(area.width).saturating_sub(2);
+    buf.set_line(area.x + 1, area.y, &fit_line(line, room), area.width - 1);
+}
+
+/// The tab at each column of the line of tabs.
+pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
+    Pane::ALL
+        .into_iter()
+        .map(|pane| {
+            let theme = &deck.theme;
+            let focus = deck.focus == pane;
+            let mut spans = vec![
+                Span::styled(format!("{} ", pane.number()), theme.style(Role::TextFaint)),
+                Span::styled(
+                    pane.title(),
+                    theme.style(if focus { Role::TitleFocus } else { Role::Title }),
+                ),
+            ];
+            let waiting = deck.view.inbox.len();
+            if pane == Pane::Inbox && waiting > 0 {
+                spans.push(Span::styled(format!(" {waiting}"), theme.style(Role::Wait)));
+            }
+            (pane, Line::from(spans))
+        })
+        .collect()
+}
+
+/// Columns between two tabs.
+pub(crate) const TAB_GAP: usize = 2;
+
+fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
+    let area = layout.tabs;
+    if area.is_empty() {
+        return;
+    }
+    let mut x = area.x + 1;
+    for (pane, line) in tabs(deck) {
+        let width = line.width() as u16;
+        if x + width > area.right() {
+            break;
+        }
+        buf.set_line(x, area.y, &line, width);
+        if deck.focus == pane {
+            let chip = Rect {
+                x: x - 1,
+                y: area.y,
+                width: width + 2,
+                height: 1,
+            }
+            .intersection(area);
+            buf.set_style(chip, deck.theme.style(Role::SelectionFocus));
+        }
+        x += width + TAB_GAP as u16;
+    }
+    if deck.focus == Pane::Timeline {
+        let mark = crate::panes::timeline_mark(deck);
+        let width = mark.width() as u16;
+        if x + width + 2 <= area.right() {
+            buf.set_line(area.right() - width - 1, area.y, &mark, width);
+        }
+    }
+}
+
+/// Replaces what a terminal without UTF-8 cannot show; wide cells become `??`.
+fn to_ascii(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            let cell = &mut buf[(x, y)];
+            if cell.symbol().is_ascii() {
+                continue;
+            }
+            let wide = text::width(cell.symbol()) > 1;
+            let twin = deck.glyphs.text(cell.symbol().to_owned());
+            let first = twin.chars().next().unwrap_or('?');
+            cell.set_char(first);
+            if wide && x + 1 < area.right() {
+                buf[(x + 1, y)].set_char('?');
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! [`TextField`]: text being typed, one line or many.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::Widget as _;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+
+use crate::sanitize;
+use crate::theme::{Role, Theme};
+
+/// Longest text of a field, bytes. The daemon's own limit is lower; this one keeps a pasted log
+/// file from making each key slow.
+const BYTES_MAX: usize = 256 * 1024;
+
+/// An input. Holds only what can be sent: no controls, nothing invisible.
+#[derive(Debug, Clone)]
+pub(crate) struct TextField {
+    /// Boxed: it is large, and most overlays have none.
+    area: Box<TextArea<'static>>,
+    many_lines: bool,
+    placeholder: &'static str,
+}
+
+impl TextField {
+    /// A field of one line.
+    pub(crate) fn line(placeholder: &'static str) -> Self {
+        Self::new(false, placeholder)
+    }
+
+    /// A field of many lines.
+    pub(crate) fn lines(placeholder: &'static str) -> Self {
+        Self::new(true, placeholder)
+    }
+
+    fn new(many_lines: bool, placeholder: &'static str) -> Self {
+        let mut area = Box::new(TextArea::default());
+        area.set_cursor_line_style(Style::new());
+        if many_lines {
+            area.set_wrap_mode(WrapMode::WordOrGlyph);
+        }
+        Self {
+            area,
+            many_lines,
+            placeholder,
+        }
+    }
+
+    /// Starts with this text, the cursor behind it.
+    pub(crate) fn with_text(mut self, text: &str) -> Self {
+        self.paste(text);
+        self
+    }
+
+    /// The text.
+    pub(crate) fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Nothing but blanks.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.area.lines().iter().all(|line| line.trim().is_empty())
+    }
+
+    /// Types a key.
+    pub(crate) fn key(&mut self, event: KeyEvent) {
+        if let KeyCode::Char(c) = event.code {
+            let plain = !event
+                .modifiers
+                .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+            if plain {
+                // One character may still be an override or a control byte of a strange terminal.
+                self.paste(c.encode_utf8(&mut [0; 4]));
+                return;
+            }
+            if !self.many_lines && matches!(c, 'm' | 'j') {
+                return;
+            }
+        }
+        if matches!(event.code, KeyCode::Enter | KeyCode::Tab | KeyCode::BackTab) {
+            return;
+        }
+        self.area.input(event);
+    }
+
+    /// A line break at the cursor, in a field of many lines.
+    pub(crate) fn newline(&mut self) {
+        if self.many_lines {
+            self.area.insert_newline();
+        }
+    }
+
+    /// Pastes; the count of characters that were left out.
+    pub(crate) fn paste(&mut self, text: &str) -> usize {
+        let (mut clean, mut removed) = sanitize::for_input(text);
+        if !self.many_lines {
+            clean = clean.replace('\n', " ");
+        }
+        let room = BYTES_MAX.saturating_sub(self.area.lines().iter().map(String::len).sum());
+        if clean.len() > room {
+            let mut end = room;
+            while !clean.is_char_boundary(end) {
+                end -= 1;
+            }
+            removed += clean[end..].chars().count();
+            clean.truncate(end);
+        }
+        self.area.insert_str(clean);
+        removed
+    }
+
+    /// Lines that the text takes in `columns`, for a box that grows with it.
+    pub(crate) fn rows(&self, columns: usize) -> usize {
+        self.area
+            .lines()
+            .iter()
+            .map(|line| crate::text::wrap(line, columns.saturating_sub(1)).len())
+            .sum()
+    }
+
+    /// Draws it; the cursor only when it has the focus.
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, theme: &Theme, focus: bool) {
+        if area.is_empty() {
+            return;
+        }
+        let mut drawn = self.area.clone();
+        drawn.set_style(theme.style(Role::Input));
+        drawn.set_cursor_style(if focus {
+            theme.style(Role::InputCursor)
+        } else {
+            theme.style(Role::Input)
+        });
+        drawn.set_placeholder_text(self.placeholder);
+        drawn.set_placeholder_style(theme.style(Role::TextFaint));
+        if !focus {
+            // Without the focus the view stays at the start, where the reader looks.
+            drawn.move_cursor(CursorMove::Top);
+            drawn.move_cursor(CursorMove::Head);
+        }
+        (&*drawn).render(area, buf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::TextField;
+
+    #[test]
+    fn a_field_of_one_line_stays_one_line() {
+        let mut field = TextField::line("");
+        field.paste("one\ntwo");
+        field.key(KeyEvent::new(KeyCode::Char('j'), KeyModifiers::CONTROL));
+        field.newline();
+        assert_eq!(field.text(), "one two");
+    }
+
+    #[test]
+    fn nothing_invisible_can_be_typed_or_pasted() {
+        let mut field = TextField::lines("");
+        assert_eq!(field.paste("a\u{202e}\x1bb"), 2);
+        field.key(KeyEvent::new(KeyCode::Char('\u{200b}'), KeyModifiers::NONE));
+        field.newline();
+        field.key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
+        assert_eq!(field.text(), "ab\nc");
+    }
+
+    #[test]
+    fn a_log_file_is_cut() {
+        let mut field = TextField::lines("");
+        assert_eq!(field.paste(&"é".repeat(200_000)), 200_000 - 128 * 1024);
+    }
+}

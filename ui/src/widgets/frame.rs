@@ -1,0 +1,81 @@
+//! The frame of a pane or overlay, with its titles and its scroll mark.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Widget as _};
+
+use super::line::{fit_line, spans_of, width_of};
+use crate::glyph::Glyphs;
+
+/// Draws a frame with a title at the left and one at the right; gives the inside.
+pub(crate) fn draw_frame(
+    area: Rect,
+    buf: &mut Buffer,
+    glyphs: Glyphs,
+    border: Style,
+    left: Line<'static>,
+    right: Line<'static>,
+) -> Rect {
+    let block = Block::bordered()
+        .border_set(glyphs.border())
+        .border_style(border);
+    let inner = block.inner(area);
+    block.render(area, buf);
+    let room = usize::from(area.width.saturating_sub(4));
+    if room == 0 || area.height == 0 {
+        return inner;
+    }
+    let left = fit_line(left, room);
+    let used = width_of(&left);
+    put(buf, area.x + 1, area.y, left);
+    let right_width = width_of(&right);
+    if right_width > 0 && used + right_width + 4 <= room {
+        let x = area.right().saturating_sub(3 + right_width as u16);
+        put(buf, x, area.y, right);
+    }
+    inner
+}
+
+/// A title with a space at either side.
+fn put(buf: &mut Buffer, x: u16, y: u16, title: Line<'static>) {
+    if width_of(&title) == 0 {
+        return;
+    }
+    let mut spans = vec![Span::raw(" ")];
+    spans.extend(spans_of(title));
+    spans.push(Span::raw(" "));
+    let line = Line::from(spans);
+    let width = width_of(&line) as u16;
+    buf.set_line(x, y, &line, width);
+}
+
+/// Shows on the right edge which part of `len` rows is seen, when not all of them are.
+pub(crate) fn draw_thumb(
+    area: Rect,
+    buf: &mut Buffer,
+    glyphs: Glyphs,
+    style: Style,
+    first: usize,
+    shown: usize,
+    len: usize,
+) {
+    let rows = usize::from(area.height.saturating_sub(2));
+    if rows == 0 || area.width == 0 || shown >= len || len == 0 {
+        return;
+    }
+    let size = (rows * shown / len).clamp(1, rows);
+    let room = rows - size;
+    let hidden = len - shown;
+    let start = if first >= hidden {
+        room
+    } else {
+        room * first / hidden
+    };
+    let x = area.right() - 1;
+    for row in start..start + size {
+        let y = area.y + 1 + row as u16;
+        buf.set_string(x, y, glyphs.thumb(), style);
+    }
+}

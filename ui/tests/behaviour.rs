@@ -1,0 +1,590 @@
+//! What the keys do: scripts through the real update loop, effects and screens looked at.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ctxrelay_ui::model::{
+    Agent, AgentState, DaemonState, DeckView, InboxCard, InboxKind, Party, TimelineRow,
+};
+use ctxrelay_ui::scenes::{
+    NOW_MS, empty_first_run, keys, long_session, pair_at_work, quiet, terminal,
+};
+use ctxrelay_ui::{Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
+
+fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(size.0, size.1));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+fn deck(view: DeckView) -> Deck {
+    deck_at(view, (120, 40))
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, (120, 40)).backend().to_string()
+}
+
+#[test]
+fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(
+        keys(&mut deck, "3a"),
+        [],
+        "on the row it only opens the card"
+    );
+    assert!(shown(&deck).contains("Is it done?"));
+    assert_eq!(keys(&mut deck, "a"), [], "the first press asks");
+    assert!(shown(&deck).contains("Record your approval on commit 4c1d2e0?"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::Approve {
+            proposal_id: "p-1198".into()
+        }]
+    );
+    assert!(!shown(&deck).contains("Is it done?"));
+}
+
+#[test]
+fn enter_on_a_card_that_is_only_read_decides_nothing() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "3<enter><enter><enter>"), []);
+    assert!(shown(&deck).contains("Is it done?"));
+    assert_eq!(keys(&mut deck, "a<esc><enter>"), []);
+}
+
+#[test]
+fn a_rejection_needs_a_reason() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "3<enter>x<enter>"), []);
+    assert_eq!(keys(&mut deck, "  <enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "cover rotation, aqx<enter>"),
+        [Effect::Reject {
+            proposal_id: "p-1198".into(),
+            reason: "cover rotation, aqx".into()
+        }]
+    );
+}
+
+#[test]
+fn a_changed_tree_and_open_blockers_are_said_before_the_yes() {
+    let mut view = pair_at_work();
+    view.inbox[0].tree_still_same = Some(false);
+    view.inbox[0].blockers = vec!["h8 is open".into()];
+    let mut deck = deck(view);
+    keys(&mut deck, "3<enter>a");
+    let screen = shown(&deck);
+    assert!(screen.contains("the work tree has changed since the proposal"));
+    assert!(screen.contains("one blocker is open"));
+}
+
+#[test]
+fn a_card_answered_elsewhere_cannot_be_answered_again() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "3<enter>a");
+    let mut view = pair_at_work();
+    view.inbox.remove(0);
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("This card is gone"));
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    assert!(
+        shown(&deck).contains("answered"),
+        "the row stays dimmed for a moment"
+    );
+    update(&mut deck, Msg::Tick(NOW_MS + 10_000));
+    assert!(!shown(&deck).contains("answered"));
+}
+
+#[test]
+fn a_question_cannot_be_approved() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "3ja<enter>a<enter>"), []);
+}
+
+#[test]
+fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
+    let mut view = quiet();
+    view.inbox = vec![InboxCard::new(
+        InboxKind::Alarm,
+        "m-7",
+        Party::System,
+        NOW_MS,
+        "may have arrived",
+    )];
+    let mut deck = deck(view);
+    assert_eq!(keys(&mut deck, "3r"), []);
+    keys(&mut deck, "r");
+    assert!(shown(&deck).contains("may arrive twice"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::Retry { id: "m-7".into() }]
+    );
+}
+
+#[test]
+fn clearing_needs_the_typed_word() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "C<enter>"), []);
+    assert_eq!(keys(&mut deck, "clea<enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "r<enter>"),
+        [Effect::ClearSession { discard: false }]
+    );
+    assert_eq!(keys(&mut deck, "Cyes<enter><esc>"), []);
+    assert!(!shown(&deck).contains("Clear the session"));
+}
+
+#[test]
+fn leaving_asks_when_agents_are_attached() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "q"), []);
+    let screen = shown(&deck);
+    assert!(screen.contains("Claude and Codex are attached."));
+    assert!(screen.contains("Codex is in the middle of a turn."));
+    assert_eq!(
+        keys(&mut deck, "<esc>q<enter>"),
+        [Effect::Quit(QuitChoice::Stay)]
+    );
+    assert_eq!(
+        keys(&mut deck, "qj<enter>"),
+        [Effect::Quit(QuitChoice::Stop)]
+    );
+    assert_eq!(keys(&mut deck, "qjj<enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "<ctrl-c><ctrl-c>"),
+        [Effect::Quit(QuitChoice::Stay)],
+        "twice takes the safe answer"
+    );
+}
+
+#[test]
+fn leaving_asks_nothing_when_nobody_would_notice() {
+    let mut view = empty_first_run();
+    assert_eq!(
+        keys(&mut deck(view.clone()), "q"),
+        [Effect::Quit(QuitChoice::Stop)]
+    );
+    view.daemon.state = DaemonState::Attached;
+    assert_eq!(keys(&mut deck(view), "q"), [Effect::Quit(QuitChoice::Stay)]);
+    let mut fresh = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    assert_eq!(keys(&mut fresh, "q"), [Effect::Quit(QuitChoice::Stop)]);
+}
+
+#[test]
+fn a_message_is_written_and_sent() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "m<enter>"), [], "nothing is written yet");
+    assert_eq!(
+        keys(&mut deck, "please q?<alt-enter>look at j<enter>"),
+        [Effect::SendMessage {
+            to: Agent::Claude,
+            text: "please q?\nlook at j".into()
+        }]
+    );
+}
+
+#[test]
+fn a_message_goes_to_the_agent_under_the_cursor_or_to_the_other() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(
+        keys(&mut deck, "1jmhi<enter>"),
+        [Effect::SendMessage {
+            to: Agent::Codex,
+            text: "hi".into()
+        }]
+    );
+    assert_eq!(
+        keys(&mut deck, "m<ctrl-t>hi<enter>"),
+        [Effect::SendMessage {
+            to: Agent::Claude,
+            text: "hi".into()
+        }]
+    );
+}
+
+#[test]
+fn a_handoff_has_an_ask_and_a_reason() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(
+        keys(&mut deck, "hreview it<tab>fresh eyes<enter>"),
+        [Effect::Handoff {
+            to: Agent::Claude,
+            ask: "review it".into(),
+            reason: "fresh eyes".into()
+        }]
+    );
+}
+
+#[test]
+fn a_draft_survives_closing() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "mhalf a thought<esc>");
+    assert!(!shown(&deck).contains("half a thought"));
+    assert_eq!(
+        keys(&mut deck, "m<enter>"),
+        [Effect::SendMessage {
+            to: Agent::Claude,
+            text: "half a thought".into()
+        }]
+    );
+    keys(&mut deck, "m");
+    assert!(
+        !shown(&deck).contains("half a thought"),
+        "what was sent is no draft"
+    );
+}
+
+#[test]
+fn a_paste_goes_to_the_composer_without_what_cannot_be_seen() {
+    let mut deck = deck(pair_at_work());
+    update(&mut deck, Msg::Paste("lost?".into()));
+    assert!(shown(&deck).contains("nothing to paste into"));
+    keys(&mut deck, "m");
+    update(&mut deck, Msg::Paste("two\r\nlines\u{202e}\x1b[2J".into()));
+    assert!(shown(&deck).contains("2 characters that cannot be seen"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::SendMessage {
+            to: Agent::Claude,
+            text: "two\nlines[2J".into()
+        }]
+    );
+}
+
+#[test]
+fn nothing_is_sent_or_decided_without_a_daemon() {
+    let mut view = pair_at_work();
+    let mut deck = deck(view.clone());
+    keys(&mut deck, "mtext");
+    view.daemon.state = DaemonState::Reconnecting;
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    assert!(shown(&deck).contains("nothing was sent"));
+    keys(&mut deck, "<esc>3<enter>a");
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    assert!(shown(&deck).contains("nothing was decided"));
+    keys(&mut deck, "<esc><esc>m");
+    assert!(shown(&deck).contains("not connected"));
+}
+
+#[test]
+fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(
+        keys(&mut deck, "2j<enter>"),
+        [Effect::OpenEntry { seq: 1_201 }]
+    );
+    assert!(shown(&deck).contains("What Codex received"));
+    update(
+        &mut deck,
+        Msg::EntryText {
+            seq: 1_201,
+            text: "the whole\r text".into(),
+            detail: vec![],
+        },
+    );
+    assert!(shown(&deck).contains("the whole^M text"));
+    assert_eq!(
+        keys(&mut deck, "y"),
+        [Effect::CopyText("the whole\r text".into())],
+        "a copy is the exact text"
+    );
+    assert_eq!(keys(&mut deck, "<esc><enter>"), []);
+}
+
+#[test]
+fn an_opened_entry_scrolls_to_its_end_and_no_further() {
+    let mut view = pair_at_work();
+    view.timeline[0].text = (0..200).map(|n| format!("line {n}\n")).collect();
+    let mut deck = deck(view);
+    keys(&mut deck, "2G<enter>G");
+    assert!(shown(&deck).contains("line 199"));
+    keys(&mut deck, "k");
+    let up = shown(&deck);
+    keys(&mut deck, "jjjjk");
+    assert_eq!(
+        shown(&deck),
+        up,
+        "pressing down at the end is not remembered"
+    );
+}
+
+#[test]
+fn the_timeline_pauses_under_the_cursor_and_follows_again() {
+    let mut view = pair_at_work();
+    let mut deck = deck(view.clone());
+    keys(&mut deck, "2jj");
+    assert!(shown(&deck).contains("paused"));
+    view.timeline.push(TimelineRow::new(
+        1_300,
+        NOW_MS,
+        Agent::Claude,
+        None,
+        "note",
+        "something new",
+    ));
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("paused · 1 new"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::OpenEntry { seq: 1_200 }],
+        "the cursor stayed on its entry"
+    );
+    keys(&mut deck, "<esc>g");
+    assert!(shown(&deck).contains("following"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::OpenEntry { seq: 1_300 }]
+    );
+}
+
+#[test]
+fn older_entries_are_asked_for_once_at_the_end() {
+    let mut view = long_session();
+    let mut deck = deck(view.clone());
+    assert_eq!(keys(&mut deck, "2G"), [Effect::LoadOlder]);
+    assert_eq!(keys(&mut deck, "jGkG"), []);
+    view.timeline.insert(
+        0,
+        TimelineRow::new(1, 0, Agent::Claude, None, "note", "the first"),
+    );
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert_eq!(keys(&mut deck, "G"), [Effect::LoadOlder]);
+}
+
+#[test]
+fn a_search_jumps_while_it_is_typed_and_escape_goes_back() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "/single-flight");
+    assert!(shown(&deck).contains("5 entries"));
+    assert_eq!(
+        keys(&mut deck, "<enter>nn<enter>"),
+        [Effect::OpenEntry { seq: 1_198 }]
+    );
+    keys(&mut deck, "<esc><esc>");
+    assert!(
+        !shown(&deck).contains("/single-flight"),
+        "escape drops the search"
+    );
+    keys(&mut deck, "g/goal<esc>");
+    assert!(shown(&deck).contains("following"), "as before");
+    keys(&mut deck, "/nowhere<enter>");
+    assert!(shown(&deck).contains("nothing found"));
+}
+
+#[test]
+fn a_filter_hides_and_says_so() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "fj<enter>");
+    let screen = shown(&deck);
+    assert!(screen.contains("only talk"));
+    assert!(!screen.contains("test report"));
+    keys(&mut deck, "2<esc>");
+    assert!(shown(&deck).contains("test report"));
+}
+
+#[test]
+fn a_theme_is_seen_before_it_is_taken() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "tj");
+    assert_eq!(deck.theme_name(), "default-light");
+    keys(&mut deck, "<esc>");
+    assert_eq!(deck.theme_name(), "default-dark");
+    assert_eq!(
+        keys(&mut deck, "tjj<enter>"),
+        [Effect::SetTheme("mono".into())]
+    );
+    assert_eq!(deck.theme_name(), "mono");
+}
+
+#[test]
+fn the_palette_runs_what_it_finds() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, ":work agent");
+    assert!(shown(&deck).contains("hand work to an agent"));
+    keys(&mut deck, "<enter>");
+    assert!(shown(&deck).contains("Hand off"));
+    keys(&mut deck, "<esc>:leave<enter>");
+    assert!(shown(&deck).contains("Leave the deck"));
+    keys(&mut deck, "<esc>:xyzzy<enter>");
+    assert!(shown(&deck).contains("no command has these words"));
+}
+
+#[test]
+fn the_first_run_says_what_is_missing_and_does_it() {
+    let mut deck = deck(empty_first_run());
+    assert!(shown(&deck).contains("To make the pair complete"));
+    assert_eq!(
+        keys(&mut deck, "s<enter>"),
+        [Effect::StartAgent(Agent::Claude)]
+    );
+    assert_eq!(
+        keys(&mut deck, "sj<enter>"),
+        [Effect::CopyText("npm install -g @openai/codex".into())]
+    );
+    assert_eq!(
+        keys(&mut deck, "1S<enter>"),
+        [Effect::StartAgent(Agent::Claude)]
+    );
+    keys(&mut deck, "jS");
+    assert!(shown(&deck).contains("is not installed"));
+}
+
+#[test]
+fn an_agent_opens_with_its_rung_and_the_reason() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "1<enter>");
+    let screen = shown(&deck);
+    assert!(screen.contains("by doorbell, proved in this session"));
+    assert!(screen.contains("hands the bodies into the turn"));
+    keys(&mut deck, "h");
+    assert!(shown(&deck).contains("Hand off → ◆ Claude"));
+}
+
+#[test]
+fn who_writes_to_git_is_changed_only_after_a_choice() {
+    let mut view = pair_at_work();
+    let mut plain = deck(view.clone());
+    assert_eq!(keys(&mut plain, "c"), []);
+    assert!(shown(&plain).contains("cannot be changed from here"));
+    view.can_set_coordinator = true;
+    let mut able = deck(view);
+    assert_eq!(
+        keys(&mut able, "c<enter>"),
+        [],
+        "the cursor stands on leaving it"
+    );
+    assert_eq!(
+        keys(&mut able, "cg<enter>"),
+        [Effect::SetCoordinator("claude".into())]
+    );
+}
+
+#[test]
+fn panes_are_reached_by_tab_number_and_mouse() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(deck.focus(), Pane::Timeline);
+    keys(&mut deck, "<tab>");
+    assert_eq!(deck.focus(), Pane::Inbox);
+    keys(&mut deck, "<shift-tab><shift-tab>");
+    assert_eq!(deck.focus(), Pane::Agents);
+    let click = |column, row| {
+        Msg::Mouse(MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })
+    };
+    update(&mut deck, click(60, 5));
+    assert_eq!(deck.focus(), Pane::Timeline);
+    assert_eq!(
+        update(&mut deck, click(60, 5)),
+        [Effect::OpenEntry { seq: 1_201 }],
+        "a second click opens"
+    );
+    keys(&mut deck, "<esc>");
+    let mut small = deck_at(pair_at_work(), (80, 24));
+    update(&mut small, click(26, 1));
+    assert_eq!(small.focus(), Pane::Inbox);
+}
+
+#[test]
+fn the_wheel_moves_what_is_under_it() {
+    let mut deck = deck(long_session());
+    let wheel = Msg::Mouse(MouseEvent {
+        kind: MouseEventKind::ScrollDown,
+        column: 60,
+        row: 10,
+        modifiers: KeyModifiers::NONE,
+    });
+    keys(&mut deck, "1");
+    update(&mut deck, wheel);
+    assert_eq!(deck.focus(), Pane::Agents, "the focus stays");
+    assert!(shown(&deck).contains("paused"));
+}
+
+#[test]
+fn an_idle_deck_is_drawn_once_a_minute() {
+    let mut deck = deck(quiet());
+    assert_eq!(
+        deck.next_redraw_ms(),
+        Some(28_000),
+        "at the next minute of the clock"
+    );
+    let before = shown(&deck);
+    update(&mut deck, Msg::Tick(NOW_MS + 27_000));
+    assert_eq!(shown(&deck), before, "nothing changes before that");
+    update(&mut deck, Msg::Tick(NOW_MS + 28_000));
+    assert_ne!(shown(&deck), before);
+    assert_eq!(deck.next_redraw_ms(), Some(60_000));
+}
+
+#[test]
+fn seconds_are_counted_only_while_something_runs() {
+    let mut view = pair_at_work();
+    let busy = deck(view.clone());
+    assert_eq!(busy.next_redraw_ms(), Some(1_000));
+    view.agents[1].since_ms = Some(NOW_MS - 180_000);
+    for row in &mut view.timeline {
+        row.outcome = None;
+    }
+    view.tasks.rows.clear();
+    assert_eq!(
+        deck(view.clone()).next_redraw_ms(),
+        Some(28_000),
+        "minutes are enough after the first one"
+    );
+    view.agents[1].state = AgentState::Idle;
+    let mut noticed = deck(view);
+    update(
+        &mut noticed,
+        Msg::Notice(ctxrelay_ui::model::Level::Info, "done".into()),
+    );
+    assert_eq!(
+        noticed.next_redraw_ms(),
+        Some(8_000),
+        "a notice goes by itself"
+    );
+    assert_eq!(
+        Deck::new(Settings::new().expect("keymap"))
+            .expect("theme")
+            .next_redraw_ms(),
+        None
+    );
+}
+
+#[test]
+fn a_users_keymap_changes_key_help_and_hint_alike() {
+    let keymap = Keymap::builtin().and_then(|map| {
+        map.layered(
+            "global = [{ on = [\"w\"], run = \"message\" }, { on = [\"m\"], run = \"none\" }]",
+        )
+    });
+    let mut deck = Deck::new(Settings {
+        keymap: keymap.expect("a map"),
+        ..Settings::new().expect("keymap")
+    })
+    .expect("theme");
+    update(&mut deck, Msg::Resize(120, 40));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert!(shown(&deck).contains("w message"));
+    keys(&mut deck, "m");
+    assert!(!shown(&deck).contains("Message →"));
+    keys(&mut deck, "w");
+    assert!(shown(&deck).contains("Message →"));
+    keys(&mut deck, "<esc>?");
+    assert!(shown(&deck).contains("w                write to an agent"));
+}
+
+#[test]
+fn an_overlay_stack_closes_one_by_one() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "3<enter>xreason");
+    assert!(shown(&deck).contains("Reject: why?"));
+    keys(&mut deck, "<esc>");
+    assert!(shown(&deck).contains("Is it done?"));
+    assert!(!shown(&deck).contains("Reject: why?"));
+    keys(&mut deck, "<esc>");
+    assert!(!shown(&deck).contains("Is it done?"));
+}

@@ -1,0 +1,237 @@
+//! Nothing breaks the screen: no size, no text, no key, no click.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ctxrelay_ui::key::Key;
+use ctxrelay_ui::model::{Banner, DeckView, Level};
+use ctxrelay_ui::scenes::{hostile_text, long_session, screen};
+use ctxrelay_ui::{Deck, Depth, Glyphs, Msg, Settings, update};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Everything a key can be bound to, typing, and what opens and closes overlays.
+const KEYS: &[&str] = &[
+    "tab",
+    "shift-tab",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "j",
+    "k",
+    "g",
+    "G",
+    "ctrl-d",
+    "ctrl-u",
+    "enter",
+    "esc",
+    "/",
+    "n",
+    "N",
+    "f",
+    ":",
+    "?",
+    "t",
+    "m",
+    "h",
+    "C",
+    "c",
+    "s",
+    "S",
+    "a",
+    "x",
+    "r",
+    "y",
+    "space",
+    "q",
+    "ctrl-c",
+    "ctrl-t",
+    "ctrl-j",
+    "alt-enter",
+    "backspace",
+    "left",
+    "home",
+    "漢",
+    "é",
+    "\u{202e}",
+];
+
+fn deck(glyphs: Glyphs, newest_first: bool, view: DeckView) -> Deck {
+    let settings = Settings {
+        depth: Depth::Rgb,
+        glyphs,
+        newest_first,
+        ..Settings::new().expect("keymap")
+    };
+    let mut deck = Deck::new(settings).expect("theme");
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+/// No cell holds anything that a terminal would obey or hide, and no wide cell hangs over an edge
+/// or over its neighbour.
+fn assert_harmless(buffer: &Buffer) -> Result<(), TestCaseError> {
+    let area = buffer.area;
+    for y in 0..area.height {
+        for x in 0..area.width {
+            let symbol = buffer[(x, y)].symbol();
+            prop_assert!(!symbol.is_empty());
+            for c in symbol.chars() {
+                prop_assert!(!c.is_control(), "{symbol:?} at {x},{y}");
+                let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}');
+                prop_assert!(!hidden, "{symbol:?} at {x},{y}");
+            }
+            let width = symbol.width() as u16;
+            prop_assert!(width <= 2, "{symbol:?} at {x},{y}");
+            prop_assert!(
+                x + width.max(1) <= area.width,
+                "{symbol:?} hangs over the right edge"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Frames stand where they should: a row's text did not run over the line between the columns.
+fn hostile(text: &str) -> DeckView {
+    let mut view = hostile_text();
+    view.project = text.to_owned();
+    view.runtime_session = text.to_owned();
+    view.session_id = text.to_owned();
+    view.git_writes = Some(text.to_owned());
+    view.banner = Some(Banner {
+        level: Level::Error,
+        text: text.to_owned(),
+    });
+    view.daemon.message = Some(text.to_owned());
+    for card in &mut view.agents {
+        card.rung = text.to_owned();
+        card.why = text.to_owned();
+        card.hint = Some(text.to_owned());
+        card.start_command = text.to_owned();
+        card.detail = vec![text.to_owned(); 4];
+    }
+    for row in &mut view.timeline {
+        row.kind = text.to_owned();
+        row.id = text.to_owned();
+        row.text.push_str(text);
+        row.mark = Some(text.to_owned());
+        row.from = ctxrelay_ui::model::Party::Other(text.to_owned());
+        if let Some(outcome) = &mut row.outcome {
+            outcome.text = text.to_owned();
+        }
+    }
+    for card in &mut view.inbox {
+        card.summary = text.to_owned();
+        card.evidence = vec![text.to_owned()];
+        card.remaining_risk = text.to_owned();
+        card.handles = vec![text.to_owned()];
+        card.blockers = vec![text.to_owned()];
+        card.commit = Some(text.to_owned());
+        card.tree = Some(text.to_owned());
+        for gate in &mut card.gates {
+            gate.name = text.to_owned();
+            gate.command = text.to_owned();
+            gate.result = text.to_owned();
+        }
+    }
+    for row in &mut view.tasks.rows {
+        row.text = text.to_owned();
+        row.id_short = text.to_owned();
+    }
+    for row in &mut view.handoffs {
+        row.ask = text.to_owned();
+        row.reason = text.to_owned();
+        row.answer = text.to_owned();
+        row.id_short = text.to_owned();
+    }
+    view
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        ".{0,60}",
+        "[\\x00-\\x1f\\x7f-\\u{9f}\u{202e}\u{200b}\u{feff}\u{e0041}a-c漢\u{301} ]{0,60}",
+        "(漢|👩\u{200d}💻|\u{1f1e9}\u{1f1ea}|e\u{301}){0,40}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_size_any_text_any_keys(
+        text in any_text(),
+        sizes in prop::collection::vec((1u16..=250, 1u16..=80), 1..4),
+        keys in prop::collection::vec(prop::sample::select(KEYS), 0..12),
+        pasted in any_text(),
+        ascii in any::<bool>(),
+        newest_first in any::<bool>(),
+    ) {
+        let glyphs = if ascii { Glyphs::Ascii } else { Glyphs::Unicode };
+        let mut deck = deck(glyphs, newest_first, hostile(&text));
+        for (columns, rows) in sizes {
+            update(&mut deck, Msg::Resize(columns, rows));
+            for key in &keys {
+                let key: Key = key.parse().expect("a key");
+                update(&mut deck, Msg::Key(key.to_event()));
+            }
+            update(&mut deck, Msg::Paste(pasted.clone()));
+            update(&mut deck, Msg::Notice(Level::Warn, text.clone()));
+            assert_harmless(&screen(&deck, (columns, rows)))?;
+            // A frame may come with another size than the last resize said.
+            assert_harmless(&screen(&deck, (rows, columns.min(120))))?;
+        }
+    }
+
+    #[test]
+    fn any_click_anywhere(
+        size in (1u16..=220, 1u16..=60),
+        clicks in prop::collection::vec((0u16..=230, 0u16..=70, 0u8..3), 0..20),
+    ) {
+        let mut deck = deck(Glyphs::Unicode, true, long_session());
+        update(&mut deck, Msg::Resize(size.0, size.1));
+        for (column, row, kind) in clicks {
+            let kind = match kind {
+                0 => MouseEventKind::Down(MouseButton::Left),
+                1 => MouseEventKind::ScrollDown,
+                _ => MouseEventKind::ScrollUp,
+            };
+            update(&mut deck, Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        }
+        assert_harmless(&screen(&deck, size))?;
+    }
+
+    #[test]
+    fn the_world_may_change_under_open_overlays(
+        keys in prop::collection::vec(prop::sample::select(KEYS), 0..10),
+        cut in 0usize..12,
+    ) {
+        let mut deck = deck(Glyphs::Unicode, true, long_session());
+        update(&mut deck, Msg::Resize(100, 30));
+        for key in &keys {
+            update(&mut deck, Msg::Key(key.parse::<Key>().expect("a key").to_event()));
+            let mut view = long_session();
+            view.timeline.truncate(cut * 6);
+            view.inbox.truncate(cut % 3);
+            view.agents.truncate(cut % 3);
+            view.tasks.rows.truncate(cut % 5);
+            view.handoffs.truncate(cut % 4);
+            update(&mut deck, Msg::View(Box::new(view)));
+            assert_harmless(&screen(&deck, (100, 30)))?;
+        }
+    }
+}
+
+#[test]
+fn every_small_size_is_drawn_without_a_panic() {
+    let mut deck = deck(Glyphs::Unicode, true, hostile_text());
+    for columns in 1..70 {
+        for rows in 1..22 {
+            update(&mut deck, Msg::Resize(columns, rows));
+            let buffer = screen(&deck, (columns, rows));
+            assert_harmless(&buffer).expect("harmless");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The pictures of the README: the same scenes as the snapshots, with their colours, as SVG.
+//!
+//! `CTXRELAY_SHOTS=write` rewrites them in `screenshots/`, with a PNG of those that are shown to
+//! people; `CTXRELAY_SHOTS=all` makes a PNG of each, to be looked at and not to be committed. The
+//! test compares the SVG text, never PNG bytes: those differ with the fonts of a machine.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ctxrelay_ui::Settings;
+use ctxrelay_ui::scenes::{SCENES, Scene, screen};
+use ctxrelay_ui::svg::{TerminalColors, cells, svg};
+
+/// Scenes in every theme; the others only in the first.
+const IN_ALL_THEMES: [&str; 3] = ["pair_at_work", "finality_card", "narrow"];
+/// Scenes that README or a release shows.
+const AS_PNG: [&str; 5] = [
+    "pair_at_work",
+    "finality_card",
+    "entry_open",
+    "empty_first_run",
+    "narrow",
+];
+const THEMES: [&str; 3] = ["default-dark", "default-light", "mono"];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../screenshots")
+}
+
+fn picture(scene: &Scene, theme: &str) -> String {
+    let settings = Settings {
+        theme: theme.to_owned(),
+        ..Settings::new().expect("keymap")
+    };
+    let deck = scene.deck_with(settings, scene.size);
+    let buffer = screen(&deck, scene.size);
+    let terminal = if theme == "default-light" {
+        TerminalColors::LIGHT
+    } else {
+        TerminalColors::DARK
+    };
+    svg(scene.size.0, scene.size.1, cells(&buffer), terminal)
+}
+
+fn png(svg: &str) -> Vec<u8> {
+    use resvg::{tiny_skia, usvg};
+    let mut options = usvg::Options::default();
+    options.fontdb_mut().load_system_fonts();
+    let tree = usvg::Tree::from_str(svg, &options).expect("our own SVG");
+    let scale = 1.5;
+    let size = tree.size().to_int_size().scale_by(scale).expect("a size");
+    let mut map = tiny_skia::Pixmap::new(size.width(), size.height()).expect("a size");
+    resvg::render(
+        &tree,
+        tiny_skia::Transform::from_scale(scale, scale),
+        &mut map.as_mut(),
+    );
+    map.encode_png().expect("memory")
+}
+
+#[test]
+fn the_pictures_show_the_deck_as_it_is() {
+    let wish = std::env::var("CTXRELAY_SHOTS").unwrap_or_default();
+    let write = matches!(wish.as_str(), "write" | "all");
+    let mut stale = Vec::new();
+    for scene in SCENES {
+        let themes = if IN_ALL_THEMES.contains(&scene.name) {
+            &THEMES[..]
+        } else {
+            &THEMES[..1]
+        };
+        for theme in themes {
+            let name = format!("{}-{theme}", scene.name);
+            let path = folder().join(format!("{name}.svg"));
+            let now = picture(scene, theme);
+            if write {
+                fs::create_dir_all(folder()).expect("screenshots/");
+                fs::write(&path, &now).expect("svg");
+                if wish == "all" || AS_PNG.contains(&scene.name) {
+                    fs::write(path.with_extension("png"), png(&now)).expect("png");
+                }
+            } else if fs::read_to_string(&path).ok().as_deref() != Some(now.as_str()) {
+                stale.push(name);
+            }
+        }
+    }
+    assert!(
+        stale.is_empty(),
+        "not as the deck is now (CTXRELAY_SHOTS=write rewrites them): {stale:?}"
+    );
+}
