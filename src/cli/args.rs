@@ -132,6 +132,29 @@ pub enum Verb {
     Config(unbuilt::Args),
 }
 
+impl Verb {
+    /// Whether this version only says that it does not have it.
+    pub fn is_unbuilt(&self) -> bool {
+        matches!(
+            self,
+            Self::Gates(_)
+                | Self::Trust(_)
+                | Self::Coordinator(_)
+                | Self::Permissions(_)
+                | Self::ReleaseGate(_)
+                | Self::Viewer(_)
+                | Self::Config(_)
+                | Self::Ledger(
+                    ledger::Verb::Search(_)
+                        | ledger::Verb::Export(_)
+                        | ledger::Verb::Compact(_)
+                        | ledger::Verb::Rebuild(_)
+                )
+                | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
+        )
+    }
+}
+
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay demo --speed 2")]

@@ -216,11 +216,12 @@ fn session_name(root: &Path, instance_id: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::cli::settings::{Named, resolve};
 
     #[test]
     fn a_session_has_three_panes_and_no_secret_in_its_commands() {
         let dir = tempfile::tempdir().unwrap();
-        let setting = super::super::settings::resolve(Some(dir.path()), |name| {
+        let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
             (name == "HOME").then(|| "/tmp".into())
         })
         .unwrap();

@@ -6,6 +6,7 @@ use super::args::{Cli, Verb, parse};
 use super::context::Context;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::output::Output;
+use super::settings::Named;
 use super::{
     bridge, claude, claude_plugin, codex, codex_mcp, completions, daemon, deck, doctor, doorbell,
     finality, hold, hook, init, instances, kill, ledger, man, pair, queue, recover, redact,
@@ -14,6 +15,8 @@ use super::{
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
 pub fn run(args: Vec<OsString>) -> ExitKind {
+    // A hook that Claude calls in a way we do not know must not be shown to its user.
+    let is_hook = args.get(1).is_some_and(|arg| arg == "hook");
     let wants_json = args
         .iter()
         .skip(1)
@@ -21,9 +24,12 @@ pub fn run(args: Vec<OsString>) -> ExitKind {
         .any(|arg| arg == "--json");
     let cli = match parse(args) {
         Ok(cli) => cli,
+        Err(error) if is_hook && error.use_stderr() => return ExitKind::Ok,
         Err(error) => return refuse(&Output::new(wants_json), &error),
     };
-    let out = Output::new(cli.json);
+    // A verb that is not built takes all words behind it, `--json` too.
+    let out =
+        Output::new(cli.json || wants_json && cli.verb.as_ref().is_some_and(Verb::is_unbuilt));
     match dispatch(cli, out.clone()) {
         Ok(kind) => kind,
         Err(failure) => {
@@ -84,7 +90,11 @@ fn dispatch(cli: Cli, out: Output) -> Verdict {
         Some(Verb::Demo(args)) => return deck::demo(&out, &args),
         verb => verb,
     };
-    let setting = settings::resolve(cli.project.as_deref(), settings::environment);
+    let named = match verb {
+        Some(Verb::Hook(_) | Verb::Doorbell | Verb::Bridge) => Named::Near,
+        _ => Named::Exactly,
+    };
+    let setting = settings::resolve(cli.project.as_deref(), named, settings::environment);
     let setting = match (verb.as_ref(), setting) {
         // A hook or a monitor that fails would disturb the agent's turn.
         (Some(Verb::Hook(_)), Err(_)) => return Ok(ExitKind::Ok),

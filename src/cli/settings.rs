@@ -26,6 +26,16 @@ const PORT_VARIABLES: [&str; 3] = [
 /// The longest name of a pair of agents, in characters.
 const RUNTIME_SESSION_CHARS_MAX: usize = 128;
 
+/// What a named folder means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// It is the project: a person said so.
+    Exactly,
+    /// The project is looked for from there: an agent says where it works, and that may be deep
+    /// in the project.
+    Near,
+}
+
 /// Settles everything that a verb needs before it begins. `var` reads the environment.
 ///
 /// # Errors
@@ -33,6 +43,7 @@ const RUNTIME_SESSION_CHARS_MAX: usize = 128;
 /// When the project cannot be found or a variable makes no sense; each names the variable.
 pub fn resolve(
     project: Option<&Path>,
+    named: Named,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Setting, Failure> {
     // An empty variable is an unset one: that is how a shell takes one away for one command.
@@ -47,7 +58,7 @@ pub fn resolve(
     let own_program = std::env::current_exe()
         .map_err(|error| Failure::internal("find our own program", error))?;
     Ok(Setting {
-        dirs: project_dirs(project, &var)?,
+        dirs: project_dirs(project, named, &var)?,
         user_dirs,
         port_base: port_base(&var)?,
         ports: ports(&var)?,
@@ -85,6 +96,7 @@ fn text(name: &str, var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<St
 
 fn project_dirs(
     project: Option<&Path>,
+    named: Named,
     var: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<ProjectDirs, Failure> {
     let state = match var("CONTEXTRELAY_STATE_DIR").map(PathBuf::from) {
@@ -97,12 +109,12 @@ fn project_dirs(
         }
         state => state,
     };
-    let named = project
+    let folder = project
         .map(|dir| ("--project", dir.to_path_buf()))
         .or_else(|| {
             var("CONTEXTRELAY_PROJECT_ROOT").map(|dir| ("CONTEXTRELAY_PROJECT_ROOT", dir.into()))
         });
-    if let Some((name, dir)) = named {
+    if let Some((name, dir)) = folder {
         let root = dir
             .canonicalize()
             .ok()
@@ -114,7 +126,11 @@ fn project_dirs(
                     format!("make the folder, or name another one with {name}"),
                 )
             })?;
-        return Ok(ProjectDirs::new(root, state));
+        if named == Named::Exactly || name != "--project" {
+            return Ok(ProjectDirs::new(root, state));
+        }
+        return ProjectDirs::discover(&root, state)
+            .map_err(|error| super::disk::unreadable(&root, &error));
     }
     let here = std::env::current_dir().and_then(|here| ProjectDirs::discover(&here, state));
     here.map_err(|error| {

@@ -105,7 +105,11 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 },
             );
         }
-        EntryKind::FinalityDecision(decision) => fold_decision(world, entry, decision),
+        EntryKind::FinalityDecision(decision) => {
+            if !fold_decision(world, entry, decision) {
+                return;
+            }
+        }
         EntryKind::Delivery(record) => fold_delivery(world, entry, record),
         EntryKind::AgentChanged(change) => fold_agent(world, entry, change),
         EntryKind::Turn(turn) => {
@@ -218,12 +222,15 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
     );
 }
 
-fn fold_decision(world: &mut Snapshot, entry: &Entry, decision: &FinalityDecision) {
-    // The first decision stands: a second one for the same proposal finds nothing pending.
-    if let Some(mut proposal) = world.pending_proposals.remove(&decision.proposal_id) {
-        proposal.decision = Some((decision.clone(), entry.timestamp_ms));
-        push_recent(&mut world.decided_proposals, proposal);
-    }
+/// Returns whether it decides something. The first decision stands: a second one for the same
+/// proposal finds nothing pending, and closes nothing.
+fn fold_decision(world: &mut Snapshot, entry: &Entry, decision: &FinalityDecision) -> bool {
+    let Some(mut proposal) = world.pending_proposals.remove(&decision.proposal_id) else {
+        return false;
+    };
+    proposal.decision = Some((decision.clone(), entry.timestamp_ms));
+    push_recent(&mut world.decided_proposals, proposal);
+    true
 }
 
 fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
@@ -239,6 +246,15 @@ fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
             world.agents.entry(record.to).or_default().proven_rung =
                 Some((rung.clone(), entry.timestamp_ms));
         }
+    }
+    if matches!(
+        record.result,
+        DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled
+    ) {
+        // Nobody was asked, so the next thing that the receiver says is no answer to it.
+        world
+            .open_questions
+            .retain(|_, open| open.id != record.message_id);
     }
     let Some(message) = world.unsettled.get_mut(&record.message_id) else {
         return;

@@ -19,6 +19,7 @@ mod walk;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use regex::{Regex, RegexSet};
 use serde_json::Value;
@@ -36,7 +37,8 @@ pub struct Redactor {
     /// For each rule, and last for the assignments, the beginning that a match must have. One
     /// pass over a text tells which rules are worth trying, which mostly is none.
     hints: RegexSet,
-    rules: Vec<(Rule, Regex)>,
+    /// Compiled when first hinted at: all of them at once take longer than a short command may.
+    rules: Vec<(Rule, OnceLock<Regex>)>,
     assignments: Assignments,
 }
 
@@ -56,10 +58,7 @@ impl Redactor {
             hints: RegexSet::new(hints).expect("the hints of the rule table compile"),
             rules: rule::RULES
                 .iter()
-                .map(|rule| {
-                    let pattern = Regex::new(rule.pattern).expect("the rule table compiles");
-                    (*rule, pattern)
-                })
+                .map(|rule| (*rule, OnceLock::new()))
                 .collect(),
             assignments: Assignments::new(),
         }
@@ -92,7 +91,9 @@ impl Redactor {
         let mut marks = 0;
         for at in hinted.iter() {
             let masked = match self.rules.get(at) {
-                Some((rule, pattern)) => mask_all(rule, pattern, text),
+                Some((rule, pattern)) => {
+                    mask_all(rule, pattern.get_or_init(|| rule.compile()), text)
+                }
                 None => self.assignments.mask_all(text),
             };
             if let Some((masked, set)) = masked {

@@ -324,7 +324,6 @@ impl Builder {
             CodexLane::new(adapter),
             weak.clone(),
             writer_events,
-            ended.clone(),
         );
         if is_new || report.entries == 0 {
             daemon.start_session(&session_id, None);
@@ -380,10 +379,16 @@ impl Builder {
             }
         });
         let dirs = self.dirs.clone();
+        // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
+        // that is no more, and who waits for the end may take the lock.
+        let (end, serving) = (ended.drop_guard(), CancellationToken::new());
+        let stop = serving.clone();
         tokio::spawn(async move {
+            let _end = end;
+            let _lock = lock;
+            let _serving = serving.drop_guard();
             daemon.run(inbox).await;
             let _ = std::fs::remove_file(dirs.state_file("ports.json"));
-            drop(lock);
         });
         let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
         tokio::spawn(listener::serve(
@@ -391,9 +396,9 @@ impl Builder {
             handle.clone(),
             guard,
             mcp(handle.clone()).await,
-            ended.clone(),
+            stop.clone(),
         ));
-        tokio::spawn(operator::serve(socket, handle.clone(), ended.clone()));
+        tokio::spawn(operator::serve(socket, handle.clone(), stop));
         Ok(Running { handle, published })
     }
 

@@ -5,6 +5,9 @@
 //! fetched, or when it was acknowledged; see `commands::inbox`.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::attach::{Attachment, ConnId, Outlet};
 use super::inbox::Query;
@@ -21,11 +24,22 @@ const RING_CHARS_MAX: usize = 500;
 /// How many ids a doorbell line names.
 const RING_IDS_MAX: usize = 4;
 
+/// After a client's outlet was full it is tried again; clients empty theirs within milliseconds.
+const OUTLET_REST: Duration = Duration::from_secs(1);
+
+/// How many announcements are remembered before those of settled messages are forgotten.
+const ANNOUNCED_MAX: usize = 1_000;
+
 /// What was announced to whom.
 #[derive(Debug, Default)]
 pub struct ClaudeLane {
     rung: BTreeSet<(ConnId, EntryId)>,
     pushed: BTreeSet<(ConnId, EntryId)>,
+    /// The state that was recorded last, durable or on its way: the world is behind by the latter.
+    /// Offline at first, which is what the daemon's start means for the record.
+    told: (AgentState, Option<u32>),
+    /// A client's outlet was full: announce again then.
+    retry_at: Option<Instant>,
 }
 
 impl ClaudeLane {
@@ -33,6 +47,10 @@ impl ClaudeLane {
     pub fn forget_rings(&mut self) {
         self.rung.clear();
         self.pushed.clear();
+    }
+
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        self.retry_at
     }
 }
 
@@ -77,13 +95,10 @@ impl Daemon {
         }
         let receiver =
             hello.role == Role::Claude && self.claude_receiver(&hello.runtime_session_id).is_none();
-        if matches!(hello.role, Role::Claude | Role::Hook)
+        if matches!(hello.role, Role::Claude | Role::Hook | Role::Codex)
             && let Some(pid) = hello.agent_pid
         {
-            self.known_agent_pids.insert(pid);
-        }
-        if hello.role == Role::Codex {
-            self.known_agent_pids.extend(hello.agent_pid);
+            self.know_agent(pid);
         }
         let role = hello.role;
         let pid = hello.agent_pid;
@@ -139,45 +154,82 @@ impl Daemon {
     }
 
     fn claude_attached(&mut self, pid: Option<u32>) {
-        let known = self.world.agent(Agent::Claude);
-        if known.state.is_attached() && known.pid == pid {
+        let (state, known) = self.claude.told;
+        if state.is_attached() && known == pid {
             return;
         }
-        self.note_fact(
+        self.note_claude(AgentState::Idle, pid, None, "Claude attached".to_owned());
+    }
+
+    fn note_claude(
+        &mut self,
+        state: AgentState,
+        pid: Option<u32>,
+        why: Option<String>,
+        text: String,
+    ) {
+        self.claude.told = (state, pid);
+        let entry = self.entry(
             Party::System,
+            None,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Claude,
-                state: AgentState::Idle,
+                state,
                 pid,
                 thread_id: None,
-                why: None,
+                why,
             }),
-            "Claude attached",
+            text,
+            None,
+        );
+        self.record(
+            vec![entry],
+            Box::new(|daemon, result| {
+                if let Err(refusal) = result {
+                    tracing::warn!(code = refusal.code, "Claude's state was not recorded");
+                    let known = daemon.world.agent(Agent::Claude);
+                    daemon.claude.told = (known.state, known.pid);
+                }
+            }),
         );
     }
 
     /// Claude's own hooks say what it is doing.
     pub(super) fn claude_is(&mut self, state: AgentState, why: Option<String>) {
-        let known = self.world.agent(Agent::Claude);
+        let (known, pid) = self.claude.told;
         let attached = self.bridges().next().is_some();
-        if known.state == state || (!attached && state.is_attached()) {
+        if known == state || (!attached && state.is_attached()) {
             return;
         }
         let text = match (&why, state) {
             (Some(why), _) => format!("Claude is {}: {why}", state.as_str()),
             (None, _) => format!("Claude is {}", state.as_str()),
         };
-        self.note_fact(
-            Party::System,
-            EntryKind::AgentChanged(AgentChanged {
-                agent: Agent::Claude,
-                state,
-                pid: known.pid.filter(|_| state.is_attached()),
-                thread_id: None,
-                why,
-            }),
-            text,
-        );
+        self.note_claude(state, pid.filter(|_| state.is_attached()), why, text);
+    }
+
+    /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
+    /// pair gets none, and what it does is not what the first one does.
+    pub(super) fn is_receivers_hook(
+        &self,
+        runtime_session: &RuntimeSession,
+        claude_pid: Option<u32>,
+    ) -> bool {
+        let receiver = self
+            .claude_receiver(runtime_session)
+            .and_then(|bridge| bridge.hello.agent_pid);
+        match (receiver, claude_pid) {
+            (Some(receiver), Some(claude)) => receiver == claude,
+            // Without a bridge the hook is the only way there is.
+            _ => true,
+        }
+    }
+
+    pub(super) fn claude_deadline(&mut self) {
+        if self.claude.retry_at.is_some_and(|at| Instant::now() >= at) {
+            self.claude.retry_at = None;
+            self.pump_claude();
+        }
     }
 
     pub(super) fn attach_doorbell(&mut self, conn: ConnId) {
@@ -201,56 +253,82 @@ impl Daemon {
     }
 
     fn announce(&mut self, bridge: ConnId, runtime_session: &RuntimeSession) {
+        let Some(attachment) = self.attachments.get(&bridge) else {
+            return;
+        };
+        let rung = self.rung(attachment);
+        let pushes = attachment.hello.mode == DeliveryMode::Push || rung == Rung::Channel;
+        let bell = self
+            .doorbell_of(attachment)
+            .filter(|_| rung == Rung::Doorbell);
+        // Each entry comes by here: what was announced already is not read again.
+        let news = self.outbox.lane(Agent::Claude).any(|row| {
+            let pushed = || self.claude.pushed.contains(&(bridge, row.id.clone()));
+            let rung = |bell| self.claude.rung.contains(&(bell, row.id.clone()));
+            row.runtime_session == *runtime_session
+                && self.may_be_offered(row)
+                && (pushes && !pushed() || bell.as_ref().is_some_and(|(bell, _)| !rung(*bell)))
+        });
+        if !news {
+            return;
+        }
         let page = self.inbox(&Query {
             agent: Agent::Claude,
             runtime_session,
             after: None,
             reply_to: None,
             limit: Some(100),
-            unproven_only: true,
+            unasked: true,
         });
-        if page.messages.is_empty() {
-            return;
-        }
-        let Some(attachment) = self.attachments.get(&bridge) else {
-            return;
-        };
-        let mode = attachment.hello.mode;
-        let rung = self.rung(attachment);
-        if mode == DeliveryMode::Push || rung == Rung::Channel {
+        if pushes {
             let outlet = attachment.outlet.clone();
             for message in &page.messages {
                 let key = (bridge, message.message_id.clone());
-                if !self.claude.pushed.contains(&key)
-                    && outlet.send(Notification::Push(message.clone()))
-                {
+                if self.claude.pushed.contains(&key) {
+                    continue;
+                }
+                if outlet.send(Notification::Push(message.clone())) {
                     self.claude.pushed.insert(key);
+                } else {
+                    self.claude.retry_at = Some(Instant::now() + OUTLET_REST);
                 }
             }
         }
-        if rung == Rung::Doorbell
-            && let Some((bell, outlet)) = self.doorbell_of(attachment)
-        {
+        if let Some((bell, outlet)) = bell {
             let fresh = page.messages.iter().any(|message| {
                 !self
                     .claude
                     .rung
                     .contains(&(bell, message.message_id.clone()))
             });
-            if fresh
-                && outlet.send(Notification::Ring {
-                    line: ring_line(
-                        &page
-                            .messages
-                            .iter()
-                            .map(|m| (m.from.as_str(), m.message_id.as_str()))
-                            .collect::<Vec<_>>(),
-                    ),
-                })
-            {
+            if !fresh {
+                return;
+            }
+            let line = ring_line(
+                &page
+                    .messages
+                    .iter()
+                    .map(|m| (m.from.as_str(), m.message_id.as_str()))
+                    .collect::<Vec<_>>(),
+            );
+            if outlet.send(Notification::Ring { line }) {
                 for message in page.messages {
                     self.claude.rung.insert((bell, message.message_id));
                 }
+            } else {
+                self.claude.retry_at = Some(Instant::now() + OUTLET_REST);
+            }
+        }
+        self.forget_settled();
+    }
+
+    /// What is settled is announced no more; forgotten now and then, so that a long session does
+    /// not remember every message it ever had.
+    fn forget_settled(&mut self) {
+        let outbox = &self.outbox;
+        for announced in [&mut self.claude.rung, &mut self.claude.pushed] {
+            if announced.len() > ANNOUNCED_MAX {
+                announced.retain(|(_, id)| outbox.get(id).is_some());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! How messages reach Codex: one at a time, through the adapter, proven by the `userMessage`
 //! item that carries our id.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -12,8 +12,9 @@ use super::run::{Daemon, answer};
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::adapters::codex::request::CodexRequest;
+use crate::adapters::hold;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{DeliveryFact, DeliveryState, OnBusy, Outcome};
+use crate::core::delivery::{Delivery, DeliveryFact, DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{
     AgentChanged, DeliveryResult, EntryKind, Message, TurnRecord, TurnStatus,
 };
@@ -41,8 +42,8 @@ pub struct CodexLane {
     /// What became of messages whose senders may wait for it.
     pub receipts: Remembered<EntryId, Outcome>,
     attempts: Remembered<EntryId, AttemptId>,
-    relayed: Remembered<TurnId, Vec<EntryId>>,
-    answered: HashSet<TurnId>,
+    relayed: Remembered<TurnId, Vec<Relayed>>,
+    answered: Remembered<TurnId, ()>,
     turns_noted: HashSet<TurnId>,
     server: Option<AppServerStatus>,
     port: Option<u16>,
@@ -54,11 +55,26 @@ pub struct CodexLane {
     approvals: u64,
     context: Option<(u64, u64)>,
     limited: bool,
-    in_flight: Option<EntryId>,
+    /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
+    /// that join a running turn while the app-server holds others.
+    in_flight: Vec<EntryId>,
+    /// Was not taken the last time. Tried again at once only once, then after a rest.
+    not_taken: Option<EntryId>,
+    /// There is no app-server to be had; what is in flight cannot be found out about.
+    unavailable: bool,
     resting_until: Option<Instant>,
     trouble: Option<String>,
     /// Sent without an answer; recovery has until then to find out.
-    unanswered: Option<(EntryId, Instant)>,
+    unanswered: HashMap<EntryId, Instant>,
+}
+
+/// A message that we brought into a turn. Kept here and not looked up when the turn ends: the
+/// session may have been cleared meanwhile, and the answer is still owed.
+#[derive(Debug, Clone)]
+struct Relayed {
+    id: EntryId,
+    from: Party,
+    runtime_session: Option<RuntimeSession>,
 }
 
 /// A map that forgets its oldest.
@@ -106,7 +122,7 @@ impl CodexLane {
             receipts: Remembered::default(),
             attempts: Remembered::default(),
             relayed: Remembered::default(),
-            answered: HashSet::new(),
+            answered: Remembered::default(),
             turns_noted: HashSet::new(),
             server: None,
             port: None,
@@ -118,10 +134,12 @@ impl CodexLane {
             approvals: 0,
             context: None,
             limited: false,
-            in_flight: None,
+            in_flight: Vec::new(),
+            not_taken: None,
+            unavailable: false,
             resting_until: None,
             trouble: None,
-            unanswered: None,
+            unanswered: HashMap::new(),
         }
     }
 
@@ -140,16 +158,16 @@ impl CodexLane {
 
     /// Nothing is on its way.
     pub(super) fn is_quiet(&self) -> bool {
-        self.in_flight.is_none()
+        self.in_flight.is_empty()
     }
 
     /// A detached daemon must not end now.
     pub(super) fn is_needed(&self) -> bool {
-        self.tui || self.is_busy() || self.in_flight.is_some()
+        self.tui || self.is_busy() || (!self.in_flight.is_empty() && !self.unavailable)
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let unanswered = self.unanswered.as_ref().map(|(_, until)| *until);
+        let unanswered = self.unanswered.values().min().copied();
         self.resting_until.into_iter().chain(unanswered).min()
     }
 
@@ -158,15 +176,21 @@ impl CodexLane {
         if from == Some(Agent::Codex)
             && let Some(turn) = turn.map(TurnId::new).or_else(|| self.turn.clone())
         {
-            self.answered.insert(turn);
+            self.answered.insert(turn, ());
         }
     }
 
-    /// The first message that we brought into a turn.
+    /// It is known what became of a message.
+    fn landed(&mut self, id: &EntryId) {
+        self.in_flight.retain(|flying| flying != id);
+        self.unanswered.remove(id);
+    }
+
+    /// The last message that we brought into a turn.
     pub(super) fn relayed_into(&self, turn: &str) -> Option<EntryId> {
         self.relayed
             .get(&TurnId::new(turn))
-            .and_then(|ids| ids.last().cloned())
+            .and_then(|relayed| Some(relayed.last()?.id.clone()))
     }
 
     pub(super) async fn shutdown(&self) {
@@ -247,27 +271,44 @@ pub(super) struct CodexParts {
 impl Daemon {
     /// Hands the next message over when nothing is on its way.
     pub(super) fn pump_codex(&mut self) {
-        if self.codex.in_flight.is_some()
-            || self.codex.limited
-            || self.codex.resting_until.is_some()
-            || self.codex_waits()
-        {
+        // A turn that waits for messages gets them into that very turn.
+        self.answer_waiters();
+        if self.codex.limited || self.codex.resting_until.is_some() {
+            return;
+        }
+        // What the app-server holds waits there for the end of the turn. What is to join that turn
+        // does not wait with it.
+        let is_free = self.codex.in_flight.is_empty();
+        let all_held = self.codex.in_flight.iter().all(|id| {
+            self.outbox
+                .get(id)
+                .is_none_or(|row| row.state == DeliveryState::Offered)
+        });
+        let may_overtake = all_held && self.codex.is_busy();
+        if !is_free && !may_overtake {
             return;
         }
         // A steer overtakes; nothing else does.
         let next = self
             .outbox
             .lane(Agent::Codex)
-            .filter(|row| row.state == DeliveryState::Queued)
+            .filter(|row| row.state == DeliveryState::Queued && self.may_be_offered(row))
+            .filter(|row| is_free || row.on_busy == OnBusy::Steer)
             .min_by_key(|row| (row.on_busy != OnBusy::Steer, row.seq))
-            .map(|row| (row.id.clone(), row.seq, row.on_busy, row.attempts));
-        let Some((message_id, seq, on_busy, attempts)) = next else {
+            .map(|row| (row.id.clone(), row.seq, row.on_busy));
+        let Some((message_id, seq, on_busy)) = next else {
             return;
         };
         let Some(stored) = self.stored(seq) else {
             return self.rest("a message could not be read from the record");
         };
-        let text = self.enveloped(&stored.entry, attempts > 0).text;
+        // Attempts that were not taken showed nothing to anybody.
+        let repeat = self
+            .world
+            .unsettled
+            .get(&message_id)
+            .is_some_and(|message| message.result == Some(DeliveryResult::Requeued));
+        let text = self.enveloped(&stored.entry, repeat).text;
         let attempt = AttemptId::new(uuid::Uuid::now_v7().to_string());
         // On disk before a byte leaves.
         if self
@@ -286,7 +327,7 @@ impl Daemon {
             let _ = self.apply(&message_id, DeliveryFact::NotTaken);
             return self.rest("the Codex adapter takes no requests");
         }
-        self.codex.in_flight = Some(message_id);
+        self.codex.in_flight.push(message_id);
     }
 
     fn rest(&mut self, why: &str) {
@@ -306,19 +347,22 @@ impl Daemon {
             self.codex.resting_until = None;
             self.pump_codex();
             // What is on its way is only found out about with a running app-server.
-            if self.codex.in_flight.is_some() && self.codex.server.is_none() {
+            if !self.codex.is_quiet() && self.codex.server.is_none() {
                 self.wake_codex();
             }
         }
-        if let Some((id, until)) = self.codex.unanswered.clone()
-            && Instant::now() >= until
-        {
-            if self.codex.server.is_none() {
-                self.codex.unanswered = Some((id, Instant::now() + RECOVERY_WAIT));
-            } else {
-                self.codex.unanswered = None;
-                self.give_up_knowing(&id);
+        let now = Instant::now();
+        // Only an app-server with an idle thread can tell.
+        let cannot_tell = self.codex.server.is_none() || self.codex.is_busy();
+        let mut overdue = Vec::new();
+        for (id, until) in &mut self.codex.unanswered {
+            if *until <= now {
+                *until = now + RECOVERY_WAIT;
+                overdue.push(id.clone());
             }
+        }
+        for id in overdue.iter().filter(|_| !cannot_tell) {
+            self.give_up_knowing(id);
         }
     }
 
@@ -341,21 +385,30 @@ impl Daemon {
         let is_open = self.outbox.get(id).is_some_and(|row| {
             matches!(row.state, DeliveryState::Attempted | DeliveryState::Offered)
         });
-        if self.codex.in_flight.as_ref() == Some(id) {
-            self.codex.in_flight = None;
-        }
+        self.codex.landed(id);
         if !is_open {
             return;
         }
         let entry = self.delivery_entry(id, Agent::Codex, DeliveryResult::Ambiguous, None, None);
         let id = id.clone();
-        self.record(
+        self.record_fact(
             vec![entry],
-            Box::new(move |daemon, result| {
-                if result.is_ok() {
-                    let _ = daemon.apply(&id, DeliveryFact::Unknowable);
-                    daemon.codex.receipts.insert(id, Outcome::Ambiguous);
-                }
+            Box::new(move |daemon, _| {
+                let _ = daemon.apply(&id, DeliveryFact::Unknowable);
+                daemon.codex.receipts.insert(id, Outcome::Ambiguous);
+            }),
+        );
+    }
+
+    /// Codex began to work before the message reached it, and its sender wants no waiting.
+    fn reject_late(&mut self, id: EntryId) {
+        let entry = self.delivery_entry(&id, Agent::Codex, DeliveryResult::Rejected, None, None);
+        self.record_fact(
+            vec![entry],
+            Box::new(move |daemon, _| {
+                daemon.recent_handoffs.retain(|recent| recent.id != id);
+                daemon.outbox.settle(&id);
+                daemon.codex.receipts.insert(id, Outcome::Rejected);
             }),
         );
     }
@@ -369,6 +422,10 @@ impl Daemon {
             .map(|row| row.id.clone())
             .collect();
         if !message_ids.is_empty() {
+            // Nothing newer goes out before it is known what became of these.
+            let until = Instant::now() + RECOVERY_WAIT;
+            self.codex.in_flight.clone_from(&message_ids);
+            self.codex.unanswered = message_ids.iter().map(|id| (id.clone(), until)).collect();
             if self
                 .codex
                 .adapter
@@ -423,7 +480,9 @@ impl Daemon {
             CodexFact::ServerStarted { pid, version, port } => {
                 self.codex.server = Some(AppServerStatus { pid, version });
                 self.codex.port = Some(port);
-                self.known_agent_pids.insert(pid);
+                self.know_agent(pid);
+                self.codex.unavailable = false;
+                self.codex.not_taken = None;
                 self.codex.trouble = None;
                 self.codex.resting_until = None;
                 self.notices.clear("codex");
@@ -433,6 +492,7 @@ impl Daemon {
             CodexFact::Unavailable { code, why } => {
                 self.codex.server = None;
                 self.codex.status = None;
+                self.codex.unavailable = true;
                 if self.notices.set("codex", why.clone()) {
                     self.note_fact(Party::System, EntryKind::Error { code }, why.clone());
                 }
@@ -469,29 +529,21 @@ impl Daemon {
                 final_answer,
                 &client_ids,
             ),
-            CodexFact::Queued { message_id } | CodexFact::StillQueued { message_id } => {
-                let _ = self.apply(&message_id, DeliveryFact::Offered);
-                // Held by the app-server: it delivers in order, so the next may follow.
-                if self.codex.in_flight.is_none() {
-                    self.codex.in_flight = Some(message_id);
-                }
-                self.status_changed();
+            CodexFact::Queued { message_id } => {
+                self.codex.trouble = None;
+                self.held(message_id);
             }
-            CodexFact::NotTaken { message_id, why } => {
-                tracing::info!(%message_id, why, "codex did not take a message");
-                let _ = self.apply(&message_id, DeliveryFact::NotTaken);
-                if self.codex.in_flight.as_ref() == Some(&message_id) {
-                    self.codex.in_flight = None;
-                }
-                if self.codex.server.is_some() {
-                    self.pump_codex();
-                } else {
-                    self.rest(&why);
-                }
+            CodexFact::StillQueued { message_id } => {
+                // An idle thread that leaves its queue alone was stopped by the human.
+                self.codex.trouble = (self.codex.state() == AgentState::Idle)
+                    .then(|| "a message waits for your next message in Codex".to_owned());
+                self.held(message_id);
             }
+            CodexFact::NotTaken { message_id, why } => self.not_taken(message_id, &why),
             CodexFact::Unanswered { message_id } => {
                 tracing::info!(%message_id, "codex went away before it answered; recovery will tell");
-                self.codex.unanswered = Some((message_id, Instant::now() + RECOVERY_WAIT));
+                let until = Instant::now() + RECOVERY_WAIT;
+                self.codex.unanswered.insert(message_id, until);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count } => {
@@ -520,6 +572,57 @@ impl Daemon {
         }
     }
 
+    /// The app-server has it in its queue.
+    fn held(&mut self, id: EntryId) {
+        let _ = self.apply(&id, DeliveryFact::Offered);
+        self.codex.landed(&id);
+        self.codex.not_taken = None;
+        if self.outbox.get(&id).is_some() {
+            self.codex.in_flight.push(id);
+        }
+        self.status_changed();
+        // What is to join the running turn may overtake it.
+        self.pump_codex();
+    }
+
+    fn not_taken(&mut self, id: EntryId, why: &str) {
+        tracing::info!(message_id = %id, why, "codex did not take a message");
+        self.codex.landed(&id);
+        let rejects = |row: &Delivery| row.on_busy == OnBusy::Reject;
+        if self.codex.is_busy() && self.outbox.get(&id).is_some_and(rejects) {
+            return self.reject_late(id);
+        }
+        let _ = self.apply(&id, DeliveryFact::NotTaken);
+        let twice = self.codex.not_taken.as_ref() == Some(&id);
+        self.codex.not_taken = Some(id);
+        // Once more at once: the conversation may have moved on. A message that is refused again
+        // would be offered and refused for ever.
+        if self.codex.server.is_some() && !twice {
+            self.pump_codex();
+        } else {
+            self.rest(why);
+        }
+    }
+
+    /// Codex works again after a usage limit.
+    fn limit_is_over(&mut self) {
+        if !std::mem::replace(&mut self.codex.limited, false) {
+            return;
+        }
+        let state = self.codex.state();
+        self.note_fact(
+            Party::System,
+            EntryKind::AgentChanged(AgentChanged {
+                agent: Agent::Codex,
+                state,
+                pid: None,
+                thread_id: None,
+                why: None,
+            }),
+            "Codex works again: the usage limit is over",
+        );
+    }
+
     fn server_lost(&mut self, why: &str, gave_up: bool) {
         if let Some(server) = self.codex.server.take() {
             self.known_agent_pids.remove(&server.pid);
@@ -540,6 +643,7 @@ impl Daemon {
         self.codex.port = None;
         self.codex.approvals = 0;
         if gave_up {
+            self.codex.unavailable = true;
             self.rest(why);
         }
         self.status_changed();
@@ -549,6 +653,9 @@ impl Daemon {
         let known = self.world.agent(Agent::Codex);
         let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
         self.codex.thread = Some(thread_id.clone());
+        // Another conversation may take what this one refused.
+        self.codex.not_taken = None;
+        self.codex.resting_until = None;
         if changed {
             let pid = self.codex.server.as_ref().map(|server| server.pid);
             self.note_fact(
@@ -597,7 +704,7 @@ impl Daemon {
     fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if let Some(pid) = pid {
             if attached {
-                self.known_agent_pids.insert(pid);
+                self.know_agent(pid);
             } else {
                 self.known_agent_pids.remove(&pid);
             }
@@ -639,8 +746,14 @@ impl Daemon {
         preview: &str,
         steered: bool,
     ) {
-        let message_id = client_id
-            .map(EntryId::new)
+        let message_id = client_id.map(EntryId::new);
+        if let Some(id) = &message_id {
+            // Whatever else is known of it, it is no longer on its way.
+            self.codex.landed(id);
+            self.codex.not_taken = None;
+            self.codex.trouble = None;
+        }
+        let message_id = message_id
             .filter(|id| self.outbox.get(id).is_some() || self.codex.receipts.get(id).is_some());
         if self.codex.turns_noted.insert(turn_id.clone()) {
             if self.codex.turns_noted.len() > REMEMBERED_MAX {
@@ -648,7 +761,7 @@ impl Daemon {
             }
             // A human's turn shows that a limit is over.
             if message_id.is_none() {
-                self.codex.limited = false;
+                self.limit_is_over();
             }
             let started_by = self.sender_of(message_id.as_ref());
             // Of a message of ours the text itself: what Codex shows of it begins with the
@@ -679,19 +792,24 @@ impl Daemon {
         let Some(id) = message_id else {
             return;
         };
-        match self.codex.relayed.get_mut(&turn_id) {
-            Some(ids) if ids.contains(&id) => {}
-            Some(ids) => ids.push(id.clone()),
-            None => self.codex.relayed.insert(turn_id.clone(), vec![id.clone()]),
+        let stored = self.ledger.seq_of(&id).and_then(|seq| self.stored(seq));
+        if let Some(stored) = stored {
+            let relayed = Relayed {
+                id: id.clone(),
+                from: stored.entry.source.clone(),
+                runtime_session: stored.entry.runtime_session.clone(),
+            };
+            match self.codex.relayed.get_mut(&turn_id) {
+                Some(known) if known.iter().any(|known| known.id == id) => {}
+                Some(known) => known.push(relayed),
+                None => self.codex.relayed.insert(turn_id.clone(), vec![relayed]),
+            }
         }
         let outcome = if steered {
             Outcome::JoinedActiveWork
         } else {
             Outcome::StartedNewTurn
         };
-        if self.codex.in_flight.as_ref() == Some(&id) {
-            self.codex.in_flight = None;
-        }
         if self
             .outbox
             .get(&id)
@@ -706,13 +824,11 @@ impl Daemon {
             Some(if steered { "steer" } else { "queue" }),
             Some(turn_id),
         );
-        self.record(
+        self.record_fact(
             vec![entry],
-            Box::new(move |daemon, result| {
-                if result.is_ok() {
-                    daemon.codex.receipts.insert(id.clone(), outcome);
-                    daemon.outbox.settle(&id);
-                }
+            Box::new(move |daemon, _| {
+                daemon.codex.receipts.insert(id.clone(), outcome);
+                daemon.outbox.settle(&id);
             }),
         );
     }
@@ -739,18 +855,22 @@ impl Daemon {
             (_, None) => "the turn failed".to_owned(),
         };
         let mut entries = Vec::new();
-        entries.push(self.entry(
-            Party::Agent(Agent::Codex),
-            None,
-            EntryKind::Turn(TurnRecord {
-                thread_id: end.thread_id.clone(),
-                turn_id: end.turn_id.clone(),
-                status: end.status,
-                started_by: self.sender_of(relayed.first()),
-            }),
-            content,
-            None,
-        ));
+        entries.push(
+            self.entry(
+                Party::Agent(Agent::Codex),
+                None,
+                EntryKind::Turn(TurnRecord {
+                    thread_id: end.thread_id.clone(),
+                    turn_id: end.turn_id.clone(),
+                    status: end.status,
+                    started_by: relayed
+                        .first()
+                        .map_or(Party::Human, |first| first.from.clone()),
+                }),
+                content,
+                None,
+            ),
+        );
         if end.usage_limited {
             self.codex.limited = true;
             entries.push(self.entry(
@@ -767,15 +887,14 @@ impl Daemon {
                 None,
             ));
         } else if end.status == TurnStatus::Completed {
-            self.codex.limited = false;
+            self.limit_is_over();
         }
         if let Some(answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
             entries.push(answer);
         }
-        self.record(
+        self.record_fact(
             entries,
-            Box::new(|daemon, result| {
-                let Ok(stored) = result else { return };
+            Box::new(|daemon, stored| {
                 for stored in stored {
                     let id = &stored.entry.id;
                     if let Some(message) = daemon.world.unsettled.get(id).cloned() {
@@ -793,18 +912,17 @@ impl Daemon {
         end: &TurnEnd,
         final_answer: Option<String>,
         client_ids: &[String],
-        relayed: &[EntryId],
+        relayed: &[Relayed],
     ) -> Option<crate::core::entry::Entry> {
-        let answered = self.codex.answered.remove(&end.turn_id);
+        let answered = self.codex.answered.get(&end.turn_id).is_some();
         let text = final_answer.filter(|text| !text.trim().is_empty())?;
         if answered || end.status != TurnStatus::Completed {
             return None;
         }
-        let (question, runtime_session) = relayed
-            .iter()
-            .rev()
-            .filter(|id| client_ids.iter().any(|client| client == id.as_str()))
-            .find_map(|id| self.asked_by_claude(id))?;
+        let question = relayed.iter().rev().find(|message| {
+            message.from == Party::Agent(Agent::Claude)
+                && client_ids.iter().any(|id| id == message.id.as_str())
+        })?;
         Some(self.entry(
             Party::Agent(Agent::Codex),
             Some(Agent::Claude.into()),
@@ -812,11 +930,11 @@ impl Daemon {
                 on_busy: OnBusy::Queue,
                 require_reply: false,
                 handles: Vec::new(),
-                in_reply_to: Some(question),
+                in_reply_to: Some(question.id.clone()),
                 from_turn: Some(end.turn_id.clone()),
             }),
             text,
-            runtime_session,
+            question.runtime_session.clone(),
         ))
     }
 
@@ -828,22 +946,28 @@ impl Daemon {
             .map_or(Party::Human, |stored| stored.entry.source.clone())
     }
 
-    fn asked_by_claude(&self, id: &EntryId) -> Option<(EntryId, Option<RuntimeSession>)> {
-        let stored = self.stored(self.ledger.seq_of(id)?)?;
-        (stored.entry.source == Party::Agent(Agent::Claude))
-            .then(|| (id.clone(), stored.entry.runtime_session.clone()))
+    /// Processes whose descendants may not decide.
+    pub(super) fn agent_pids(&mut self) -> Vec<u32> {
+        self.forget_dead_agents();
+        self.known_agent_pids.keys().copied().collect()
     }
 
-    /// Processes whose descendants may not decide.
-    pub(super) fn agent_pids(&self) -> Vec<u32> {
-        let mut pids: BTreeMap<u32, ()> =
-            self.known_agent_pids.iter().map(|pid| (*pid, ())).collect();
-        for attachment in self.attachments.values() {
-            if let Some(pid) = attachment.hello.agent_pid {
-                pids.insert(pid, ());
-            }
+    /// This process is an agent's. Not so the first process of all: everybody descends from it,
+    /// the operator too.
+    pub(super) fn know_agent(&mut self, pid: u32) {
+        if pid <= 1 {
+            return;
         }
-        pids.into_keys().collect()
+        if self.known_agent_pids.len() >= REMEMBERED_MAX {
+            self.forget_dead_agents();
+        }
+        self.known_agent_pids.insert(pid, hold::started(pid));
+    }
+
+    /// An id of a process that has ended may become the operator's.
+    fn forget_dead_agents(&mut self) {
+        self.known_agent_pids
+            .retain(|pid, started| started.is_some() && hold::started(*pid) == *started);
     }
 }
 

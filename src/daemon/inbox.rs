@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::event::Answer;
 use super::run::{Daemon, answer, now_ms};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{DeliveryState, Outcome};
+use crate::core::delivery::{Delivery, DeliveryState, Outcome};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -21,6 +21,10 @@ const PAGE_MAX: u32 = 100;
 /// The most text that one page carries, in bytes, its first message aside: a page must fit into a
 /// frame of the control protocol with room for escapes.
 const PAGE_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long bodies that somebody asked for may take until they count as taken or not. The call
+/// that fetched them says so within milliseconds, unless its process died.
+const CLAIM: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Somebody waits for something, until a deadline.
 #[derive(Debug)]
@@ -65,14 +69,16 @@ pub(super) struct Query<'a> {
     pub after: Option<Seq>,
     pub reply_to: Option<&'a EntryId>,
     pub limit: Option<u32>,
-    /// Leave out what is proven already (nothing is offered again unasked).
-    pub unproven_only: bool,
+    /// Leave out what is not offered unasked: what is proven, what only the operator may send
+    /// again, and what was handed to somebody a moment ago.
+    pub unasked: bool,
 }
 
 impl Daemon {
     /// A page of what waits for an agent.
     pub(super) fn inbox(&self, query: &Query<'_>) -> MessagePage {
         let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
+        let asked_at = query.reply_to.and_then(|id| self.ledger.seq_of(id));
         let mut unread = 0;
         let mut messages = Vec::new();
         let mut more = false;
@@ -81,7 +87,7 @@ impl Daemon {
             if row.runtime_session != *query.runtime_session
                 || row.state == DeliveryState::Cancelled
                 || (query.agent == Agent::Codex && row.state != DeliveryState::Queued)
-                || (query.unproven_only && row.state == DeliveryState::Confirmed)
+                || (query.unasked && !self.may_be_offered(row))
             {
                 continue;
             }
@@ -91,6 +97,10 @@ impl Daemon {
             }
             if messages.len() == limit || bytes > PAGE_BYTES_MAX {
                 more = true;
+                continue;
+            }
+            // An answer stands after its question: most rows need not be read.
+            if asked_at.is_some_and(|asked| row.seq < asked) {
                 continue;
             }
             let Some(stored) = self.stored(row.seq) else {
@@ -103,7 +113,11 @@ impl Daemon {
             }
             let message = self.enveloped(
                 &stored.entry,
-                row.attempts > 0 || row.state == DeliveryState::Confirmed,
+                row.attempts > 0
+                    || matches!(
+                        row.state,
+                        DeliveryState::Confirmed | DeliveryState::Ambiguous
+                    ),
             );
             bytes += message.text.len();
             messages.push(message);
@@ -118,18 +132,41 @@ impl Daemon {
         }
     }
 
+    /// Whether a message may reach an agent that did not ask for it.
+    pub(super) fn may_be_offered(&self, row: &Delivery) -> bool {
+        matches!(
+            row.state,
+            DeliveryState::Queued | DeliveryState::Attempted | DeliveryState::Offered
+        ) && !self.claims.contains_key(&row.id)
+            && !self.changing.contains(&row.id)
+    }
+
+    /// These bodies are on their way to somebody who asked: they are not offered by another way
+    /// until it is known whether they arrived.
+    pub(super) fn claim(&mut self, page: &MessagePage) {
+        let until = Instant::now() + CLAIM;
+        for message in &page.messages {
+            self.claims.insert(message.message_id.clone(), until);
+        }
+    }
+
+    /// Whoever asked went away without taking them.
+    pub(super) fn expire_claims(&mut self) {
+        let now = Instant::now();
+        let before = self.claims.len();
+        self.claims.retain(|_, until| *until > now);
+        if self.claims.len() < before {
+            self.pump();
+        }
+    }
+
     /// An entry from memory or from disk.
     pub(super) fn stored(&self, seq: Seq) -> Option<std::sync::Arc<crate::store::ledger::Stored>> {
-        let first = self.recent.front().map(|stored| stored.entry.seq);
-        if let Some(first) = first
-            && seq >= first
-            && let Some(found) = self
-                .recent
-                .iter()
-                .rev()
-                .find(|stored| stored.entry.seq == seq)
+        if let Ok(at) = self
+            .recent
+            .binary_search_by_key(&seq, |stored| stored.entry.seq)
         {
-            return Some(std::sync::Arc::clone(found));
+            return self.recent.get(at).map(std::sync::Arc::clone);
         }
         match self.ledger.read(seq) {
             Ok(found) => found.map(std::sync::Arc::new),
@@ -201,12 +238,15 @@ impl Daemon {
         let mut index = 0;
         while index < self.waiters.len() {
             match self.ready(&self.waiters[index]) {
+                _ if self.waiters[index].reply.is_closed() => {
+                    self.waiters.swap_remove(index);
+                }
                 Some(reply) => {
                     let waiter = self.waiters.swap_remove(index);
+                    if let Reply::Messages(page) = &reply {
+                        self.claim(page);
+                    }
                     answer(waiter.reply, Ok(reply));
-                }
-                None if self.waiters[index].reply.is_closed() => {
-                    self.waiters.swap_remove(index);
                 }
                 None => index += 1,
             }
@@ -227,7 +267,7 @@ impl Daemon {
                     after: *after,
                     reply_to: reply_to.as_ref(),
                     limit: None,
-                    unproven_only: false,
+                    unasked: false,
                 });
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
@@ -263,7 +303,7 @@ impl Daemon {
                         after: Some(Seq(u64::MAX)),
                         reply_to: None,
                         limit: None,
-                        unproven_only: false,
+                        unasked: false,
                     });
                     Reply::Messages(MessagePage {
                         timed_out: true,
@@ -284,20 +324,6 @@ impl Daemon {
             };
             answer(waiter.reply, Ok(reply));
         }
-    }
-
-    /// Whether a Codex turn waits for messages right now: they then go into that turn.
-    pub(super) fn codex_waits(&self) -> bool {
-        self.waiters.iter().any(|waiter| {
-            !waiter.reply.is_closed()
-                && matches!(
-                    waiter.wants,
-                    Wants::Messages {
-                        agent: Agent::Codex,
-                        ..
-                    }
-                )
-        })
     }
 
     /// The text of what became of a message, for its delivery entry.

@@ -22,3 +22,6 @@ mod outbox;
 mod run;
 mod status;
 mod tree;
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{Delivery, DeliveryFact, DeliveryState};
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::queue::{Queue, QueueError};
 
@@ -33,7 +34,9 @@ impl Outbox {
     ///
     /// When `queue.db` cannot be read.
     pub fn open(queue: Queue, world: &Snapshot) -> Result<(Self, Vec<EntryId>), QueueError> {
-        let lost = queue.is_new();
+        // The mark is set in the same step that writes what was rebuilt: a crash before it leaves
+        // the next start with the same question, and not with rows that look never attempted.
+        let lost = queue.is_new() || queue.high_water()? == Seq(0);
         let mut attempted: BTreeMap<EntryId, Delivery> = queue
             .load()?
             .into_iter()
@@ -51,13 +54,27 @@ impl Outbox {
                 .unwrap_or_else(|| fresh(id.clone(), message));
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
-            } else if lost && message.result.is_none() {
+            } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
+                // When lost, asked for again or not: whether an attempt followed is what was lost.
                 row.state = DeliveryState::Ambiguous;
+            } else if message.result == Some(DeliveryResult::Requeued)
+                && row.state == DeliveryState::Ambiguous
+                && row.attempts > 0
+            {
+                // A crash between the operator's wish and its row. Without an attempt the row was
+                // made when the queue had been lost after that wish.
+                row.state = DeliveryState::Queued;
+            }
+            if row.state == DeliveryState::Ambiguous
+                && message.result != Some(DeliveryResult::Ambiguous)
+            {
                 unknowable.push(id.clone());
-            } else if let Some(crate::core::entry::DeliveryResult::Ambiguous) = message.result {
-                row.state = DeliveryState::Ambiguous;
             }
             outbox.insert(row);
+        }
+        if lost {
+            let rows: Vec<Delivery> = outbox.rows.values().cloned().collect();
+            outbox.queue.record(&rows, Some(world.seq.max(Seq(1))))?;
         }
         // A row whose message is settled is from a crash between the ledger and the queue.
         for id in attempted.keys() {
@@ -128,17 +145,6 @@ impl Outbox {
     pub fn has_room(&self, agent: Agent) -> bool {
         self.lane(agent).count() < LANE_MAX
     }
-
-    /// Attempted and not proven, all receivers.
-    pub fn in_flight(&self) -> usize {
-        self.rows
-            .values()
-            .filter(|row| {
-                matches!(row.state, DeliveryState::Attempted | DeliveryState::Offered)
-                    && row.to == Agent::Codex
-            })
-            .count()
-    }
 }
 
 fn fresh(id: EntryId, message: &MessageSnapshot) -> Delivery {
@@ -146,14 +152,85 @@ fn fresh(id: EntryId, message: &MessageSnapshot) -> Delivery {
         id,
         seq: message.seq,
         to: message.to,
-        runtime_session: message
-            .runtime_session
-            .clone()
-            .unwrap_or_else(RuntimeSession::default),
+        runtime_session: message.runtime_session.clone().unwrap_or_default(),
         on_busy: message.on_busy,
         state: DeliveryState::Queued,
         attempts: 0,
         attempt: None,
         changed_ms: message.at_ms,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::core::agent::Party;
+    use crate::store::testing::Place;
+
+    fn world(result: Option<DeliveryResult>) -> Snapshot {
+        let message = MessageSnapshot {
+            seq: Seq(3),
+            from: Party::Agent(Agent::Claude),
+            to: Agent::Codex,
+            at_ms: 0,
+            runtime_session: None,
+            on_busy: Default::default(),
+            result,
+            rung: None,
+        };
+        Snapshot {
+            seq: Seq(4),
+            unsettled: [(EntryId::new("m"), message)].into(),
+            ..Snapshot::default()
+        }
+    }
+
+    fn open(place: &Place, world: &Snapshot) -> (Outbox, Vec<EntryId>) {
+        Outbox::open(Queue::open(&place.dirs).unwrap(), world).unwrap()
+    }
+
+    fn state(outbox: &Outbox) -> DeliveryState {
+        outbox.get(&EntryId::new("m")).unwrap().state
+    }
+
+    #[test]
+    fn without_its_queue_nothing_is_sent_again_by_itself() {
+        for result in [None, Some(DeliveryResult::Requeued)] {
+            let place = Place::new();
+            let (outbox, unknowable) = open(&place, &world(result));
+            assert_eq!(state(&outbox), DeliveryState::Ambiguous);
+            assert_eq!(unknowable.len(), 1);
+            // A crash before the ledger says so.
+            drop(outbox);
+            let (outbox, unknowable) = open(&place, &world(result));
+            assert_eq!(state(&outbox), DeliveryState::Ambiguous, "{result:?}");
+            assert_eq!(unknowable.len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_queue_that_was_made_and_not_filled_counts_as_lost() {
+        let place = Place::new();
+        drop(Queue::open(&place.dirs).unwrap());
+        let (outbox, _) = open(&place, &world(None));
+        assert_eq!(state(&outbox), DeliveryState::Ambiguous);
+    }
+
+    #[test]
+    fn the_operators_wish_for_another_try_outlives_a_crash_before_its_row() {
+        let place = Place::new();
+        let (mut outbox, _) = open(&place, &Snapshot::default());
+        let id = EntryId::new("m");
+        outbox.track(id.clone(), &world(None).unsettled[&id]);
+        for fact in [
+            DeliveryFact::AttemptBegan(crate::core::id::AttemptId::new("a")),
+            DeliveryFact::Unknowable,
+        ] {
+            assert!(outbox.apply(&id, fact, 1).unwrap());
+        }
+        drop(outbox);
+        let (outbox, _) = open(&place, &world(Some(DeliveryResult::Requeued)));
+        assert_eq!(state(&outbox), DeliveryState::Queued);
     }
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 
 use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
@@ -24,7 +23,7 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
-use crate::store::ledger::{Ledger, Stored, WriterEvent};
+use crate::store::ledger::{Ledger, LedgerError, Stored, WriterEvent};
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
@@ -33,8 +32,28 @@ pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
 /// A detached daemon ends after this long with nothing attached, running or in flight.
 const IDLE_SHUTDOWN: Duration = Duration::from_secs(30);
 
+/// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
+/// keep it alive.
+const LAST_APPENDS: Duration = super::build::STEP;
+
+/// How long clients may take to receive their last answers when the daemon ends.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
 /// What happens once a batch is durable, or has failed.
 pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
+
+/// What happens once a fact is durable.
+pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
+
+/// The code of an entry that can never be written, however much room there is.
+const ENTRY_REFUSED: &str = "entry_refused";
+
+/// After the disk refused what has happened already, it is asked again this often.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+
+/// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
+/// can come.
+const UNWRITTEN_MAX: usize = 256;
 
 /// The only owner of mutable world state.
 pub struct Daemon {
@@ -53,14 +72,22 @@ pub struct Daemon {
     pub(super) codex: CodexLane,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
-    pub(super) known_agent_pids: HashSet<u32>,
+    /// Messages that were handed to an agent that asked, until it is known whether it has them.
+    pub(super) claims: HashMap<EntryId, Instant>,
+    /// Proposals whose decision is being recorded.
+    pub(super) deciding: HashSet<EntryId>,
+    /// Messages whose place in the queue the operator is changing.
+    pub(super) changing: HashSet<EntryId>,
+    /// Agents' processes with their start: an id alone may be somebody else's by now.
+    pub(super) known_agent_pids: HashMap<u32, Option<String>>,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
     pending: HashMap<u64, Pending>,
+    unwritten: Vec<(Vec<Entry>, ThenDurable)>,
+    write_again_at: Option<Instant>,
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
-    pub(super) ended: CancellationToken,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -117,6 +144,15 @@ impl Notices {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) kill: bool,
+    /// When appends that are under way are no longer waited for.
+    pub(super) by: Instant,
+}
+
+impl Stop {
+    pub(super) fn now(kill: bool) -> Self {
+        let by = Instant::now() + LAST_APPENDS;
+        Self { kill, by }
+    }
 }
 
 struct Pending {
@@ -141,7 +177,6 @@ impl Daemon {
         codex: CodexLane,
         events: mpsc::WeakSender<Event>,
         writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
-        ended: CancellationToken,
     ) -> Self {
         Self {
             dirs,
@@ -159,18 +194,22 @@ impl Daemon {
             codex,
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
-            known_agent_pids: HashSet::new(),
+            claims: HashMap::new(),
+            deciding: HashSet::new(),
+            changing: HashSet::new(),
+            known_agent_pids: HashMap::new(),
             events,
             writer_events,
             pending: HashMap::new(),
+            unwritten: Vec::new(),
+            write_again_at: None,
             next_token: 0,
             idle_since: None,
             stopping: None,
-            ended,
         }
     }
 
-    /// Runs until somebody ends it. Returns whether the `killed` sentinel was asked for.
+    /// Runs until somebody ends it.
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         loop {
             let deadline = self.next_deadline();
@@ -186,14 +225,21 @@ impl Daemon {
                 self.on_event(event);
             }
             self.watch_idleness();
-            if self.stopping.is_some() && self.pending.is_empty() {
+            if self
+                .stopping
+                .is_some_and(|stop| self.pending.is_empty() || Instant::now() >= stop.by)
+            {
                 break;
             }
         }
+        // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
+        // ledger's writer waits for a place in a queue that is no longer read.
+        self.part(&mut events).await;
+        drop(events);
         self.finish().await;
     }
 
-    fn on_event(&mut self, event: Event) {
+    pub(super) fn on_event(&mut self, event: Event) {
         match event {
             Event::Connected {
                 conn,
@@ -219,7 +265,7 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
-            Event::Shutdown { kill } => self.stop(Stop { kill }),
+            Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }
     }
 
@@ -238,6 +284,38 @@ impl Daemon {
                     "nothing was recorded; try again in a moment",
                 );
                 then(self, Err(&refusal));
+            }
+        }
+    }
+
+    /// Appends what has happened already. While the disk refuses it is kept and tried again: it
+    /// cannot be undone, and nobody else would tell it a second time.
+    pub(super) fn record_fact(&mut self, entries: Vec<Entry>, then: ThenDurable) {
+        let kept = entries.clone();
+        self.record(
+            entries,
+            Box::new(move |daemon, result| match result {
+                Ok(stored) => then(daemon, stored),
+                Err(refusal)
+                    if refusal.code != ENTRY_REFUSED && daemon.unwritten.len() < UNWRITTEN_MAX =>
+                {
+                    daemon.unwritten.push((kept, then));
+                    daemon
+                        .write_again_at
+                        .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
+                }
+                Err(refusal) => {
+                    tracing::error!(code = refusal.code, "a fact could not be recorded");
+                }
+            }),
+        );
+    }
+
+    fn write_again(&mut self) {
+        if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
+            self.write_again_at = None;
+            for (entries, then) in std::mem::take(&mut self.unwritten) {
+                self.record_fact(entries, then);
             }
         }
     }
@@ -294,8 +372,20 @@ impl Daemon {
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Ok(&entries));
                 }
-                self.answer_waiters();
                 self.pump();
+            }
+            WriterEvent::Failed {
+                token,
+                error: error @ LedgerError::Refused { .. },
+            } => {
+                let refusal = Refusal::new(
+                    ENTRY_REFUSED,
+                    error.to_string(),
+                    "nothing was recorded; say it in fewer words",
+                );
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Err(&refusal));
+                }
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
@@ -355,37 +445,49 @@ impl Daemon {
         }
     }
 
-    fn next_deadline(&self) -> Instant {
+    pub(super) fn next_deadline(&self) -> Instant {
         let idle = self.idle_since.map(|since| since + IDLE_SHUTDOWN);
         let far = Instant::now() + Duration::from_secs(3600);
         self.waiters
             .iter()
             .map(|waiter| waiter.deadline)
+            .chain(self.claims.values().min().copied())
             .chain(self.codex.next_deadline())
+            .chain(self.claude.retry_at())
+            .chain(self.write_again_at)
             .chain(idle)
+            .chain(self.stopping.map(|stop| stop.by))
             .min()
             .unwrap_or(far)
     }
 
-    fn on_deadline(&mut self) {
+    pub(super) fn on_deadline(&mut self) {
         self.expire_waiters();
+        self.expire_claims();
         self.codex_deadline();
+        self.claude_deadline();
+        self.write_again();
         if self
             .idle_since
             .is_some_and(|since| Instant::now() >= since + IDLE_SHUTDOWN)
         {
             tracing::info!("nothing is attached: the detached daemon ends");
-            self.stop(Stop { kill: false });
+            self.stop(Stop::now(false));
         }
     }
 
     /// A detached daemon that nobody needs counts down; anything that happens stops the count.
-    fn watch_idleness(&mut self) {
+    pub(super) fn watch_idleness(&mut self) {
+        // The service behind `/mcp` is a client in this process that never leaves.
+        let attached = self
+            .attachments
+            .values()
+            .any(|attachment| attachment.hello.pid != std::process::id());
         let idle = self.identity.detached
-            && self.attachments.is_empty()
+            && !attached
             && self.pending.is_empty()
             && !self.codex.is_needed()
-            && self.outbox.in_flight() == 0;
+            && self.unwritten.is_empty();
         match (idle, self.idle_since) {
             (true, None) => self.idle_since = Some(Instant::now()),
             (false, Some(_)) => self.idle_since = None,
@@ -423,14 +525,6 @@ impl Daemon {
     /// Ends what the daemon owns, each step with a deadline of its own.
     async fn finish(self) {
         self.codex.shutdown().await;
-        for attachment in self.attachments.values() {
-            attachment.outlet.close();
-        }
-        if self.stopping.is_some_and(|stop| stop.kill)
-            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
-        {
-            tracing::error!(%error, "the killed sentinel could not be written");
-        }
         let ledger = self.ledger.clone();
         let heads = self.heads;
         let closed = tokio::task::spawn_blocking(move || {
@@ -443,7 +537,37 @@ impl Daemon {
         {
             tracing::error!("the ledger's writer did not end in time");
         }
-        self.ended.cancel();
+    }
+}
+
+impl Daemon {
+    /// Sends the clients away, and waits until those from outside have their last answers and
+    /// have left; whoever does not take them in time is left behind.
+    async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
+        // First, or a bridge that is sent away would start another daemon.
+        if self.stopping.is_some_and(|stop| stop.kill)
+            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
+        {
+            tracing::error!(%error, "the killed sentinel could not be written");
+        }
+        for attachment in self.attachments.values() {
+            attachment.outlet.close();
+        }
+        let own = std::process::id();
+        let deadline = Instant::now() + LAST_ANSWERS;
+        while self
+            .attachments
+            .values()
+            .any(|attachment| attachment.hello.pid != own)
+        {
+            match tokio::time::timeout_at(deadline, events.recv()).await {
+                Ok(Some(Event::Disconnected { conn })) => {
+                    self.attachments.remove(&conn);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
     }
 }
 

@@ -82,7 +82,10 @@ impl Model {
         let mut entries: Vec<Entry> = newest_first.into_iter().filter_map(entry).collect();
         entries.reverse();
         for entry in entries {
-            self.remember(entry);
+            // What was appended between the two reads comes as a notification too.
+            if entry.seq <= self.world.seq {
+                self.remember(entry);
+            }
         }
     }
 

@@ -27,7 +27,13 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         session_id: status
             .session_id
             .as_ref()
-            .map_or_else(String::new, ToString::to_string),
+            // The time in an id tells sessions apart for machines, the digits behind it for people.
+            .map_or_else(String::new, |id| {
+                let id = id.as_str();
+                id.rsplit_once('_')
+                    .map_or(id, |(_, digits)| digits)
+                    .to_owned()
+            }),
         ports: ui::Ports {
             control: status.control_port,
             proxy: status.proxy_port,
@@ -452,7 +458,7 @@ fn tasks(model: &Model, now_ms: i64) -> Vec<ui::TaskRow> {
     open.chain(closed)
         .map(|handoff| ui::TaskRow {
             lane: lane_of(handoff.lane(now_ms)),
-            id_short: handoff_name(&handoff.id),
+            id_short: handoff_name(handoff),
             seq: Some(handoff.seq.0),
             from: party_of(&handoff.from),
             to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
@@ -475,7 +481,7 @@ fn handoffs(model: &Model) -> Vec<ui::HandoffRow> {
     rows.sort_by_key(|handoff| std::cmp::Reverse(handoff.seq));
     rows.into_iter()
         .map(|handoff| ui::HandoffRow {
-            id_short: handoff_name(&handoff.id),
+            id_short: handoff_name(handoff),
             seq: Some(handoff.seq.0),
             at_ms: handoff.at_ms,
             from: party_of(&handoff.from),
@@ -546,8 +552,8 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             .handles
             .iter()
             .map(|id| match model.world.open_handoffs.get(id) {
-                Some(handoff) => format!("{} {}", handoff_name(id), handoff.ask),
-                None => handoff_name(id),
+                Some(handoff) => format!("{} {}", handoff_name(handoff), handoff.ask),
+                None => id.short().to_owned(),
             })
             .collect(),
         commit: claimed.tree.as_ref().and_then(|tree| tree.commit.clone()),
@@ -603,10 +609,9 @@ fn first_run(model: &Model) -> Vec<ui::FirstStep> {
     steps
 }
 
-fn handoff_name(id: &EntryId) -> String {
-    let short = id.short();
-    let start = short.char_indices().rev().nth(3).map_or(0, |(at, _)| at);
-    format!("h{}", &short[start..])
+/// Handoffs are named by their place in the record: short, unique, and where to find them.
+fn handoff_name(handoff: &HandoffSnapshot) -> String {
+    format!("h{}", handoff.seq)
 }
 
 fn small(count: u64) -> u32 {

@@ -2,7 +2,7 @@
 //! runtime owns the model and talks to the daemon. They share two bounded queues and one slot,
 //! so a blocked terminal delays nobody but itself.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -37,6 +37,12 @@ const GATHER: Duration = Duration::from_millis(16);
 
 /// How often the daemon is asked for its status at most, while entries come in.
 const STATUS_EVERY: Duration = Duration::from_millis(100);
+
+/// An agent that was started is looked for after this long.
+const STARTED_BY: Duration = Duration::from_secs(6);
+
+/// After the daemon refused to be read it is asked again this often.
+const READ_AGAIN: Duration = Duration::from_millis(500);
 
 /// With nothing to draw the drawing thread looks this rarely whether it should end.
 const QUIET: Duration = Duration::from_secs(60);
@@ -123,7 +129,7 @@ pub async fn run(options: DeckOptions) -> Result<Left, DeckError> {
     let drawing = {
         let slot = Arc::clone(&slot);
         thread::Builder::new()
-            .name("deck-draw".to_owned())
+            .name(super::term::DRAWING_THREAD.to_owned())
             .spawn(move || draw(screen, deck, &to_draw, &slot, &wishes))?
     };
     let left = follow(options, inputs.clone(), effects, slot).await;
@@ -244,10 +250,16 @@ async fn follow(
     let mut warned = false;
     let mut status_due: Option<Instant> = None;
     let mut view_due: Option<Instant> = Some(Instant::now());
+    let mut read_due: Option<Instant> = None;
     connection.mark_changed();
     loop {
-        if stale && matches!(*connection.borrow(), Connection::Connected(_)) {
+        if stale
+            && read_due.is_none_or(|due| due <= Instant::now())
+            && matches!(*connection.borrow(), Connection::Connected(_))
+        {
             stale = !read_all(&options.client, &mut model).await;
+            // Without a subscription nothing else would bring it up again.
+            read_due = stale.then(|| Instant::now() + READ_AGAIN);
             view_due = Some(Instant::now());
         }
         let pending: Vec<_> = model.world.pending_proposals.keys().cloned().collect();
@@ -272,7 +284,7 @@ async fn follow(
             }
         }
         let far = now + Duration::from_secs(3600);
-        let wake = [view_due, status_due]
+        let wake = [view_due, status_due, read_due]
             .into_iter()
             .flatten()
             .min()
@@ -320,6 +332,10 @@ async fn follow(
                         continue;
                     }
                     return Left::Chosen(choice);
+                }
+                if matches!(effect, Effect::StartAgent(_)) {
+                    // By then it is there, or worth a hint.
+                    status_due.get_or_insert(Instant::now() + STARTED_BY);
                 }
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && inputs.try_send(Input::Msg(Box::new(msg))).is_err()
@@ -419,7 +435,7 @@ pub fn utc_offset_s() -> i32 {
 }
 
 /// The name that a project is shown under: its folder's.
-pub fn project_name(root: &PathBuf) -> String {
+pub fn project_name(root: &Path) -> String {
     root.file_name().map_or_else(
         || "/".to_owned(),
         |name| name.to_string_lossy().into_owned(),

@@ -116,12 +116,23 @@ pub fn restore() {
     }
 }
 
-/// A panic's report must land on a terminal that shows it.
+/// The threads without which there is no deck any more; see `run`.
+pub(super) const DRAWING_THREAD: &str = "deck-draw";
+const MAIN_THREAD: &str = "main";
+
+/// A panic's report must land on a terminal that shows it. A panic that ends only a task of the
+/// runtime goes to the log instead: the deck goes on and needs its terminal.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            let thread = std::thread::current();
+            let ends_the_deck = matches!(thread.name(), Some(MAIN_THREAD | DRAWING_THREAD));
+            if TAKEN.load(Ordering::SeqCst) && !ends_the_deck {
+                tracing::error!(%info, "a task panicked");
+                return;
+            }
             restore();
             report(info);
         }));

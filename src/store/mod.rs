@@ -15,4 +15,4 @@ pub mod sentinel;
 pub mod session;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

@@ -41,6 +41,19 @@ pub enum Role {
     Hook,
 }
 
+impl Role {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Deck => "deck",
+            Self::Cli => "cli",
+            Self::Hook => "hook",
+        }
+    }
+}
+
 /// The first call on every connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -16,7 +16,7 @@ pub(crate) mod arbitrary;
 mod tests;
 
 pub use chain::{GENESIS, Link, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
-pub use read::{BadLine, ParsedLine, parse};
+pub use read::{BadLine, ParsedLine, parse, parse_link};
 pub use write::serialize;
 
 /// The value of `schema` on every line.

@@ -6,8 +6,12 @@
 
 mod cli;
 mod control;
+mod deck;
 mod demo;
 mod harness;
+mod pair;
+mod readme;
+mod recovery;
 mod relay;
 mod support;
 mod tidy;

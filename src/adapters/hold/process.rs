@@ -35,7 +35,7 @@ pub(super) fn group_exists(group: Pid) -> bool {
 
 /// When a process started, as the operating system puts it; `None` when there is no such process.
 /// Together with the id it names one process for good.
-pub(super) fn started(pid: u32) -> Option<String> {
+pub fn started(pid: u32) -> Option<String> {
     if cfg!(target_os = "linux") {
         return stat(pid).map(|stat| stat.started);
     }

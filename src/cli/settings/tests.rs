@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
+
 use super::*;
-use std::os::unix::fs::PermissionsExt;
 
 fn with(pairs: &[(&str, &str)]) -> Result<Setting, Failure> {
     let dir = tempfile::tempdir().unwrap();
@@ -9,7 +9,7 @@ fn with(pairs: &[(&str, &str)]) -> Result<Setting, Failure> {
         .map(|(name, value)| ((*name).to_owned(), OsString::from(value)))
         .chain([("HOME".to_owned(), dir.path().into())])
         .collect();
-    resolve(Some(dir.path()), |name| {
+    resolve(Some(dir.path()), Named::Exactly, |name| {
         pairs
             .iter()
             .find(|(has, _)| has == name)
@@ -101,7 +101,7 @@ fn a_program_is_named_or_on_the_path_and_never_below_a_relative_folder() {
         None,
         "not executable yet"
     );
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(
         with(&[("PATH", path)]).unwrap().codex_program,
         Some(file.clone())
@@ -114,12 +114,33 @@ fn a_program_is_named_or_on_the_path_and_never_below_a_relative_folder() {
 
 #[test]
 fn a_project_that_is_no_folder_is_refused() {
-    let failure = resolve(Some(Path::new("/nowhere/at/all")), |name| {
+    let failure = resolve(Some(Path::new("/nowhere/at/all")), Named::Exactly, |name| {
         (name == "HOME").then(|| "/tmp".into())
     })
     .unwrap_err();
     assert_eq!(
         (failure.kind.code(), failure.code.as_str()),
         (3, "no_project")
+    );
+}
+
+#[test]
+fn an_agent_deep_in_a_project_is_in_that_project() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let deep = root.join("a/b");
+    std::fs::create_dir_all(&deep).unwrap();
+    std::fs::create_dir(root.join(".contextrelay")).unwrap();
+    let home = |name: &str| (name == "HOME").then(|| "/tmp".into());
+    assert_eq!(
+        resolve(Some(&deep), Named::Near, home).unwrap().dirs.root,
+        root
+    );
+    assert_eq!(
+        resolve(Some(&deep), Named::Exactly, home)
+            .unwrap()
+            .dirs
+            .root,
+        deep
     );
 }

@@ -23,6 +23,18 @@ pub(super) struct Rule {
     pub accept: Accept,
 }
 
+impl Rule {
+    /// The pattern, ready to be matched.
+    ///
+    /// # Panics
+    ///
+    /// Never: the patterns are constants, and a test compiles every one.
+    #[expect(clippy::expect_used, reason = "constants, compiled by every test run")]
+    pub(super) fn compile(&self) -> Regex {
+        Regex::new(self.pattern).expect("the rule table compiles")
+    }
+}
+
 /// What a match of a pattern has to be besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accept {
@@ -155,8 +167,7 @@ pub(super) const RULES: &[Rule] = &[
     // Amazon Bedrock API keys.
     any("AWS_ACCESS_KEY", r"ABSK", r"(?-u:\b)ABSK[A-Za-z0-9+/]{60,}={0,2}"),
     // Google: API keys, OAuth client secrets, access and refresh tokens.
-    any("GOOGLE_KEY", r"AIza|GOCSPX-|ya29\.|1//0", concat!(
-        r"(?-u:\b)(?:AIza[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_.-]{20,}|1//0[A-Za-z0-9_-]{30,})")),
+    any("GOOGLE_KEY", r"AIza|GOCSPX-|ya29\.|1//0", r"(?-u:\b)(?:AIza[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_.-]{20,}|1//0[A-Za-z0-9_-]{30,})"),
     // Azure: client secrets of Entra ID hold "Q~" at their fifth place.
     random("AZURE_SECRET", r"Q~", r"(?:^|[^A-Za-z0-9_~.-])(?P<s>[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{28,})"),
     // Azure storage: shared access signatures.
@@ -178,7 +189,7 @@ pub(super) const RULES: &[Rule] = &[
     // Facebook and Instagram graph tokens.
     random("FACEBOOK_TOKEN", r"EAA", r"(?-u:\b)EAA[A-Z][A-Za-z0-9]{60,}"),
 
-    // Package registries: npm, PyPI, RubyGems, crates.io, NuGet, Docker Hub, Clojars.
+    // Package registries: npm, PyPI, RubyGems, Cargo, NuGet, Docker Hub, Clojars.
     random("REGISTRY_TOKEN", r"npm_|pypi-|rubygems_|cio|oy2|dckr_|CLOJARS_", concat!(
         r"(?-u:\b)(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{30,}|rubygems_[0-9a-f]{30,}|cio[A-Za-z0-9]{32}(?-u:\b)",
         r"|oy2[a-z0-9]{43}(?-u:\b)|dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}|CLOJARS_[A-Za-z0-9]{40,})")),
@@ -209,9 +220,7 @@ pub(super) const RULES: &[Rule] = &[
     // Work: Linear, Notion, Airtable, Asana, Figma, Postman, Typeform, Contentful, Databricks,
     // JFrog, Buildkite, CircleCI, Deno, Tailscale, Mapbox (secret tokens only), Sourcegraph,
     // HubSpot, Okta, Frame.io.
-    random("SERVICE_TOKEN", concat!(
-        r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-",
-        ), concat!(
+    random("SERVICE_TOKEN", r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-", concat!(
         r"(?-u:\b)(?:lin_(?:api|oauth)_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,}|ntn_[A-Za-z0-9]{30,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
         r"|fig[dor]_[A-Za-z0-9_-]{20,}|PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}|tfp_[A-Za-z0-9_.=-]{30,}|CFPAT-[A-Za-z0-9_-]{30,}|dapi[0-9a-f]{32}",
         r"|AKCp[A-Za-z0-9]{50,}|cmVmd[A-Za-z0-9]{50,}|bkua_[0-9a-f]{30,}|CCIPAT_[A-Za-z0-9_]{20,}|dd[pw]_[A-Za-z0-9]{30,}|tskey-[a-z]+-[A-Za-z0-9-]{16,}",
@@ -223,8 +232,7 @@ pub(super) const RULES: &[Rule] = &[
     // `Authorization` of HTTP (RFC 9110 §11), whatever the scheme; in shells, code and JSON too.
     Rule { mark: "BASIC_AUTH", hint: r"(?i)basic\s", pattern: r"(?i)(?-u:\b)basic\s+(?P<s>[A-Za-z0-9+/]{6,}={0,2})", accept: Accept::Credentials },
     random("BEARER_TOKEN", r"(?i)bearer", r#"(?i)(?-u:\b)bearer(?:\s+|%20)\\*["']?(?P<s>[A-Za-z0-9._~+/=|:%-]{6,})"#),
-    random("AUTHORIZATION", r"(?i)authorization", concat!(
-        r#"(?i)authorization\\*["']?\]?\s{0,4}[:=,]\s{0,4}[bfru]?\\*["'`]?(?:[a-z][a-z0-9-]{1,30}\s+){0,1}(?P<s>[A-Za-z0-9._~+/=|:%-]{6,})"#)),
+    random("AUTHORIZATION", r"(?i)authorization", r#"(?i)authorization\\*["']?\]?\s{0,4}[:=,]\s{0,4}[bfru]?\\*["'`]?(?:[a-z][a-z0-9-]{1,30}\s+){0,1}(?P<s>[A-Za-z0-9._~+/=|:%-]{6,})"#),
     // Cookies (RFC 6265): the whole header; without a header those that name a session.
     filled("COOKIE", r"(?i)cookie", r#"(?i)(?-u:\b)(?:set-)?cookie\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?(?P<s>[A-Za-z0-9_.%-]+=[^\s"'\\;]{4,}(?:; ?[A-Za-z0-9_.%-]+=[^\s"'\\;]+)*)"#),
     filled("COOKIE", r"(?i)sess(?:ion)?id|connect\.sid", r#"(?i)(?:phpsessid|jsessionid|asp\.net_sessionid|(?-u:\b)sessionid|connect\.sid)=(?P<s>[A-Za-z0-9%._:-]{8,})"#),
@@ -245,6 +253,5 @@ pub(super) const RULES: &[Rule] = &[
     filled("PASSWORD", r"(?i)login\s", r"(?i)(?-u:\b)login\s+\S+\s+password\s+(?P<s>\S+)"),
     filled("PASSWORD", r"(?i)identified\s|password\s+'", r#"(?i)(?-u:\b)(?:identified(?:\s+with\s+\S+)?\s+by|password)\s+'(?P<s>[^'\n]+)'"#),
     // Prose.
-    random("PASSWORD", r"(?i)(?:password|passwd|passphrase|passcode|pwd|secret|token|key)\s+(?:is|was)", concat!(
-        r#"(?i)(?-u:\b)(?:password|passwd|passphrase|passcode|pwd|secret|token|(?:api|access|secret|private)[ _-]?key)\s+(?:is|was)(?:\s+now|\s+set\s+to)?[ \t:]+["'`]?(?P<s>[^\s"'`]{4,})"#)),
+    random("PASSWORD", r"(?i)(?:password|passwd|passphrase|passcode|pwd|secret|token|key)\s+(?:is|was)", r#"(?i)(?-u:\b)(?:password|passwd|passphrase|passcode|pwd|secret|token|(?:api|access|secret|private)[ _-]?key)\s+(?:is|was)(?:\s+now|\s+set\s+to)?[ \t:]+["'`]?(?P<s>[^\s"'`]{4,})"#),
 ];

@@ -145,7 +145,7 @@ pub(super) fn is_random(value: &str) -> bool {
     if value.chars().any(char::is_whitespace) {
         return false;
     }
-    (letter && (digit || sign)) || (value.len() >= 8 && digit && !letter && value.len() > 12)
+    (letter && (digit || sign)) || (digit && value.len() > 12)
 }
 
 /// A name, a call, a path, an address, a type, a version or a date.

@@ -3,11 +3,13 @@
 use super::check_length;
 use super::record::not_found;
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, FinalityDecision, Predecessor, WorkTree};
-use crate::core::fold::fold;
-use crate::core::id::SessionId;
+use crate::core::entry::{
+    AgentChanged, EntryKind, FinalityDecision, Predecessor, TurnRecord, TurnStatus, WorkTree,
+};
+use crate::core::id::{SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::event::{Answer, TreePurpose};
+use crate::daemon::inbox::Wants;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::store::{ledger, session};
 use crate::wire::control::{ClearParams, Cleared, DecideParams, Recorded, Refusal, Reply};
@@ -34,6 +36,16 @@ impl Daemon {
                 )),
             );
         };
+        if self.deciding.contains(&params.proposal_id) {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "in_flight",
+                    "a decision on this proposal is just being recorded",
+                    "look again: `ctxrelay finality list`",
+                )),
+            );
+        }
         let reason = params.reason.filter(|reason| !reason.trim().is_empty());
         if !params.approve && reason.is_none() {
             return answer(
@@ -48,6 +60,7 @@ impl Daemon {
         if let Some(Err(refusal)) = reason.as_deref().map(|text| check_length("reason", text)) {
             return answer(reply, Err(refusal));
         }
+        let proposal_id = params.proposal_id.clone();
         let proposer = pending.by.clone();
         let summary = pending.proposal.summary.clone();
         let handles = if params.approve {
@@ -77,9 +90,11 @@ impl Daemon {
             None,
         );
         let entry_id = entry.id.clone();
+        self.deciding.insert(proposal_id.clone());
         self.record(
             vec![entry],
-            Box::new(move |_, result| {
+            Box::new(move |daemon, result| {
+                daemon.deciding.remove(&proposal_id);
                 answer(
                     reply,
                     result
@@ -152,29 +167,29 @@ impl Daemon {
             (self.writer_events)(),
         )
         .map_err(|error| failed(&error))?;
-        session::write_current(&self.dirs, &next).map_err(|error| failed(&error))?;
+        if let Err(error) = session::write_current(&self.dirs, &next) {
+            // Nothing has changed yet, and an empty session must not be found at the next start.
+            opened.ledger.close();
+            let _ = std::fs::remove_file(self.dirs.ledger(&next));
+            return Err(failed(&error));
+        }
 
+        // From here on there is no way back: `current` names the new session.
         let old = std::mem::replace(&mut self.ledger, opened.ledger);
         old.close();
-        let archive = ledger::seal(&self.dirs, &sealed).map_err(|error| failed(&error))?;
-
-        // What is open lives on: agents' attachments and running turns are not history.
         let before = std::mem::take(std::sync::Arc::make_mut(&mut self.world));
-        let mut world = Snapshot {
-            agents: before.agents,
-            ..Snapshot::default()
-        };
-        for (id, _) in before.unsettled {
-            self.outbox.settle(&id);
+        for id in before.unsettled.keys() {
+            self.outbox.settle(id);
         }
         self.session_id = next.clone();
         self.recent.clear();
         self.recent_handoffs.clear();
-        for stored in &opened.report.recent {
-            fold(&mut world, &stored.entry);
-        }
-        self.world = std::sync::Arc::new(world);
         self.claude.forget_rings();
+        for waiter in &mut self.waiters {
+            if let Wants::Messages { after, .. } = &mut waiter.wants {
+                *after = None;
+            }
+        }
         self.start_session(
             &next,
             Some(Predecessor {
@@ -183,12 +198,59 @@ impl Daemon {
                 head,
             }),
         );
+        self.carry_agents_over(&before);
+        let archive = match ledger::seal(&self.dirs, &sealed) {
+            Ok(archive) => archive,
+            Err(error) => {
+                self.note_fact(
+                    Party::System,
+                    EntryKind::Error {
+                        code: "not_archived".to_owned(),
+                    },
+                    format!("the old session stays where it was, it could not be moved: {error}"),
+                );
+                self.dirs.ledger(&sealed)
+            }
+        };
         Ok(Cleared {
             sealed,
             archive: archive.display().to_string(),
             entries: stats.entries,
             session_id: next,
         })
+    }
+
+    /// The agents are still who they are and do what they did. The new record says so itself, for
+    /// a later start knows nothing but the new record.
+    fn carry_agents_over(&mut self, before: &Snapshot) {
+        for (agent, was) in &before.agents {
+            if !was.state.is_attached() && was.thread_id.is_none() {
+                continue;
+            }
+            self.note_fact(
+                Party::System,
+                EntryKind::AgentChanged(AgentChanged {
+                    agent: *agent,
+                    state: was.state,
+                    pid: was.pid,
+                    thread_id: was.thread_id.clone(),
+                    why: was.why.clone(),
+                }),
+                format!("{} is {} as before", agent.title(), was.state.as_str()),
+            );
+            if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
+                self.note_fact(
+                    Party::Agent(*agent),
+                    EntryKind::Turn(TurnRecord {
+                        thread_id: was.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                        turn_id: turn_id.clone(),
+                        status: TurnStatus::InProgress,
+                        started_by: Party::System,
+                    }),
+                    text.clone(),
+                );
+            }
+        }
     }
 
     /// The first entry of a session.

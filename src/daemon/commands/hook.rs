@@ -2,7 +2,7 @@
 
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryFact, DeliveryState};
-use crate::core::id::AttemptId;
+use crate::core::id::{AttemptId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
 use crate::daemon::inbox::Query;
@@ -16,11 +16,15 @@ const CONTEXT_CHARS_MAX: usize = 8_000;
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: Answer) {
         if let Some(pid) = params.claude_pid {
-            self.known_agent_pids.insert(pid);
+            self.know_agent(pid);
+        }
+        let runtime_session = self.runtime_session(conn, None);
+        if !self.is_receivers_hook(&runtime_session, params.claude_pid) {
+            return answer(reply, Ok(Reply::Hook(HookReply::default())));
         }
         match params.event.as_str() {
             "UserPromptSubmit" => {
-                let handed = self.bodies_for_turn(conn);
+                let handed = self.bodies_for_turn(&runtime_session);
                 self.claude_is(AgentState::Busy, None);
                 answer(reply, Ok(Reply::Hook(handed)));
             }
@@ -49,15 +53,14 @@ impl Daemon {
     }
 
     /// What waits and fits, in its envelopes; whatever does not fit is announced.
-    fn bodies_for_turn(&mut self, conn: ConnId) -> HookReply {
-        let runtime_session = self.runtime_session(conn, None);
+    fn bodies_for_turn(&mut self, runtime_session: &RuntimeSession) -> HookReply {
         let page = self.inbox(&Query {
             agent: Agent::Claude,
-            runtime_session: &runtime_session,
+            runtime_session,
             after: None,
             reply_to: None,
             limit: Some(100),
-            unproven_only: true,
+            unasked: true,
         });
         let mut text = String::new();
         let mut ids = Vec::new();

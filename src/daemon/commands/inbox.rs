@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryFact, DeliveryState};
 use crate::core::entry::{DeliveryResult, Entry};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
 use crate::daemon::inbox::{Query, Waiter, Wants};
@@ -23,6 +23,7 @@ impl Daemon {
     pub(super) fn get_messages(&mut self, conn: ConnId, params: GetMessagesParams, reply: Answer) {
         if params.ack.is_empty() {
             let page = self.page_for(conn, &params);
+            self.claim(&page);
             return answer(reply, Ok(Reply::Messages(page)));
         }
         let (ids, entries) = self.acknowledge(params.agent, &params.ack);
@@ -35,6 +36,7 @@ impl Daemon {
                 acked: ids,
                 ..daemon.page_for(conn, &params)
             };
+            daemon.claim(&page);
             answer(reply, Ok(Reply::Messages(page)));
         };
         tracing::debug!(%agent, "acknowledged with a fetch");
@@ -55,10 +57,10 @@ impl Daemon {
         self.inbox(&Query {
             agent: params.agent,
             runtime_session: &runtime_session,
-            after: params.after,
+            after: self.place(params.after),
             reply_to: None,
             limit: params.limit,
-            unproven_only: false,
+            unasked: false,
         })
     }
 
@@ -75,12 +77,18 @@ impl Daemon {
             wants: Wants::Messages {
                 agent: params.agent,
                 runtime_session,
-                after: params.after,
+                after: self.place(params.after),
                 reply_to: params.reply_to,
             },
             reply,
         });
         self.answer_waiters();
+    }
+
+    /// A cursor of this session. One that stands behind its end is of a session that was cleared,
+    /// and would hide everything that has come since.
+    fn place(&self, after: Option<Seq>) -> Option<Seq> {
+        after.filter(|after| *after <= self.world.seq)
     }
 
     /// These bodies were handed to the agent: that proves them delivered.
@@ -114,6 +122,7 @@ impl Daemon {
                     return answer(reply, Err(refusal.clone()));
                 }
                 for id in &ids {
+                    daemon.claims.remove(id);
                     if agent == Agent::Codex {
                         daemon.outbox.settle(id);
                     } else if let Err(refusal) = daemon.apply(id, DeliveryFact::Confirmed) {
@@ -163,7 +172,11 @@ impl Daemon {
         id: &EntryId,
         fact: DeliveryFact,
     ) -> Result<bool, Refusal> {
-        self.outbox.apply(id, fact, now_ms()).map_err(|error| {
+        let applied = self.outbox.apply(id, fact, now_ms());
+        if applied.is_ok() && self.notices.clear("queue") {
+            self.status_changed();
+        }
+        applied.map_err(|error| {
             let refusal = Refusal::new(
                 "queue_unwritable",
                 format!("the queue could not be written: {error}"),

@@ -81,7 +81,7 @@ impl Daemon {
             Command::Clear(params) => self.clear(&params, reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));
-                self.stop(Stop { kill: params.kill });
+                self.stop(Stop::now(params.kill));
             }
             Command::QueueChange(params) => self.change_queue(params, reply),
         }

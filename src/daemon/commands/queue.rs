@@ -61,17 +61,29 @@ impl Daemon {
                 )),
             );
         }
+        if !self.changing.insert(params.id.clone()) {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "in_flight",
+                    format!("another change of {} is just being recorded", params.id),
+                    "look again: `ctxrelay queue list`",
+                )),
+            );
+        }
         let entry = self.delivery_entry(&params.id, to, result, None, None);
         let id = params.id;
         self.record(
             vec![entry],
             Box::new(move |daemon, outcome| {
+                daemon.changing.remove(&id);
                 if let Err(refusal) = outcome {
                     return answer(reply, Err(refusal.clone()));
                 }
                 let applied = daemon.apply(&id, fact);
                 if result == DeliveryResult::Cancelled {
                     daemon.outbox.settle(&id);
+                    daemon.recent_handoffs.retain(|recent| recent.id != id);
                 }
                 answer(reply, applied.map(|_| Reply::Done));
             }),

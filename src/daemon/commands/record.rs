@@ -136,8 +136,9 @@ impl Daemon {
             .get(&conn)
             .map_or_else(String::new, |attachment| {
                 format!(
-                    " from a {:?} client, process {}",
-                    attachment.hello.role, attachment.hello.pid
+                    " from a client that says {}, process {}",
+                    attachment.hello.role.as_str(),
+                    attachment.hello.pid
                 )
             });
         self.note_fact(

@@ -33,7 +33,7 @@ pub struct RecentHandoff {
     to: Agent,
     runtime_session: RuntimeSession,
     folded_ask: String,
-    id: EntryId,
+    pub(in crate::daemon) id: EntryId,
 }
 
 impl Daemon {
@@ -132,6 +132,8 @@ impl Daemon {
                     duplicate: false,
                 };
                 if rejected {
+                    // Sent again it is another try, and not the one that was refused.
+                    daemon.recent_handoffs.retain(|recent| recent.id != id);
                     sent.outcome = Outcome::Rejected;
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }

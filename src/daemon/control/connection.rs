@@ -32,6 +32,9 @@ const CALLS_MAX: usize = 64;
 /// Answers that may wait to be written.
 const ANSWERS_MAX: usize = 128;
 
+/// How long calls in work may take when the connection is closed from our side.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
 /// A frame quiet for this long is followed by a ping, so that a dead peer is noticed.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
@@ -74,7 +77,17 @@ where
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let written = tokio::select! {
-            () = joined.closed.cancelled() => break,
+            () = joined.closed.cancelled() => {
+                // The answers that are still in work, the one to `daemon/stop` among them.
+                let all = u32::try_from(CALLS_MAX).unwrap_or(u32::MAX);
+                let _ = timeout(LAST_ANSWERS, calls.acquire_many(all)).await;
+                while let Ok(frame) = to_write.try_recv() {
+                    if write(&mut sink, &frame).await.is_err() {
+                        break;
+                    }
+                }
+                break;
+            }
             Some(frame) = to_write.recv() => write(&mut sink, &frame).await,
             Some(notification) = joined.notifications.recv() => {
                 match serde_json::to_value(&notification) {
@@ -92,9 +105,11 @@ where
                 }
             }
             _ = ping.tick() => send(&mut sink, Message::Ping(Default::default())).await,
-            message = stream.next() => match message {
+            // With every place taken the next request waits in its socket; what is answered and told
+            // goes on meanwhile, and each answer looks here again.
+            message = stream.next(), if calls.available_permits() > 0 => match message {
                 Some(Ok(Message::Text(text))) => {
-                    on_text(text.as_str(), &daemon, &joined, &answers, &calls).await;
+                    on_text(text.as_str(), &daemon, &joined, &answers, &calls);
                     Ok(())
                 }
                 Some(Ok(Message::Binary(_))) => {
@@ -170,7 +185,11 @@ where
         match daemon.join(hello, admission == Admission::Operator).await {
             Ok(joined) => {
                 let welcome = serde_json::to_value(&joined.welcome).unwrap_or_default();
-                write(sink, &Frame::result(id, welcome)).await.ok()?;
+                if write(sink, &Frame::result(id, welcome)).await.is_err() {
+                    // It went away between its hello and our answer: nobody else will say so.
+                    daemon.leave(joined.conn).await;
+                    return None;
+                }
                 return Some(joined);
             }
             Err(refusal) => {
@@ -181,8 +200,8 @@ where
     }
 }
 
-/// Takes one request in. Waits for a place among the calls in work: a flood waits in its socket.
-async fn on_text(
+/// Takes one request in. The caller saw to it that there is a place among the calls in work.
+fn on_text(
     text: &str,
     daemon: &DaemonHandle,
     joined: &Joined,
@@ -213,7 +232,7 @@ async fn on_text(
             return;
         }
     };
-    let Ok(permit) = std::sync::Arc::clone(calls).acquire_owned().await else {
+    let Ok(permit) = std::sync::Arc::clone(calls).try_acquire_owned() else {
         return;
     };
     let (daemon, conn, answers) = (daemon.clone(), joined.conn, answers.clone());
@@ -226,11 +245,12 @@ async fn on_text(
             },
             Err(refusal) => Frame::error(id, to_error(&refusal)),
         };
+        // Before the answer, which wakes the reader.
+        drop(permit);
         // A client that does not take its answers is ended, whatever it had asked.
         if timeout(WRITE_WAIT, answers.send(frame)).await.is_err() {
             closed.cancel();
         }
-        drop(permit);
     });
 }
 

@@ -68,13 +68,16 @@ async fn health(State(shared): State<Shared>, request: Request) -> Response {
         runtime_session_id: Default::default(),
         mode: Default::default(),
     };
-    let Ok(joined) = shared.daemon.join(hello, false).await else {
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
-    };
-    let status = shared.daemon.call(joined.conn, Command::ReadStatus).await;
-    shared.daemon.leave(joined.conn).await;
-    match status {
-        Ok(Reply::Status(status)) => axum::Json(*status).into_response(),
+    let daemon = shared.daemon;
+    // On its own: this future is dropped when the client hangs up, and would then never leave.
+    let status = tokio::spawn(async move {
+        let joined = daemon.join(hello, false).await?;
+        let status = daemon.call(joined.conn, Command::ReadStatus).await;
+        daemon.leave(joined.conn).await;
+        status
+    });
+    match status.await {
+        Ok(Ok(Reply::Status(status))) => axum::Json(*status).into_response(),
         _ => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }

@@ -4,11 +4,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::core::entry::{Entry, EntryKind};
-use crate::core::id::Seq;
-use crate::wire::line::{BadLine, GENESIS, Link, ParsedLine, hash_line, hex, parse};
-
-use super::LINE_MAX;
+use crate::core::entry::EntryKind;
+use crate::wire::line::{BadLine, GENESIS, Link, hash_line, hex, parse};
 
 /// What is wrong with a chained ledger at some place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +61,8 @@ impl Reason {
 pub(super) enum Verdict {
     /// An entry of the record, be it one whose link is broken.
     Entry {
-        /// With its place in this file.
-        entry: Entry,
+        /// Its place in this file.
+        seq: u64,
         /// The hash on it; empty in an unchained prefix.
         hash: String,
     },
@@ -126,17 +123,21 @@ impl Checker {
         }
     }
 
-    /// Judges the next line. `text` is `None` for one that is too long; `after` is the digest
-    /// with this line's bytes in it, needed while there is no chain.
-    pub(super) fn line(&mut self, text: Option<&[u8]>, after: Option<Sha256>) -> Verdict {
+    /// Judges the next line by what is said of its link: `Err` when it is no entry, `None` when
+    /// it has no place in a chain. `text` is needed for lines with a link only; `after` is the
+    /// digest with this line's bytes in it, needed while there is no chain.
+    pub(super) fn line(
+        &mut self,
+        text: &[u8],
+        link: Result<Option<Link>, BadLine>,
+        after: Option<Sha256>,
+    ) -> Verdict {
         self.lines += 1;
-        let parsed = text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
-        let verdict = match (&self.tip, parsed) {
-            (Tip::Prefix(_), Ok(ParsedLine { entry, link: None })) => {
+        let verdict = match (&self.tip, link) {
+            (Tip::Prefix(_), Ok(None)) => {
                 self.stay_in_prefix(after);
-                let seq = Seq(self.lines);
                 Verdict::Entry {
-                    entry: Entry { seq, ..entry },
+                    seq: self.lines,
                     hash: String::new(),
                 }
             }
@@ -145,18 +146,11 @@ impl Checker {
                 self.stay_in_prefix(after);
                 Verdict::Bad(bad.to_string())
             }
-            (
-                Tip::Prefix(digest),
-                Ok(ParsedLine {
-                    entry,
-                    link: Some(link),
-                }),
-            ) => {
+            (Tip::Prefix(digest), Ok(Some(link))) => {
                 let prefix = hex(&digest.clone().finalize());
-                let line = text.unwrap_or_default();
-                self.begin(entry, link, line, &prefix)
+                self.begin(text, link, &prefix)
             }
-            (Tip::At { seq, .. }, Ok(ParsedLine { link: None, .. })) => {
+            (Tip::At { seq, .. }, Ok(None)) => {
                 let expected = seq + 1;
                 self.report(expected, Reason::Inserted);
                 Verdict::Bad("an entry without a place in the chain".to_owned())
@@ -166,16 +160,9 @@ impl Checker {
                 self.report(expected, Reason::NotAnEntry);
                 Verdict::Bad(bad.to_string())
             }
-            (
-                Tip::At { seq, hash },
-                Ok(ParsedLine {
-                    entry,
-                    link: Some(link),
-                }),
-            ) => {
+            (Tip::At { seq, hash }, Ok(Some(link))) => {
                 let (expected, prev) = (seq + 1, hash.clone());
-                let line = text.unwrap_or_default();
-                self.go_on(entry, link, line, expected, &prev)
+                self.go_on(text, link, expected, &prev)
             }
         };
         match &verdict {
@@ -195,11 +182,11 @@ impl Checker {
         }
     }
 
-    fn begin(&mut self, entry: Entry, link: Link, line: &[u8], prefix: &str) -> Verdict {
+    fn begin(&mut self, line: &[u8], link: Link, prefix: &str) -> Verdict {
         let expected = self.prefix + 1;
         let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
         let follows = if self.prefix == 0 {
-            link.prev == GENESIS || names_predecessor(&entry, &link.prev)
+            link.prev == GENESIS || names_predecessor(line, &link.prev)
         } else {
             link.prev == prefix
         };
@@ -229,22 +216,15 @@ impl Checker {
         } else {
             expected
         };
-        self.accept(entry, seq, link.hash)
+        self.accept(seq, link.hash)
     }
 
-    fn go_on(
-        &mut self,
-        entry: Entry,
-        link: Link,
-        line: &[u8],
-        expected: u64,
-        prev: &str,
-    ) -> Verdict {
+    fn go_on(&mut self, line: &[u8], link: Link, expected: u64, prev: &str) -> Verdict {
         let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
         if !intact {
             // Nothing on it can be trusted, so it is taken for the entry whose place it has.
             self.report(expected, Reason::Edited);
-            return self.accept(entry, expected, link.hash);
+            return self.accept(expected, link.hash);
         }
         if link.prev == prev {
             // It follows by its hash, and that is what counts: the numbers of a whole chain are
@@ -252,18 +232,18 @@ impl Checker {
             if link.seq != expected {
                 self.report(expected, Reason::Unlinked);
             }
-            return self.accept(entry, expected, link.hash);
+            return self.accept(expected, link.hash);
         }
         if link.seq == expected {
             self.report(expected, Reason::Unlinked);
-            return self.accept(entry, expected, link.hash);
+            return self.accept(expected, link.hash);
         }
         if link.seq > expected {
             if self.fault.is_none() {
                 self.gap = expected..link.seq;
             }
             self.report(expected, Reason::Missing);
-            return self.accept(entry, link.seq, link.hash);
+            return self.accept(link.seq, link.hash);
         }
         if self.gap.contains(&link.seq)
             && let Some(fault) = &mut self.fault
@@ -275,17 +255,16 @@ impl Checker {
         Verdict::Bad(format!("entry {} again, or too late", link.seq))
     }
 
-    fn accept(&mut self, mut entry: Entry, seq: u64, hash: String) -> Verdict {
+    fn accept(&mut self, seq: u64, hash: String) -> Verdict {
         if u32::try_from(seq).is_err() {
             // A number that only a forger writes. Going on from it would leave no room.
             return Verdict::Bad(format!("entry number {seq} is out of range"));
         }
-        entry.seq = Seq(seq);
         self.tip = Tip::At {
             seq,
             hash: hash.clone(),
         };
-        Verdict::Entry { entry, hash }
+        Verdict::Entry { seq, hash }
     }
 
     fn report(&mut self, seq: u64, reason: Reason) {
@@ -337,9 +316,11 @@ impl Checker {
 }
 
 /// Whether the first entry of a session says itself that it follows the ledger with this head.
-fn names_predecessor(entry: &Entry, head: &str) -> bool {
-    matches!(
-        &entry.kind,
-        EntryKind::SessionStarted { predecessor: Some(before) } if before.head == head
-    )
+fn names_predecessor(line: &[u8], head: &str) -> bool {
+    parse(line).is_ok_and(|parsed| {
+        matches!(
+            parsed.entry.kind,
+            EntryKind::SessionStarted { predecessor: Some(before) } if before.head == head
+        )
+    })
 }

@@ -42,28 +42,29 @@ impl<R: Read> Lines<R> {
         let offset = self.offset;
         let mut too_long = false;
         let mut complete = false;
-        while !complete {
-            let available = match self.reader.fill_buf() {
-                Ok(available) => available,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
+        loop {
+            let before = self.line.len();
+            let room = if too_long {
+                READ_BYTES
+            } else {
+                LINE_MAX + 1 - before
             };
-            if available.is_empty() {
+            let mut reader = (&mut self.reader).take(room as u64);
+            let read = reader.read_until(b'\n', &mut self.line)?;
+            if read == 0 {
                 break;
             }
-            let newline = memchr(available);
-            let taken = newline.map_or(available.len(), |at| at + 1);
-            let text = &available[..newline.unwrap_or(taken)];
-            each(&available[..taken]);
-            if too_long || self.line.len() + text.len() > LINE_MAX {
-                too_long = true;
-                self.line = Vec::new();
-            } else {
-                self.line.extend_from_slice(text);
+            each(&self.line[before..]);
+            self.offset += read as u64;
+            if self.line.last() == Some(&b'\n') {
+                self.line.pop();
+                complete = true;
+                break;
             }
-            complete = newline.is_some();
-            self.reader.consume(taken);
-            self.offset += taken as u64;
+            too_long |= self.line.len() > LINE_MAX;
+            if too_long {
+                self.line = Vec::new();
+            }
         }
         if self.offset == offset {
             return Ok(None);
@@ -79,8 +80,4 @@ impl<R: Read> Lines<R> {
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
-}
-
-fn memchr(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
 }

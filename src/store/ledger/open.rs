@@ -12,13 +12,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::Digest as _;
 
+use crate::core::entry::Entry;
 use crate::core::fold::fold;
-use crate::core::id::SessionId;
+use crate::core::id::{Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
-use crate::wire::line::is_hash;
+use crate::wire::line::{BadLine, is_hash, parse};
 
+use super::LINE_MAX;
 use super::check::{Checker, Verdict};
 use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile, sync_parent};
@@ -236,9 +238,15 @@ pub(super) fn scan(file: &dyn LedgerFile) -> io::Result<Scan> {
             }
         })?;
         let Some(line) = next else { break };
+        let parsed = line.text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
+        let (entry, link) = match parsed {
+            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
+            Err(bad) => (None, Err(bad)),
+        };
+        let text = line.text.unwrap_or_default();
         if line.complete {
-            let verdict = scan.checker.line(line.text, after);
-            scan.take(verdict, line.offset, line.text);
+            let verdict = scan.checker.line(text, link, after);
+            scan.take(verdict, entry, line.offset, text);
             continue;
         }
         // The last line, without its newline: taken only if nothing of it is missing.
@@ -246,11 +254,11 @@ pub(super) fn scan(file: &dyn LedgerFile) -> io::Result<Scan> {
             digest.update(b"\n");
         }
         let mut tried = scan.checker.clone();
-        let verdict = tried.line(line.text, after);
+        let verdict = tried.line(text, link, after);
         let faulty = tried.fault() != scan.checker.fault();
         if matches!(verdict, Verdict::Entry { .. }) && !faulty {
             scan.checker = tried;
-            scan.take(verdict, line.offset, line.text);
+            scan.take(verdict, entry, line.offset, text);
             scan.end = End::NoNewline;
         } else {
             scan.end = End::Torn {
@@ -263,16 +271,17 @@ pub(super) fn scan(file: &dyn LedgerFile) -> io::Result<Scan> {
 }
 
 impl Scan {
-    fn take(&mut self, verdict: Verdict, offset: u64, text: Option<&[u8]>) {
-        let (entry, hash, text) = match (verdict, text) {
-            (Verdict::Entry { entry, hash }, Some(text)) => (entry, hash, text),
+    fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
+        let (seq, hash, mut entry) = match (verdict, entry) {
+            (Verdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
             (Verdict::Bad(why), _) => {
                 tracing::debug!(offset, why, "a line of the ledger is no entry");
                 return;
             }
             (Verdict::Entry { .. }, None) => return,
         };
-        let (Ok(seq), Ok(len)) = (u32::try_from(entry.seq.0), u32::try_from(text.len())) else {
+        entry.seq = Seq(seq);
+        let (Ok(seq), Ok(len)) = (u32::try_from(seq), u32::try_from(text.len())) else {
             return;
         };
         self.index.push(&entry.id, Slot { offset, len, seq });

@@ -8,10 +8,13 @@ use std::path::Path;
 
 use sha2::Digest as _;
 
+use super::LINE_MAX;
 use super::check::{Checker, Verdict};
 use super::handle::{Stats, Stored};
 use super::lines::Lines;
+use crate::core::id::Seq;
 use crate::store::dirs::open_private;
+use crate::wire::line::{BadLine, parse};
 
 /// Reads a ledger from its beginning and hands every entry to `each`, in the order of the file,
 /// until it says that it has enough. One line is held at a time.
@@ -36,8 +39,15 @@ pub fn read(path: &Path, mut each: impl FnMut(Stored) -> ControlFlow<()>) -> io:
         if !line.complete {
             break;
         }
-        let text = line.text;
-        if let (Verdict::Entry { entry, hash }, Some(text)) = (checker.line(text, after), text) {
+        let parsed = line.text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
+        let (entry, link) = match parsed {
+            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
+            Err(bad) => (None, Err(bad)),
+        };
+        let text = line.text.unwrap_or_default();
+        let verdict = checker.line(text, link, after);
+        if let (Verdict::Entry { seq, hash }, Some(mut entry)) = (verdict, entry) {
+            entry.seq = Seq(seq);
             let stored = Stored {
                 entry,
                 line: String::from_utf8_lossy(text).into_owned(),

@@ -10,7 +10,9 @@ use sha2::Digest as _;
 
 use crate::store::dirs::open_private;
 use crate::store::head::Head;
+use crate::wire::line::{BadLine, parse_link};
 
+use super::LINE_MAX;
 use super::check::{Checker, Fault, Reason, Verdict};
 use super::lines::Lines;
 
@@ -87,7 +89,10 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
         })?;
         let Some(line) = next else { break };
         let before = (!line.complete).then(|| checker.clone());
-        let verdict = checker.line(line.text, after);
+        let link = line
+            .text
+            .map_or(Err(BadLine::TooLong(LINE_MAX)), parse_link);
+        let verdict = checker.line(line.text.unwrap_or_default(), link, after);
         if let Some(before) = before {
             let faulty = checker.fault() != before.fault();
             if faulty || matches!(verdict, Verdict::Bad(_)) {
@@ -96,8 +101,8 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
                 continue;
             }
         }
-        if let (Verdict::Entry { entry, hash }, Some(head)) = (&verdict, outside) {
-            seen_outside |= entry.seq.0 == head.seq && *hash == head.hash;
+        if let (Verdict::Entry { seq, hash }, Some(head)) = (&verdict, outside) {
+            seen_outside |= *seq == head.seq && *hash == head.hash;
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
@@ -148,10 +148,7 @@ impl Writer {
             if together.done.len() >= TOGETHER_MAX || together.text.len() >= TOGETHER_BYTES {
                 break;
             }
-            job = match jobs.try_recv() {
-                Ok(job) => Some(job),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-            };
+            job = jobs.try_recv().ok();
         }
         together
     }

@@ -106,7 +106,12 @@ proptest! {
         let mut line = seal(serialize(&entry), 1, GENESIS).unwrap().line.into_bytes();
         let at = cut.min(line.len() - 1);
         line[at] = byte;
-        drop(parse(&line));
+        let thorough = parse(&line).map(|parsed| parsed.link);
+        let quick = parse_link(&line);
+        let too_large = matches!(&thorough, Err(BadLine::NotJson(why)) if why.contains("out of range"));
+        prop_assume!(!too_large);
+        prop_assert_eq!(quick.is_ok(), thorough.is_ok());
+        prop_assert_eq!(quick.ok(), thorough.ok());
         drop(hash_line(&line, GENESIS));
     }
 }
@@ -189,6 +194,35 @@ fn what_is_no_entry_says_why() {
         parse(b"{\"id\":\"a\"}").unwrap_err(),
         BadLine::Missing("type")
     );
+}
+
+#[test]
+fn the_quick_look_says_what_the_thorough_one_says() {
+    let hash = GENESIS;
+    for text in [
+        "null".to_owned(),
+        "[1]".to_owned(),
+        "{}".to_owned(),
+        "{\"id\":1,\"type\":\"note\"}".to_owned(),
+        "{\"id\":\"a\"}".to_owned(),
+        "{\"id\":\"a\",\"type\":null}".to_owned(),
+        "{\"id\":\"a\",\"type\":\"\\ud800\"}".to_owned(),
+        "{\"id\":\"a\",\"id\":7,\"type\":\"note\"}".to_owned(),
+        format!(
+            "{{\"id\":\"a\",\"type\":\"note\",\"seq\":1,\"prev\":\"{hash}\",\"hash\":\"{hash}\"}}"
+        ),
+        format!(
+            "{{\"id\":\"a\",\"type\":\"note\",\"seq\":-1,\"prev\":\"{hash}\",\"hash\":\"{hash}\"}}"
+        ),
+        format!(
+            "{{\"id\":\"a\",\"type\":\"note\",\"seq\":1.5,\"prev\":\"{hash}\",\"hash\":\"{hash}\"}}"
+        ),
+        format!("{{\"id\":\"a\",\"type\":\"note\",\"seq\":1,\"prev\":\"{hash}\",\"hash\":7}}"),
+        "{\"id\":\"a\",\"type\":\"note\"} x".to_owned(),
+    ] {
+        let thorough = parse(text.as_bytes()).map(|parsed| parsed.link);
+        assert_eq!(parse_link(text.as_bytes()), thorough, "{text}");
+    }
 }
 
 #[test]

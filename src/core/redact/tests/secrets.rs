@@ -140,6 +140,14 @@ fn every_format_is_masked_wherever_it_stands() {
 }
 
 #[test]
+fn every_rule_compiles() {
+    for rule in super::super::rule::RULES {
+        assert!(rule.compile().as_str().len() >= rule.hint.len().min(4));
+        regex::Regex::new(rule.hint).unwrap();
+    }
+}
+
+#[test]
 fn every_rule_has_a_case() {
     let cases: Vec<_> = formats().into_iter().map(|(mark, _)| mark).collect();
     let elsewhere = [
@@ -373,8 +381,8 @@ fn names_give_their_values_away() {
             "<password>[REDACTED_PASSWORD]</password>",
         ),
         (
-            "//registry.npmjs.org/:_authToken=…",
-            "//registry.npmjs.org/:_authToken=[REDACTED_SECRET]",
+            "//npm.example.com/:_authToken=…",
+            "//npm.example.com/:_authToken=[REDACTED_SECRET]",
         ),
         (
             "Server=h;User Id=u;Password=…;Encrypt=true",

@@ -1,0 +1,142 @@
+//! Claude's side: who receives, and what is known of it.
+
+use super::rig::Rig;
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::OnBusy;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, GetMessagesParams, HookParams, HookReply, Notification, Reply, Role,
+};
+
+fn prompt(claude_pid: u32) -> Command {
+    Command::Hook(HookParams {
+        event: "UserPromptSubmit".to_owned(),
+        claude_pid: Some(claude_pid),
+        claude_session_id: None,
+        from_monitor: false,
+        detail: None,
+    })
+}
+
+#[tokio::test]
+async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    rig.settle().await;
+    // Both before the record of the first is durable.
+    rig.daemon.disconnect(bridge.conn);
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    rig.settle().await;
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Claude).state,
+        AgentState::Idle
+    );
+}
+
+#[tokio::test]
+async fn a_bridge_that_leaves_at_once_is_not_called_attached() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    rig.daemon.disconnect(bridge.conn);
+    rig.settle().await;
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Claude).state,
+        AgentState::Offline
+    );
+}
+
+#[tokio::test]
+async fn the_hook_of_a_second_claude_gets_no_bodies_of_the_first_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let reply = rig.call(&hook, prompt(7_000_001)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(ids, []);
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Claude).state,
+        AgentState::Idle
+    );
+    let reply = rig.call(&hook, prompt(7_000_000)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(ids, [id]);
+}
+
+#[tokio::test]
+async fn what_a_hook_took_and_never_handed_over_comes_again_and_says_so() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let hook = rig.connect(Role::Hook, None, false);
+    rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    for repeats in [false, true] {
+        let reply = rig.call(&hook, prompt(7_000_000)).await;
+        let Ok(Reply::Hook(HookReply {
+            additional_context: Some(text),
+            ..
+        })) = reply
+        else {
+            panic!("{reply:?}");
+        };
+        assert_eq!(text.contains("shown before"), repeats);
+    }
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let hook = rig.connect(Role::Hook, None, false);
+    let reply = rig.call(&hook, prompt(7_000_000)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(ids.len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_just_fetched_is_not_announced_as_well() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let cli = rig.connect(Role::Cli, None, false);
+    let get = Command::GetMessages(GetMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        limit: None,
+        ack: Vec::new(),
+        runtime_session_id: None,
+    });
+    rig.call(&cli, get).await.unwrap();
+    let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    rig.settle().await;
+    let mut pushed = 0;
+    while let Ok(notification) = bridge.notifications.try_recv() {
+        pushed += usize::from(matches!(notification, Notification::Push(_)));
+    }
+    assert_eq!(pushed, 0);
+}
+
+#[tokio::test]
+async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let mut child = std::process::Command::new("cat")
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    rig.daemon.know_agent(1);
+    rig.daemon.know_agent(child.id());
+    assert_eq!(rig.daemon.agent_pids(), [child.id()]);
+    // Its number may be anybody's from now on.
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(rig.daemon.agent_pids(), Vec::<u32>::new());
+}

@@ -1,0 +1,84 @@
+//! A new session: the record alone tells what goes on.
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::id::{ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{ClearParams, Command, Reply, Role};
+
+#[tokio::test]
+async fn after_a_clear_the_new_file_alone_makes_the_same_world() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    let clear = Command::Clear(ClearParams { session_id: None });
+    rig.call(&operator, clear).await.unwrap();
+    let live = (*rig.daemon.world).clone();
+    assert_eq!(live.agent(Agent::Claude).state, AgentState::Idle);
+    drop(rig);
+    let (replayed, _) = Rig::replayed(&place);
+    assert_eq!(replayed, live);
+    // A later daemon goes on with the same conversation.
+    assert_eq!(
+        replayed.agent(Agent::Codex).thread_id,
+        Some(ThreadId::new("thread-1"))
+    );
+}
+
+#[tokio::test]
+async fn a_turn_that_outlives_its_session_still_answers_whoever_asked() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    let clear = Command::Clear(ClearParams { session_id: None });
+    rig.call(&operator, clear).await.unwrap();
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+        status: TurnStatus::Completed,
+        final_answer: Some("it is fine".to_owned()),
+        client_ids: vec![id.to_string()],
+        error: None,
+        usage_limited: false,
+    });
+    rig.settle().await;
+    let waiting: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).collect();
+    assert_eq!(waiting.len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_archived_is_cleared_all_the_same() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let old = rig.daemon.session_id.clone();
+    let _ = std::fs::remove_dir(place.dirs.archives());
+    std::fs::write(place.dirs.archives(), "in the way").unwrap();
+    let clear = Command::Clear(ClearParams { session_id: None });
+    let Ok(Reply::Cleared(cleared)) = rig.call(&operator, clear).await else {
+        panic!("not cleared");
+    };
+    // The old file stays where it can be found, and the new one is nobody else's.
+    let kept = place.dirs.ledger(&old);
+    assert_eq!(cleared.archive, kept.display().to_string());
+    assert!(kept.is_file());
+    assert_eq!(rig.daemon.session_id, cleared.session_id);
+    assert!(
+        rig.daemon
+            .recent
+            .iter()
+            .all(|stored| { stored.entry.session_id == cleared.session_id })
+    );
+    assert!(rig.daemon.recent.iter().any(|stored| {
+        matches!(&stored.entry.kind, EntryKind::Error { code } if code == "not_archived")
+    }));
+}

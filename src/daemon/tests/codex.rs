@@ -1,0 +1,233 @@
+//! Messages for Codex: none lost, none twice, the lane never stuck.
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::{DeliveryState, OnBusy};
+use crate::core::entry::TurnStatus;
+use crate::core::id::{ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, IdsParams, QueueChange, QueueChangeParams, Reply, Role, WaitMessagesParams,
+};
+
+#[tokio::test]
+async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let waiting = rig.ask(
+        &codex,
+        Command::WaitMessages(WaitMessagesParams {
+            agent: Agent::Codex,
+            after: None,
+            reply_to: None,
+            timeout_ms: 10_000,
+            runtime_session_id: None,
+        }),
+    );
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let Ok(Reply::Messages(page)) = waiting.await.unwrap() else {
+        panic!("no page");
+    };
+    assert_eq!(page.messages[0].message_id, id);
+    // Between the page and the word that it arrived.
+    rig.status(ThreadStatus::Idle);
+    assert_eq!(rig.delivered_ids(), []);
+    let fetched = IdsParams {
+        agent: Agent::Codex,
+        ids: vec![id],
+        rung: None,
+    };
+    rig.call(&codex, Command::Fetched(fetched)).await.unwrap();
+    rig.status(ThreadStatus::Idle);
+    assert_eq!(rig.delivered_ids(), []);
+    assert!(rig.daemon.world.unsettled.is_empty());
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_one_answer_holds_nothing_else_up() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let question = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let mut waiting = rig.ask(
+        &codex,
+        Command::WaitMessages(WaitMessagesParams {
+            agent: Agent::Codex,
+            after: None,
+            reply_to: Some(question),
+            timeout_ms: 10_000,
+            runtime_session_id: None,
+        }),
+    );
+    let other = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), [other]);
+    assert!(waiting.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+
+    let remove = Command::QueueChange(QueueChangeParams {
+        id: second,
+        change: QueueChange::Remove,
+    });
+    let removed = rig.ask(&operator, remove.clone());
+    // The lane becomes free before the record is durable.
+    rig.user_message("turn-1", Some(&first));
+    rig.status(ThreadStatus::Idle);
+    let again = rig.ask(&operator, remove);
+    assert_eq!(again.await.unwrap().unwrap_err().code, "in_flight");
+    rig.settle().await;
+    removed.await.unwrap().unwrap();
+    assert_eq!(rig.delivered_ids(), []);
+    assert!(rig.daemon.codex.is_quiet());
+}
+
+#[tokio::test]
+async fn a_message_that_codex_refuses_again_and_again_is_not_offered_in_a_circle() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let not_taken = CodexFact::NotTaken {
+        message_id: id.clone(),
+        why: "codex refused it: no".to_owned(),
+    };
+    for _ in 0..2 {
+        let delivered = rig.delivered();
+        assert_eq!(delivered.len(), 1);
+        // Nobody has seen it, so it is not called a repetition.
+        assert!(!delivered[0].1.contains("shown before"));
+        rig.fact(not_taken.clone());
+    }
+    assert_eq!(rig.delivered_ids(), []);
+    assert!(rig.daemon.codex.next_deadline().is_some());
+    // Another conversation is another try.
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-2"),
+    });
+    assert_eq!(rig.delivered_ids(), [id]);
+}
+
+#[tokio::test]
+async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Reject).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
+    rig.status(ThreadStatus::Active { waiting: false });
+    rig.fact(CodexFact::NotTaken {
+        message_id: id.clone(),
+        why: "codex is working".to_owned(),
+    });
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), []);
+    assert!(rig.daemon.outbox.get(&id).is_none());
+    assert!(rig.daemon.world.unsettled.is_empty());
+}
+
+#[tokio::test]
+async fn an_urgent_message_overtakes_one_that_waits_for_the_end_of_the_turn() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.status(ThreadStatus::Active { waiting: false });
+    let patient = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.fact(CodexFact::Queued {
+        message_id: patient.clone(),
+    });
+    let next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let urgent = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
+    assert_eq!(rig.delivered_ids(), [patient.clone(), urgent.clone()]);
+    rig.user_message("turn-1", Some(&urgent));
+    rig.user_message("turn-2", Some(&patient));
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [next]);
+}
+
+#[tokio::test]
+async fn a_doubt_that_was_resolved_does_not_come_back() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.fact(CodexFact::Unanswered {
+        message_id: id.clone(),
+    });
+    assert!(rig.daemon.codex.next_deadline().is_some());
+    rig.fact(CodexFact::StillQueued {
+        message_id: id.clone(),
+    });
+    // No deadline is left at which it would be called ambiguous.
+    assert!(rig.daemon.codex.next_deadline().is_none());
+    let row = rig.daemon.outbox.get(&id).unwrap();
+    assert_eq!(row.state, DeliveryState::Offered);
+    assert!(!rig.daemon.codex.is_quiet());
+}
+
+#[tokio::test]
+async fn after_a_crash_nothing_newer_goes_out_before_the_older_is_accounted_for() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    let Ok(CodexRequest::Recover { message_ids }) = rig.requests.try_recv() else {
+        panic!("no recovery");
+    };
+    assert_eq!(message_ids, std::slice::from_ref(&first));
+    rig.codex_runs().await;
+    assert_eq!(rig.delivered_ids(), []);
+    rig.fact(CodexFact::NotTaken {
+        message_id: first.clone(),
+        why: "it is nowhere".to_owned(),
+    });
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    rig.user_message("turn-1", Some(&first));
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [second]);
+}
+
+#[tokio::test]
+async fn a_usage_limit_ends_on_the_record_too() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let ended = |limited| CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+        status: if limited {
+            TurnStatus::Failed
+        } else {
+            TurnStatus::Completed
+        },
+        final_answer: None,
+        client_ids: Vec::new(),
+        error: limited.then(|| "usage limit".to_owned()),
+        usage_limited: limited,
+    };
+    rig.fact(ended(true));
+    rig.settle().await;
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Codex).state,
+        AgentState::Limited
+    );
+    rig.fact(ended(false));
+    rig.settle().await;
+    assert_eq!(rig.daemon.world.agent(Agent::Codex).state, AgentState::Idle);
+}

@@ -1,0 +1,51 @@
+//! A disk that refuses, and a daemon that nobody needs.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::rig::Rig;
+use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
+use crate::daemon::event::Event;
+use crate::store::ledger::WriterEvent;
+use crate::store::testing::Place;
+use crate::wire::control::Role;
+
+#[tokio::test]
+async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_does() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.fail_writes().await;
+    assert!(rig.daemon.outbox.get(&id).is_some());
+    assert_eq!(rig.daemon.notices.lines().len(), 1);
+
+    let deadline = rig.daemon.next_deadline();
+    assert!(deadline < Instant::now() + Duration::from_secs(2));
+    sleep_until(deadline).await;
+    rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
+    rig.daemon.on_deadline();
+    rig.settle().await;
+    assert!(rig.daemon.outbox.get(&id).is_none());
+    assert!(rig.daemon.world.unsettled.is_empty());
+    assert!(rig.daemon.notices.lines().is_empty());
+}
+
+#[tokio::test]
+async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.identity.detached = true;
+    rig.connect_from(std::process::id(), Role::Codex, None, false);
+    rig.settle().await;
+    rig.daemon.watch_idleness();
+    let soon = Instant::now() + Duration::from_secs(31);
+    assert!(rig.daemon.next_deadline() < soon);
+    rig.connect(Role::Cli, None, false);
+    rig.settle().await;
+    rig.daemon.watch_idleness();
+    assert!(rig.daemon.next_deadline() > soon);
+}

@@ -1,0 +1,280 @@
+//! [`Rig`]: a daemon whose events the test hands in.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::adapters::codex::adapter::CodexHandle;
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::fold::DAEMON_STARTED;
+use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
+use crate::core::redact::Redactor;
+use crate::core::snapshot::Snapshot;
+use crate::daemon::attach::{ConnId, Outlet};
+use crate::daemon::codex_lane::CodexLane;
+use crate::daemon::event::Event;
+use crate::daemon::outbox::Outbox;
+use crate::daemon::run::{Daemon, Identity, now_ms};
+use crate::store::head::HeadKeeper;
+use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::queue::Queue;
+use crate::store::session;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, DeliveryMode, Hello, Notification, PROTOCOL, Refusal, Reply, Role, SendParams,
+};
+
+/// A daemon. Dropped in the middle of something it has died there.
+pub struct Rig {
+    pub daemon: Daemon,
+    pub requests: mpsc::Receiver<CodexRequest>,
+    inbox: mpsc::Receiver<Event>,
+    _events: mpsc::Sender<Event>,
+}
+
+/// A client.
+pub struct Guest {
+    pub conn: ConnId,
+    pub notifications: mpsc::Receiver<Notification>,
+}
+
+impl Rig {
+    /// Starts on what lies in the place.
+    pub async fn start(place: &Place) -> Self {
+        let dirs = place.dirs.clone();
+        let session_id = session::read_current(&dirs)
+            .unwrap()
+            .unwrap_or_else(|| session::new_id(now_ms(), 1));
+        let (events, inbox) = mpsc::channel(1024);
+        let weak = events.downgrade();
+        let writer_events = {
+            let weak = weak.clone();
+            Box::new(move || {
+                let weak = weak.clone();
+                Box::new(move |event: WriterEvent| {
+                    if let Some(events) = weak.upgrade() {
+                        let _ = events.blocking_send(Event::Ledger(event));
+                    }
+                }) as Box<dyn Fn(WriterEvent) + Send>
+            }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
+        };
+        let redactor = Arc::new(Redactor::new());
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: dirs.clone(),
+                session: session_id.clone(),
+                prev_head: None,
+                redactor: Arc::clone(&redactor),
+            },
+            writer_events(),
+        )
+        .unwrap();
+        session::write_current(&dirs, &session_id).unwrap();
+        let (outbox, unknowable) =
+            Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
+        let (requests, requested) = mpsc::channel(64);
+        let is_new = opened.report.entries == 0;
+        let mut daemon = Daemon::new(
+            dirs.clone(),
+            Identity {
+                instance_id: dirs.instance_id(),
+                fingerprint: String::new(),
+                started_ms: now_ms(),
+                control_port: 0,
+                proxy_port: 0,
+                detached: false,
+                claude_installed: true,
+                codex_installed: true,
+            },
+            opened.ledger,
+            redactor,
+            HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+            session_id.clone(),
+            opened.snapshot,
+            opened.report.recent,
+            outbox,
+            CodexLane::new(CodexHandle { requests }),
+            weak,
+            writer_events,
+        );
+        if is_new {
+            daemon.start_session(&session_id, None);
+        }
+        let event = DAEMON_STARTED.to_owned();
+        daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, "started");
+        for id in unknowable {
+            let to = daemon.outbox.get(&id).unwrap().to;
+            let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
+            daemon.record(vec![entry], Box::new(|_, _| {}));
+        }
+        daemon.recover_codex();
+        let mut rig = Self {
+            daemon,
+            requests: requested,
+            inbox,
+            _events: events,
+        };
+        rig.settle().await;
+        rig
+    }
+
+    /// With an app-server that runs and an idle thread.
+    pub async fn with_codex(place: &Place) -> Self {
+        let mut rig = Self::start(place).await;
+        rig.codex_runs().await;
+        rig
+    }
+
+    pub async fn codex_runs(&mut self) {
+        self.fact(CodexFact::ServerStarted {
+            pid: 4_000_000,
+            version: "0.169.0".to_owned(),
+            port: 4500,
+        });
+        self.fact(CodexFact::ThreadAdopted {
+            thread_id: ThreadId::new("thread-1"),
+        });
+        self.status(ThreadStatus::Idle);
+        self.settle().await;
+    }
+
+    pub fn fact(&mut self, fact: CodexFact) {
+        self.daemon.on_event(Event::Codex(fact));
+    }
+
+    pub fn status(&mut self, status: ThreadStatus) {
+        self.fact(CodexFact::ThreadStatus { status });
+    }
+
+    /// The proof that Codex has a message.
+    pub fn user_message(&mut self, turn: &str, id: Option<&EntryId>) {
+        self.fact(CodexFact::UserMessage {
+            turn_id: TurnId::new(turn),
+            client_id: id.map(ToString::to_string),
+            preview: "a text".to_owned(),
+            steered: false,
+        });
+    }
+
+    /// Hands in what the writer says until nothing is being written.
+    pub async fn settle(&mut self) {
+        while self.daemon.pending_count() > 0 {
+            let event = self.inbox.recv().await.unwrap();
+            self.daemon.on_event(event);
+        }
+    }
+
+    /// As `settle`, on a disk that refuses everything.
+    pub async fn fail_writes(&mut self) {
+        while self.daemon.pending_count() > 0 {
+            let event = match self.inbox.recv().await.unwrap() {
+                Event::Ledger(WriterEvent::Durable { token, .. }) => {
+                    let path = self.daemon.ledger.path().to_owned();
+                    let error = LedgerError::Gone { path };
+                    Event::Ledger(WriterEvent::Failed { token, error })
+                }
+                event => event,
+            };
+            self.daemon.on_event(event);
+        }
+    }
+
+    pub fn connect(&mut self, role: Role, agent_pid: Option<u32>, operator: bool) -> Guest {
+        self.connect_from(4_000_001, role, agent_pid, operator)
+    }
+
+    pub fn connect_from(
+        &mut self,
+        pid: u32,
+        role: Role,
+        agent_pid: Option<u32>,
+        operator: bool,
+    ) -> Guest {
+        let conn = ConnId::next();
+        let (outlet, notifications) = Outlet::new(CancellationToken::new());
+        let hello = Hello {
+            protocol: PROTOCOL,
+            version: String::new(),
+            role,
+            pid,
+            agent_pid,
+            runtime_session_id: RuntimeSession::default(),
+            mode: DeliveryMode::Auto,
+        };
+        self.daemon.connect(conn, hello, operator, outlet).unwrap();
+        Guest {
+            conn,
+            notifications,
+        }
+    }
+
+    /// Hands a command in, and what the writer says of it not yet.
+    pub fn ask(
+        &mut self,
+        guest: &Guest,
+        command: Command,
+    ) -> oneshot::Receiver<Result<Reply, Refusal>> {
+        let (reply, answer) = oneshot::channel();
+        self.daemon.command(guest.conn, command, reply);
+        answer
+    }
+
+    pub async fn call(&mut self, guest: &Guest, command: Command) -> Result<Reply, Refusal> {
+        let answer = self.ask(guest, command);
+        self.settle().await;
+        answer.await.unwrap()
+    }
+
+    /// Claude sends to Codex, or Codex to Claude. The answer is not waited for.
+    pub async fn send(&mut self, guest: &Guest, from: Agent, on_busy: OnBusy) -> EntryId {
+        let send = SendParams {
+            from: Some(from),
+            text: "please look".to_owned(),
+            on_busy,
+            ..SendParams::default()
+        };
+        drop(self.ask(guest, Command::Send(send)));
+        self.settle().await;
+        let newest = self.daemon.world.unsettled.iter();
+        let newest = newest.max_by_key(|(_, message)| message.seq);
+        newest.unwrap().0.clone()
+    }
+
+    /// The ids of what the adapter was asked to deliver since the last look, with their texts.
+    pub fn delivered(&mut self) -> Vec<(EntryId, String)> {
+        let mut delivered = Vec::new();
+        while let Ok(request) = self.requests.try_recv() {
+            if let CodexRequest::Deliver {
+                message_id, text, ..
+            } = request
+            {
+                delivered.push((message_id, text));
+            }
+        }
+        delivered
+    }
+
+    pub fn delivered_ids(&mut self) -> Vec<EntryId> {
+        self.delivered().into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// What a reader of the file would see.
+    pub fn replayed(place: &Place) -> (Snapshot, Ledger) {
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: place.dirs.clone(),
+                session: session::read_current(&place.dirs).unwrap().unwrap(),
+                prev_head: None,
+                redactor: Arc::new(Redactor::new()),
+            },
+            Box::new(|_| {}),
+        )
+        .unwrap();
+        (opened.snapshot, opened.ledger)
+    }
+}

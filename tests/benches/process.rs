@@ -1,0 +1,135 @@
+//! What a running process costs: memory of daemon, bridge and deck, and the deck's idle CPU. From
+//! `/proc`, so on Linux alone.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::agent::Agent;
+use crate::figure::{Series, Table, mib, ms};
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::wait_until;
+
+/// Over how long an idle deck is watched.
+const WATCH: Duration = Duration::from_secs(10);
+
+/// How often the deck is started for its first paint.
+const PAINTS: usize = 5;
+
+const FIRST_PAINT_WAIT: Duration = Duration::from_secs(10);
+
+/// Entries in the record that the processes have read or written.
+const ENTRIES: usize = 100;
+
+/// Measures all of it.
+pub fn measure(table: &mut Table) {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let binary = fs::metadata(env!("CARGO_BIN_EXE_ctxrelay")).unwrap().len();
+    table.row(
+        "the binary",
+        &mib(binary),
+        "",
+        "<= 15 MB",
+        binary <= 15_000_000,
+    );
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    let mut bridge = Agent::start(&project.ctxrelay(["bridge"]));
+    for n in 0..ENTRIES {
+        bridge.tool("append_note", json!({"text": format!("note {n}")}));
+    }
+    memory(table, "RSS, daemon", daemon.pid(), 20);
+    memory(table, "RSS, bridge", bridge.pid(), 8);
+    drop(bridge);
+    daemon.crash();
+    drop(daemon);
+    deck(table, &project);
+}
+
+fn memory(table: &mut Table, what: &str, pid: u32, at_most_mib: u64) {
+    let (all, own) = (field(pid, "VmRSS:"), field(pid, "RssAnon:"));
+    table.row(
+        what,
+        &mib(all),
+        &format!("of it anonymous {}", mib(own)),
+        &format!("<= {at_most_mib} MiB"),
+        all <= at_most_mib * 1024 * 1024,
+    );
+}
+
+/// A deck that hosts the daemon.
+fn deck(table: &mut Table, project: &Project) {
+    let mut paints = Series::default();
+    let launch = project.ctxrelay([]);
+    let mut deck = None;
+    for n in 0..PAINTS {
+        let start = Instant::now();
+        let mut pty = Pty::spawn(&launch);
+        while !pty.screen().contains("Timeline") {
+            assert!(start.elapsed() < FIRST_PAINT_WAIT, "{}", pty.screen());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        paints.push(start.elapsed());
+        pty.wait_for_text(&format!("note {}", ENTRIES - 1));
+        if n + 1 < PAINTS {
+            pty.press_until_exit(Key::Char('q'));
+        } else {
+            deck = Some(pty);
+        }
+    }
+    table.row(
+        "deck, spawn to first paint",
+        &paints.words(),
+        "",
+        "<= 100 ms",
+        paints.p50() <= 100.0,
+    );
+    let mut deck = deck.unwrap();
+    let pid = deck.pid();
+    // What the start left to do is not idling.
+    settle(pid);
+    let (cpu, written) = (cpu_ns(pid), deck.transcript().len());
+    std::thread::sleep(WATCH);
+    let (cpu, written) = (cpu_ns(pid) - cpu, deck.transcript().len() - written);
+    let percent = cpu as f64 / WATCH.as_nanos() as f64 * 100.0;
+    table.row(
+        "deck, idle CPU over 10 s",
+        &format!("{percent:.3} %, {}", ms(cpu as f64 / 1e6)),
+        &format!("{written} bytes to the terminal"),
+        "<= 0.3 %",
+        percent <= 0.3,
+    );
+    memory(table, "RSS, deck with its daemon", pid, 30);
+    deck.press_until_exit(Key::Char('q'));
+}
+
+/// Waits until a second passes with less than 10 ms of work.
+fn settle(pid: u32) {
+    wait_until("a quiet deck", FIRST_PAINT_WAIT * 3, || {
+        let before = cpu_ns(pid);
+        std::thread::sleep(Duration::from_secs(1));
+        (cpu_ns(pid) - before < 10_000_000).then_some(())
+    });
+}
+
+/// A field of `/proc/<pid>/status`, in bytes.
+fn field(pid: u32, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib * 1024
+}
+
+/// User and system time of all threads that live, in ns. `/proc/<pid>/stat` counts in ticks of
+/// 10 ms, which is a third of the target.
+fn cpu_ns(pid: u32) -> u64 {
+    fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
+        .filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+        .sum()
+}

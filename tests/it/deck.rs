@@ -1,0 +1,160 @@
+//! The deck in a real terminal: hosting, attached, resized, left, and with hostile text in it.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::mcp::McpClient;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+fn deck(project: &Project, columns: u16, rows: u16) -> Pty {
+    Pty::spawn_sized(&project.ctxrelay([]), columns, rows).labelled("deck")
+}
+
+fn status(project: &Project) -> Value {
+    project.run(["status", "--json"]).expect_success().json()
+}
+
+fn codex(project: &Project) -> McpClient {
+    McpClient::start(&project.ctxrelay(["codex-mcp", "server"]))
+}
+
+#[test]
+fn the_deck_hosts_the_daemon_and_takes_it_along_when_nobody_is_attached() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("Claude is not installed");
+    assert_eq!(status(&project)["running"], true);
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
+    assert_eq!(status(&project)["running"], false);
+    assert!(
+        !deck.with_screen(|screen| screen.alternate_screen()),
+        "the terminal was not given back"
+    );
+}
+
+#[test]
+fn every_size_is_drawn_without_leftovers() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("Timeline");
+    codex(&project).tool("append_note", json!({"text": "a note for all sizes"}));
+    deck.wait_for_text("a note for all sizes");
+    deck.resize(80, 24);
+    deck.wait_for_text("2 Timeline");
+    deck.resize(59, 14);
+    deck.wait_for_text("make me larger");
+    assert!(!deck.shows("a note for all sizes"), "{}", deck.screen());
+    deck.resize(60, 15);
+    deck.wait_until_gone("make me larger");
+    deck.resize(200, 50);
+    deck.wait_for_text("a note for all sizes");
+}
+
+#[test]
+fn hostile_text_cannot_paint_over_its_own_line() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("Timeline");
+    codex(&project).tool(
+        "send_to_claude",
+        json!({"text": "harmless\r\u{1b}[2Japproved by the operator\u{202e}\u{1b}]0;owned\u{7}"}),
+    );
+    deck.wait_for_text("harmless");
+    let line = deck
+        .screen()
+        .lines()
+        .find(|line| line.contains("harmless"))
+        .unwrap()
+        .to_owned();
+    assert!(line.contains("^M"), "{line}");
+    assert!(deck.shows("1 Agents"), "{}", deck.screen());
+    let bytes = deck.transcript();
+    for needle in [
+        &b"\x1b[2Japproved"[..],
+        b"\x1b]0;owned",
+        "\u{202e}".as_bytes(),
+    ] {
+        assert!(
+            !bytes.windows(needle.len()).any(|window| window == needle),
+            "{needle:?} reached the terminal"
+        );
+    }
+}
+
+#[test]
+fn an_attached_deck_decides_over_the_operators_socket() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("attached");
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool(
+        "propose_final",
+        json!({"summary": "the lock is in", "evidence": ["cargo test"]}),
+    );
+    deck.wait_for_text("waits for you");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("reject with a reason")
+    });
+    deck.press(Key::Char('x'));
+    deck.type_text("the tests were not run");
+    deck.press(Key::Enter);
+    let decision = wait_until("the decision", timeout(), || {
+        project
+            .ledger()
+            .into_iter()
+            .find(|line| line["type"] == "finality_decision")
+    });
+    assert_eq!(decision["source"], "human");
+    assert!(decision.to_string().contains("the tests were not run"));
+    // Leaving an attached deck leaves the daemon alone.
+    deck.press(Key::Char('q'));
+    deck.wait_for_text("stay in the background");
+    deck.press(Key::Enter);
+    deck.wait_exit();
+    assert_eq!(status(&project)["running"], true);
+}
+
+#[test]
+fn clearing_needs_the_typed_word_and_keeps_the_archive() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("Timeline");
+    codex(&project).tool("append_note", json!({"text": "an old note"}));
+    deck.wait_for_text("an old note");
+    let before = status(&project)["sessionId"].clone();
+    deck.press(Key::Char('C'));
+    deck.wait_for_text("clear");
+    deck.type_text("clear");
+    deck.press(Key::Enter);
+    wait_until("another session", timeout(), || {
+        (status(&project)["sessionId"] != before).then_some(())
+    });
+    deck.wait_until_gone("an old note");
+    let archived = project
+        .state()
+        .join("archives")
+        .join(format!("{}.jsonl", before.as_str().unwrap()));
+    let text = std::fs::read_to_string(archived).unwrap();
+    assert!(text.contains("an old note"));
+    let first = &project.ledger()[0];
+    assert_eq!(first["type"], "session_started");
+    assert!(first.to_string().contains(before.as_str().unwrap()));
+    let verified = project.run(["ledger", "verify", "--json"]).json();
+    assert_eq!(verified["ok"], true, "{verified}");
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let project = Project::new();
+    let mut deck = deck(&project, 80, 24);
+    deck.wait_for_text("Timeline");
+    deck.signal(Signal::TERM);
+    deck.wait_exit();
+    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    assert_eq!(status(&project)["running"], false);
+}

@@ -1,0 +1,511 @@
+//! The real Claude Code and the real Codex around one project, with scripted models.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::support::child::{is_alive, run};
+use crate::support::claude_home;
+use crate::support::codex_home;
+use crate::support::model_request::{hears, says, tool_said};
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Gate, Reply};
+use crate::support::wait::{timeout, wait_until};
+
+fn status(pair: &Pair) -> Value {
+    run(&pair.ctxrelay(["status", "--json"]))
+        .expect_success()
+        .json()
+}
+
+#[track_caller]
+fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    wait_until(what, timeout(), || {
+        let now = status(pair);
+        wanted(&now).then_some(now)
+    })
+}
+
+/// Claude in its terminal, its bridge and doorbell attached.
+#[track_caller]
+fn attached_claude(pair: &Pair) -> Pty {
+    let mut claude = pair.claude();
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_status(pair, "Claude's bridge and doorbell", |status| {
+        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
+    });
+    claude
+}
+
+/// Codex in its terminal, on the daemon's thread.
+#[track_caller]
+fn attached_codex(pair: &Pair) -> Pty {
+    let mut codex = pair.codex();
+    codex.wait_for_text(codex_home::COMPOSER);
+    wait_status(pair, "Codex's terminal", |status| {
+        status["agents"]["codex"]["tui"] == true && status["agents"]["codex"]["state"] == "idle"
+    });
+    codex
+}
+
+fn of_type(pair: &Pair, entry_type: &str) -> Vec<Value> {
+    pair.project
+        .ledger()
+        .into_iter()
+        .filter(|line| line["type"] == entry_type)
+        .collect()
+}
+
+#[track_caller]
+fn verify(pair: &Pair) {
+    let verified = run(&pair.ctxrelay(["ledger", "verify", "--json"])).json();
+    assert_eq!(verified["ok"], true, "{verified}");
+}
+
+/// Position of the first line that a condition holds for.
+#[track_caller]
+fn position(ledger: &[Value], what: &str, wanted: impl Fn(&Value) -> bool) -> usize {
+    ledger
+        .iter()
+        .position(wanted)
+        .unwrap_or_else(|| panic!("no {what} in {ledger:#?}"))
+}
+
+#[test]
+fn a_handoff_goes_round_to_a_finality_that_the_operator_approves_by_key() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("Agents");
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    let handoff_id = Arc::new(Mutex::new(String::new()));
+    pair.messages
+        .when(says("ask codex for a review"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "handoff",
+            json!({"ask": "review refresh.rs for races", "reason": "it was changed"}),
+        ));
+    let seen = Arc::clone(&handoff_id);
+    pair.messages
+        .when(tool_said("handoff_id"))
+        .once()
+        .reply_with(move |request| {
+            let text = request.tool_text();
+            let id = text.split("\"handoff_id\":\"").nth(1).unwrap();
+            *seen.lock().unwrap() = id.split('"').next().unwrap().to_owned();
+            Reply::text("Codex is on it.")
+        });
+    pair.responses
+        .when(says("review refresh.rs for races"))
+        .once()
+        .reply(Reply::text("Two races: refresh is not single-flight."));
+    let known = Arc::clone(&handoff_id);
+    pair.messages
+        .when(hears("refresh is not single-flight"))
+        .once()
+        .reply_with(move |_| {
+            Reply::mcp(
+                "contextrelay",
+                "propose_final",
+                json!({"summary": "the races are known", "evidence": ["Codex reviewed it"],
+                       "handles_handoff_id": *known.lock().unwrap()}),
+            )
+        });
+
+    claude.submit("ask codex for a review");
+    codex.wait_for_text("review refresh.rs for races");
+    codex.wait_for_text("refresh is not single-flight");
+    deck.wait_for_text("waits for you");
+    // Nothing is done until the operator presses the key.
+    assert!(of_type(&pair, "finality_decision").is_empty());
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("approve as the operator")
+    });
+    deck.press(Key::Char('a'));
+    deck.press(Key::Enter);
+    wait_until("the decision", timeout(), || {
+        (!of_type(&pair, "finality_decision").is_empty()).then_some(())
+    });
+
+    let ledger = pair.project.ledger();
+    let id = handoff_id.lock().unwrap().clone();
+    let handoff = position(&ledger, "handoff", |line| line["id"] == id.as_str());
+    let answer = position(&ledger, "answer", |line| {
+        line["type"] == "message" && line["source"] == "codex"
+    });
+    let proposal = position(&ledger, "proposal", |line| {
+        line["type"] == "finality_proposal"
+    });
+    let decision = position(&ledger, "decision", |line| {
+        line["type"] == "finality_decision"
+    });
+    assert!(handoff < answer && answer < proposal && proposal < decision);
+    assert_eq!(ledger[decision]["source"], "human");
+    assert_eq!(of_type(&pair, "message").len(), 1, "the answer came once");
+    assert_eq!(status(&pair)["handoffs"]["open"], 0);
+    verify(&pair);
+}
+
+#[test]
+fn codex_reaches_an_idle_claude_without_anybodys_help() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let _claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("tell claude about plum"))
+        .once()
+        .reply(Reply::mcp(
+            "ctxrelay",
+            "send_to_claude",
+            json!({"text": "the word is plum-4711"}),
+        ));
+    codex.submit("tell claude about plum");
+    let heard = pair
+        .messages
+        .wait_for_request("the message at Claude's model", |request| {
+            request.mentions("plum-4711")
+        });
+    assert!(heard.mentions("not from your operator"));
+    // Proven by the hook, and offered once.
+    wait_until("the proof", timeout(), || {
+        pair.project
+            .ledger()
+            .iter()
+            .find(|line| line.to_string().contains("\"confirmed\"") && line["target"] == "claude")
+            .map(|_| ())
+    });
+    assert_eq!(pair.messages.times_heard("the word is plum-4711"), 1);
+    let delivery = &status(&pair)["agents"]["claude"]["delivery"];
+    assert_eq!(delivery["proven"], true, "{delivery}");
+    verify(&pair);
+}
+
+#[test]
+fn codex_reaches_a_busy_claude_without_anybodys_help() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    let gate = Gate::new("claude-works");
+    pair.messages
+        .when(says("think for long"))
+        .once()
+        .reply(Reply::held("Thinking", &gate, "done thinking."));
+    pair.responses
+        .when(says("tell claude about plum"))
+        .once()
+        .reply(Reply::mcp(
+            "ctxrelay",
+            "send_to_claude",
+            json!({"text": "the word is plum-4712"}),
+        ));
+    claude.submit("think for long");
+    gate.wait_arrived();
+    codex.submit("tell claude about plum");
+    wait_until("the record of the message", timeout(), || {
+        of_type(&pair, "message").pop()
+    });
+    gate.open();
+    pair.messages
+        .wait_for_request("the message at Claude's model", |request| {
+            request.mentions("plum-4712")
+        });
+    assert_eq!(of_type(&pair, "message").len(), 1);
+}
+
+#[test]
+fn claude_reaches_codex_idle_and_busy_each_message_once() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    for word in ["plum-1", "plum-2"] {
+        pair.messages
+            .when(says(&format!("send {word}")))
+            .once()
+            .reply(Reply::mcp(
+                "contextrelay",
+                "reply",
+                json!({"text": format!("the word is {word}")}),
+            ));
+    }
+    claude.submit("send plum-1");
+    codex.wait_for_text("the word is plum-1");
+
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "done working."));
+    wait_status(&pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle"
+    });
+    codex.submit("work for long");
+    gate.wait_arrived();
+    claude.submit("send plum-2");
+    wait_until("the record of the second", timeout(), || {
+        of_type(&pair, "message")
+            .iter()
+            .find(|line| line.to_string().contains("plum-2"))
+            .map(|_| ())
+    });
+    // Busy: it waits for the next turn, and the running one is not disturbed.
+    assert_eq!(pair.responses.times_heard("the word is plum-2"), 0);
+    gate.open();
+    codex.wait_for_text("done working.");
+    codex.wait_for_text("the word is plum-2");
+    wait_status(&pair, "an empty queue", |status| {
+        status["queue"]["codex"]["pending"] == 0 && status["queue"]["codex"]["inFlight"] == 0
+    });
+    for word in ["plum-1", "plum-2"] {
+        assert_eq!(
+            pair.responses.times_heard(&format!("the word is {word}")),
+            1
+        );
+    }
+    verify(&pair);
+}
+
+#[test]
+fn a_killed_daemon_costs_nothing_and_both_sides_talk_again() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    let app_server = status(&pair)["agents"]["codex"]["appServer"]["pid"]
+        .as_u64()
+        .unwrap();
+    pair.messages
+        .when(says("send before"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "reply",
+            json!({"text": "before the kill"}),
+        ));
+    claude.submit("send before");
+    codex.wait_for_text("before the kill");
+
+    daemon.crash();
+    drop(daemon);
+    // The app-server dies with its owner: nothing is left that could hold a port.
+    let app_server = u32::try_from(app_server).unwrap();
+    wait_until("the end of the app-server", timeout(), || {
+        (!is_alive(app_server)).then_some(())
+    });
+    // Claude's bridge may be quicker and start one itself; then this finds it there.
+    run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();
+    wait_status(&pair, "both sides again", |status| {
+        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
+            && status["agents"]["codex"]["tui"] == true
+            && status["agents"]["codex"]["state"] == "idle"
+    });
+
+    pair.messages
+        .when(says("send after"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "reply",
+            json!({"text": "after the kill"}),
+        ));
+    pair.responses
+        .when(says("after the kill"))
+        .once()
+        .reply(Reply::text("Good to be back."));
+    claude.submit("send after");
+    codex.wait_for_text("after the kill");
+    pair.messages
+        .wait_for_request("the answer at Claude's model", |request| {
+            request.mentions("Good to be back.")
+        });
+    assert_eq!(pair.responses.times_heard("before the kill"), 1);
+    assert_eq!(pair.responses.times_heard("after the kill"), 1);
+    verify(&pair);
+    // The detached one would wait half a minute for somebody to come back.
+    let pid = i32::try_from(status(&pair)["pid"].as_i64().unwrap()).unwrap();
+    drop((claude, codex));
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid).unwrap(),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    wait_until("the daemon's end", timeout(), || {
+        (!is_alive(u32::try_from(pid).unwrap())).then_some(())
+    });
+}
+
+#[test]
+fn a_message_sent_while_codexs_terminal_is_closed_is_there_when_it_returns() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    codex.press_until_exit(Key::Ctrl('c'));
+    drop(codex);
+    wait_status(&pair, "the terminal's leave", |status| {
+        status["agents"]["codex"]["tui"] == false
+    });
+    pair.messages
+        .when(says("send to the closed one"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "reply",
+            json!({"text": "for when you return"}),
+        ));
+    claude.submit("send to the closed one");
+    pair.responses
+        .wait_for_request("the message at Codex's model", |request| {
+            request.mentions("for when you return")
+        });
+    let mut codex = pair.codex();
+    codex.wait_for_text("for when you return");
+    assert_eq!(pair.responses.times_heard("for when you return"), 1);
+}
+
+#[test]
+fn a_message_follows_the_terminal_into_a_new_conversation() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    let first = status(&pair)["agents"]["codex"]["threadId"].clone();
+    codex.submit("hello there");
+    pair.responses
+        .wait_for_request("the human's turn", |request| {
+            request.mentions("hello there")
+        });
+    wait_status(&pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle"
+    });
+    codex.submit("/new");
+    let second = wait_status(&pair, "the new thread", |status| {
+        status["agents"]["codex"]["threadId"] != first
+    });
+    codex.submit("a new beginning");
+    pair.messages
+        .when(says("send to the new one"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "reply",
+            json!({"text": "hello new thread"}),
+        ));
+    claude.submit("send to the new one");
+    codex.wait_for_text("hello new thread");
+    let thread = second["agents"]["codex"]["threadId"].as_str().unwrap();
+    let request = pair
+        .responses
+        .wait_for_request("the message at Codex's model", |request| {
+            request.mentions("hello new thread")
+        });
+    assert_eq!(request.conversation.as_deref(), Some(thread));
+}
+
+#[test]
+fn a_killed_app_server_comes_back_with_its_thread() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    // A terminal that is still taking its thread up gives up when the server goes away.
+    pair.responses
+        .when(says("hello there"))
+        .once()
+        .reply(Reply::text("Hello yourself."));
+    codex.submit("hello there");
+    codex.wait_for_text("Hello yourself.");
+    let before = wait_status(&pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle"
+    });
+    let pid = before["agents"]["codex"]["appServer"]["pid"]
+        .as_i64()
+        .unwrap();
+    let thread = before["agents"]["codex"]["threadId"].clone();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    wait_status(&pair, "another app-server", |status| {
+        let codex = &status["agents"]["codex"];
+        codex["appServer"]["pid"]
+            .as_i64()
+            .is_some_and(|new| new != pid)
+            && codex["threadId"] == thread
+            && codex["tui"] == true
+    });
+    pair.messages
+        .when(says("send after the crash"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "reply",
+            json!({"text": "are you there"}),
+        ));
+    claude.submit("send after the crash");
+    codex.wait_for_text("are you there");
+    pair.responses
+        .wait_for_request("the message at Codex's model", |request| {
+            request.mentions("are you there")
+        });
+    assert_eq!(pair.responses.times_heard("are you there"), 1);
+}
+
+#[test]
+fn no_secret_of_ours_reaches_the_commands_that_codex_runs() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("show your environment"))
+        .once()
+        .reply(Reply::shell("env | sort; echo end-of-env"));
+    codex.submit("show your environment");
+    let request = pair
+        .responses
+        .wait_for_request("the environment", |request| {
+            request.tool_text().contains("end-of-env")
+        });
+    let env = request.tool_text();
+    assert!(env.contains("PATH="), "{env}");
+    for line in env.split("\\n").flat_map(str::lines) {
+        if let Some((name, value)) = line.split_once('=')
+            && name.contains("CONTEXTRELAY")
+            && (name.contains("TOKEN") || name.contains("MARK") || name.contains("HOLD"))
+        {
+            assert!(value.is_empty(), "{name} is visible");
+        }
+    }
+    let token = pair.project.token();
+    assert!(!env.contains(&token));
+}
+
+#[test]
+fn without_either_agent_everything_else_works_and_says_so() {
+    let project = crate::support::project::Project::new();
+    let _daemon = project.daemon();
+    for (verb, words) in [("claude", "`claude`"), ("codex", "`codex`")] {
+        let finished = project.run([verb]);
+        assert_eq!(finished.code(), 4, "{verb}: {}", finished.stderr);
+        assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    }
+    let mut codex =
+        crate::support::mcp::McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    codex.tool(
+        "append_note",
+        json!({"text": "no agent is needed for this"}),
+    );
+    let mut claude = crate::support::mcp::McpClient::start(&project.ctxrelay(["bridge"]));
+    let sent = claude.tool("reply", json!({"text": "for a Codex that is not there"}));
+    assert_eq!(sent["outcome"], "queued_for_next_turn");
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["agents"]["codex"]["state"], "offline");
+    assert_eq!(status["queue"]["codex"]["pending"], 1);
+}
