@@ -8,6 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,12 @@ pub fn serve(
         .merge(mcp.route_layer(from_fn_with_state(guard.clone(), check_mcp)))
         .layer(from_fn_with_state(guard, check_origin));
     async move {
+        // Small frames both ways: waiting to fill a segment would cost each call 40 ms.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection keeps its delay");
+            }
+        });
         let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned());
         if let Err(error) = served.await {
             tracing::error!(%error, "the control port failed");
