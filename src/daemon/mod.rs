@@ -7,6 +7,7 @@
 //!
 //! Knows nothing of screens and command lines.
 
+mod agent_pids;
 pub mod attach;
 pub mod build;
 mod claude_lane;
