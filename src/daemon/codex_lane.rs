@@ -71,7 +71,6 @@ pub struct CodexLane {
     unanswered: HashMap<EntryId, Instant>,
 }
 
-
 impl CodexLane {
     pub(super) fn new(adapter: CodexHandle) -> Self {
         Self {
