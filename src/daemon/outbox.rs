@@ -51,7 +51,7 @@ impl Outbox {
         for (id, message) in &world.unsettled {
             let mut row = attempted
                 .remove(id)
-                .unwrap_or_else(|| fresh(id.clone(), message));
+                .unwrap_or_else(|| message.delivery(id.clone()));
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
@@ -86,7 +86,7 @@ impl Outbox {
     /// Takes a message in that was just recorded.
     pub fn track(&mut self, id: EntryId, message: &MessageSnapshot) {
         if !self.by_id.contains_key(&id) {
-            self.insert(fresh(id, message));
+            self.insert(message.delivery(id));
         }
     }
 
@@ -144,20 +144,6 @@ impl Outbox {
     /// Whether a receiver can take one more message.
     pub fn has_room(&self, agent: Agent) -> bool {
         self.lane(agent).count() < LANE_MAX
-    }
-}
-
-fn fresh(id: EntryId, message: &MessageSnapshot) -> Delivery {
-    Delivery {
-        id,
-        seq: message.seq,
-        to: message.to,
-        runtime_session: message.runtime_session.clone().unwrap_or_default(),
-        on_busy: message.on_busy,
-        state: DeliveryState::Queued,
-        attempts: 0,
-        attempt: None,
-        changed_ms: message.at_ms,
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`Inflight`]: the messages that were handed over and have no proof yet.
 
-use super::recovery::Doubt;
+
+use crate::core::delivery::recovery::Doubt;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
 /// The daemon hands over one at a time; more come only from recovery.

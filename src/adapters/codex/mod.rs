@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! adapter ─► run ─► server  (spawn, banner, end)      proxy (terminal ─► app-server)
-//!              └──► session (rpc ─► turns, recovery)
+//!              └──► session (rpc ─► turns)
 //! ```
 
 pub mod adapter;
@@ -11,7 +11,6 @@ mod inflight;
 mod launch;
 mod memory;
 mod proxy;
-mod recovery;
 pub mod request;
 mod rpc;
 mod run;
