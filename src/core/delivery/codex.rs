@@ -6,7 +6,7 @@
 mod input;
 mod pump;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use input::{Activity, Answer, CodexInput};
 
@@ -14,6 +14,9 @@ use super::{Backlog, DeliveryFact, Effect, Moment, OnBusy, Outcome};
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryResult, TurnStatus};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+
+/// How many turns that have ended are remembered: more than can be told of twice.
+const ENDED_MAX: usize = 16;
 
 /// How long things may take, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub struct CodexFlow {
     activity: Option<Activity>,
     /// The turn that began last under this app-server, running or not.
     turn: Option<TurnId>,
+    /// The turns that ended last: each ends once.
+    ended: VecDeque<TurnId>,
     is_limited: bool,
     /// The human stopped a turn: they decide when it goes on.
     is_held: bool,
@@ -102,6 +107,11 @@ impl CodexFlow {
     /// A turn runs.
     pub fn is_busy(&self) -> bool {
         matches!(self.activity, Some(Activity::Busy { .. }))
+    }
+
+    /// The app-server that counts.
+    pub fn life(&self) -> u64 {
+        self.life
     }
 
     /// What the thread does; `None` while nothing is known of it.
@@ -389,6 +399,13 @@ impl CodexFlow {
         for (at, id) in ids.iter().enumerate() {
             self.proven(backlog, id, turn.clone(), at > 0, effects);
         }
+        if self.ended.contains(turn) {
+            return;
+        }
+        if self.ended.len() == ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(turn.clone());
         if limited {
             self.limit(true, effects);
         } else if status == TurnStatus::Completed {

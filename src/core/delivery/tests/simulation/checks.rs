@@ -6,7 +6,7 @@ use super::world::World;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, OnBusy, Outcome, Watched};
 use crate::core::entry::{DeliveryResult, TurnStatus};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, TurnId};
 
 /// A message comes before a model's eyes.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct Checks {
     pub announced: BTreeSet<(u64, EntryId)>,
     /// What left the daemon towards its receiver, ever.
     offered: BTreeSet<EntryId>,
+    /// Turns of whose end it was told.
+    ended: BTreeSet<TurnId>,
     /// The daemon was told of a usage limit, and of no turn that worked since.
     told_limited: bool,
     /// What the watchdog showed when the turn began to wait for the human.
@@ -42,14 +44,21 @@ impl Checks {
 
     pub fn daemon_began(&mut self) {
         self.told_limited = false;
+        self.ended.clear();
         self.waiting = None;
     }
 
-    /// Something reaches the machine of Codex.
-    pub fn hears(&mut self, input: &CodexInput) {
+    /// Something reaches the machine of Codex, of which this is the app-server that counts.
+    pub fn hears(&mut self, input: &CodexInput, current: u64) {
         if let CodexInput::TurnEnded {
-            status, limited, ..
+            life,
+            turn,
+            status,
+            limited,
+            ..
         } = input
+            && *life >= current
+            && self.ended.insert(turn.clone())
         {
             if *limited {
                 self.told_limited = true;

@@ -9,6 +9,9 @@ use crate::core::delivery::{Carrier, LadderInput};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 
+/// A call is given up after this long, ms.
+const CALL_MS: i64 = 1_600;
+
 /// One Claude.
 #[derive(Debug)]
 pub struct Claude {
@@ -19,6 +22,8 @@ pub struct Claude {
     turns: u32,
     /// Seen and not acknowledged.
     unread: Vec<EntryId>,
+    /// When it last asked: it waits for the answer before it asks again.
+    asked_ms: i64,
     /// Bodies in the bridge that are being marked as fetched before the call returns.
     page: Option<Vec<Showing>>,
 }
@@ -58,6 +63,7 @@ impl World {
             turn: None,
             turns: 0,
             unread: Vec::new(),
+            asked_ms: 0,
             page: None,
         });
         self.claude_redials();
@@ -239,10 +245,13 @@ impl World {
     }
 
     pub fn claude_asks(&mut self) {
-        let Some(claude) = &self.claude else { return };
-        if claude.bridge.is_none() || claude.page.is_some() {
+        let now = self.now;
+        let Some(claude) = &mut self.claude else { return };
+        let is_asking = now - claude.asked_ms < CALL_MS || claude.page.is_some();
+        if claude.bridge.is_none() || is_asking {
             return;
         }
+        claude.asked_ms = now;
         let process = claude.process;
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
             let hop = self.hop();

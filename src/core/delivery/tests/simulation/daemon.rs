@@ -131,7 +131,7 @@ impl World {
         let at = self.moment();
         let now = self.now;
         let Some(daemon) = &mut self.daemon else { return };
-        self.checks.hears(&input);
+        self.checks.hears(&input, daemon.flow.life());
         match &input {
             CodexInput::Activity { life, activity } if *life == daemon.adapter.life => {
                 match activity {

@@ -4,7 +4,7 @@ use super::world::World;
 use crate::core::delivery::fault::Fault;
 
 /// Worlds in which a mistake has to show itself.
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 3_000;
 
 #[test]
 fn every_mistake_is_found() {

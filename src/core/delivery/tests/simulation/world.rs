@@ -14,7 +14,7 @@ use crate::core::delivery::fault::Fault;
 use crate::core::id::EntryId;
 
 /// How long things go wrong, ms.
-const CHAOS_MS: i64 = 25_000;
+const CHAOS_MS: i64 = 15_000;
 
 /// How long everything works afterwards. Longer than any deadline of the machines.
 const CALM_MS: i64 = 120_000;
