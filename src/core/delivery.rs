@@ -39,7 +39,7 @@ pub use codex::{Activity, Answer, CodexFlow, CodexInput, CodexTerms};
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
 pub use row::{Delivery, DeliveryFact};
-pub use watchdog::{Watched, Watchdog};
+pub use watchdog::{Watchdog, Watched};
 pub use way::{Way, way};
 
 use serde::{Deserialize, Serialize};

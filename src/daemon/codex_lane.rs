@@ -9,31 +9,24 @@ mod facts;
 mod remembered;
 mod turns;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::ThreadStatus;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::Outcome;
+use crate::core::delivery::{CodexFlow, Outcome};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
 use remembered::Remembered;
 use turns::Relayed;
 
-/// After a failure the lane rests this long before it tries by itself again.
-const REST: Duration = Duration::from_secs(15);
-
 /// The adapter's stop has a deadline of its own (interrupt, SIGTERM, 2 s, SIGKILL); this is above.
 const STOP_WAIT: Duration = Duration::from_secs(6);
-
-/// How long recovery may take to find out about a message whose request was never answered. It
-/// waits for the thread to be idle, so this is generous.
-const RECOVERY_WAIT: Duration = Duration::from_secs(60);
 
 /// How many turns, receipts and attempts are remembered: more than can matter for a late fact.
 const REMEMBERED_MAX: usize = 256;
@@ -57,18 +50,13 @@ pub struct CodexLane {
     tui_pid: Option<u32>,
     approvals: u64,
     context: Option<(u64, u64)>,
-    limited: bool,
-    /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
-    /// that join a running turn while the app-server holds others.
-    in_flight: Vec<EntryId>,
-    /// Was not taken the last time. Tried again at once only once, then after a rest.
-    not_taken: Option<EntryId>,
-    /// There is no app-server to be had; what is in flight cannot be found out about.
-    unavailable: bool,
-    resting_until: Option<Instant>,
-    trouble: Option<String>,
-    /// Sent without an answer; recovery has until then to find out.
-    unanswered: HashMap<EntryId, Instant>,
+    /// What an entry that says so tells of the limit.
+    pub(super) limit_why: Option<String>,
+    pub(super) trouble: Option<String>,
+    /// Counts the app-servers: what one says counts in its own life.
+    life: u64,
+    /// Decides what goes out, and what is made of the answers.
+    pub(super) flow: CodexFlow,
 }
 
 impl CodexLane {
@@ -89,13 +77,10 @@ impl CodexLane {
             tui_pid: None,
             approvals: 0,
             context: None,
-            limited: false,
-            in_flight: Vec::new(),
-            not_taken: None,
-            unavailable: false,
-            resting_until: None,
+            limit_why: None,
             trouble: None,
-            unanswered: HashMap::new(),
+            life: 0,
+            flow: CodexFlow::default(),
         }
     }
 
@@ -104,27 +89,22 @@ impl CodexLane {
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        matches!(self.status, Some(ThreadStatus::Active { .. }))
+        self.flow.is_busy()
     }
 
     /// Whether it is worth a sender's second to wait for proof.
     pub(super) fn may_deliver_soon(&self) -> bool {
-        !self.limited && self.resting_until.is_none()
+        self.flow.may_deliver_soon()
     }
 
     /// Nothing is on its way.
     pub(super) fn is_quiet(&self) -> bool {
-        self.in_flight.is_empty()
+        self.flow.is_quiet()
     }
 
     /// A detached daemon must not end now.
     pub(super) fn is_needed(&self) -> bool {
-        self.tui || self.is_busy() || (!self.in_flight.is_empty() && !self.unavailable)
-    }
-
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let unanswered = self.unanswered.values().min().copied();
-        self.resting_until.into_iter().chain(unanswered).min()
+        self.tui || self.is_busy() || self.flow.is_awaited()
     }
 
     /// A tool call of this turn answered the peer: its final answer need not be relayed.
@@ -134,12 +114,6 @@ impl CodexLane {
         {
             self.answered.insert(turn, ());
         }
-    }
-
-    /// It is known what became of a message.
-    fn landed(&mut self, id: &EntryId) {
-        self.in_flight.retain(|flying| flying != id);
-        self.unanswered.remove(id);
     }
 
     /// The last message that we brought into a turn.
@@ -163,7 +137,7 @@ impl CodexLane {
     }
 
     pub(super) fn state(&self) -> AgentState {
-        if self.limited {
+        if self.flow.is_limited() {
             return AgentState::Limited;
         }
         match (&self.server, self.status) {

@@ -10,10 +10,12 @@
 mod agent_pids;
 pub mod attach;
 pub mod build;
+mod clock;
 mod claude_lane;
 mod codex_lane;
 mod commands;
 pub mod control;
+mod effects;
 pub mod event;
 pub mod handle;
 mod inbox;

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
+use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
@@ -66,18 +67,15 @@ pub struct Daemon {
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
     pub(super) outbox: Outbox,
+    pub(super) clock: Clock,
     pub(super) attachments: BTreeMap<ConnId, Attachment>,
     pub(super) waiters: Vec<Waiter>,
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
-    /// Messages that were handed to an agent that asked, until it is known whether it has them.
-    pub(super) claims: HashMap<EntryId, Instant>,
     /// Proposals whose decision is being recorded.
     pub(super) deciding: HashSet<EntryId>,
-    /// Messages whose place in the queue the operator is changing.
-    pub(super) changing: HashSet<EntryId>,
     /// Agents' processes with their start: an id alone may be somebody else's by now.
     pub(super) known_agent_pids: HashMap<u32, Option<String>>,
     pub(super) events: mpsc::WeakSender<Event>,
@@ -188,15 +186,14 @@ impl Daemon {
             world: Arc::new(world),
             recent,
             outbox,
+            clock: Clock::start(),
             attachments: BTreeMap::new(),
             waiters: Vec::new(),
             claude: ClaudeLane::default(),
             codex,
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
-            claims: HashMap::new(),
             deciding: HashSet::new(),
-            changing: HashSet::new(),
             known_agent_pids: HashMap::new(),
             events,
             writer_events,
@@ -451,8 +448,7 @@ impl Daemon {
         self.waiters
             .iter()
             .map(|waiter| waiter.deadline)
-            .chain(self.claims.values().min().copied())
-            .chain(self.codex.next_deadline())
+            .chain(self.delivery_deadline())
             .chain(self.claude.retry_at())
             .chain(self.write_again_at)
             .chain(idle)

@@ -52,7 +52,7 @@ pub struct CodexFlow {
     /// The turn that began last under this app-server, running or not.
     turn: Option<TurnId>,
     /// The turns that ended last: each ends once.
-    ended: VecDeque<TurnId>,
+    ended: VecDeque<(TurnId, TurnStatus)>,
     is_limited: bool,
     /// The human stopped a turn: they decide when it goes on.
     is_held: bool,
@@ -122,6 +122,11 @@ impl CodexFlow {
     /// Whether it is at its usage limit.
     pub fn is_limited(&self) -> bool {
         self.is_limited
+    }
+
+    /// Whether it rests after a failure.
+    pub fn is_resting(&self) -> bool {
+        self.resting_until.is_some()
     }
 
     /// Whether it waits for the human to go on after they stopped a turn.
@@ -230,7 +235,9 @@ impl CodexFlow {
                 attempt,
                 answer,
             } => self.answered(backlog, life, &id, attempt.as_ref(), answer, at, effects),
-            CodexInput::Terminal { attached: true } => self.resting_until = None,
+            CodexInput::Wanted | CodexInput::Terminal { attached: true } => {
+                self.resting_until = None
+            }
             CodexInput::Terminal { attached: false } => {
                 // What waits does not depend on it: turns run without a terminal.
                 #[cfg(test)]
@@ -399,13 +406,14 @@ impl CodexFlow {
         for (at, id) in ids.iter().enumerate() {
             self.proven(backlog, id, turn.clone(), at > 0, effects);
         }
-        if self.ended.contains(turn) {
+        let end = (turn.clone(), status);
+        if self.ended.contains(&end) {
             return;
         }
         if self.ended.len() == ENDED_MAX {
             self.ended.pop_front();
         }
-        self.ended.push_back(turn.clone());
+        self.ended.push_back(end);
         if limited {
             self.limit(true, effects);
         } else if status == TurnStatus::Completed {

@@ -213,7 +213,9 @@ impl Ladder {
         let waits_for_bell = self.bell.is_none()
             && !self.is_limited
             && self.retry_at.is_none()
-            && self.waiting(backlog).any(|row| !self.offers.contains_key(&row.id));
+            && self
+                .waiting(backlog)
+                .any(|row| !self.offers.contains_key(&row.id));
         let bell_due = self.bridge.map(|bridge| bridge.bell_due);
         let bell_due = bell_due.filter(|_| waits_for_bell);
         descents

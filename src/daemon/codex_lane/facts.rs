@@ -1,12 +1,9 @@
 //! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
 
-use tokio::time::Instant;
-
-use super::RECOVERY_WAIT;
 use super::turns::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{Delivery, DeliveryFact, OnBusy};
+use crate::core::delivery::{Activity, Answer, CodexInput};
 use crate::core::entry::{AgentChanged, EntryKind};
 use crate::core::id::{EntryId, ThreadId};
 use crate::daemon::run::Daemon;
@@ -19,28 +16,33 @@ impl Daemon {
                 self.codex.server = Some(AppServerStatus { pid, version });
                 self.codex.port = Some(port);
                 self.know_agent(pid);
-                self.codex.unavailable = false;
-                self.codex.not_taken = None;
                 self.codex.trouble = None;
-                self.codex.resting_until = None;
                 self.notices.clear("codex");
                 self.status_changed();
+                self.codex.life += 1;
+                let life = self.codex.life;
+                self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
                 self.codex.server = None;
                 self.codex.status = None;
-                self.codex.unavailable = true;
                 if self.notices.set("codex", why.clone()) {
                     self.note_fact(Party::System, EntryKind::Error { code }, why.clone());
                 }
-                self.rest(&why);
+                self.codex_input(CodexInput::Unavailable);
+                self.codex_trouble(&why);
             }
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {
-                self.codex.turn = Some(turn_id);
+                self.codex.turn = Some(turn_id.clone());
                 self.status_changed();
+                let life = self.codex.life;
+                self.codex_input(CodexInput::TurnStarted {
+                    life,
+                    turn: turn_id,
+                });
             }
             CodexFact::UserMessage {
                 turn_id,
@@ -69,19 +71,24 @@ impl Daemon {
             ),
             CodexFact::Queued { message_id } => {
                 self.codex.trouble = None;
-                self.held(message_id);
+                self.answered(message_id, Answer::Queued);
             }
             CodexFact::StillQueued { message_id } => {
                 // An idle thread that leaves its queue alone was stopped by the human.
                 self.codex.trouble = (self.codex.state() == AgentState::Idle)
                     .then(|| "a message waits for your next message in Codex".to_owned());
-                self.held(message_id);
+                self.answered(message_id, Answer::StillQueued);
             }
-            CodexFact::NotTaken { message_id, why } => self.not_taken(message_id, &why),
+            CodexFact::NotTaken { message_id, why } => {
+                tracing::info!(%message_id, why, "codex did not take a message");
+                self.answered(message_id, Answer::NotTaken);
+                if self.codex.flow.is_resting() {
+                    self.codex_trouble(&why);
+                }
+            }
             CodexFact::Unanswered { message_id } => {
                 tracing::info!(%message_id, "codex went away before it answered; recovery will tell");
-                let until = Instant::now() + RECOVERY_WAIT;
-                self.codex.unanswered.insert(message_id, until);
+                self.answered(message_id, Answer::Unanswered);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count } => {
@@ -110,55 +117,17 @@ impl Daemon {
         }
     }
 
-    /// The app-server has it in its queue.
-    pub(super) fn held(&mut self, id: EntryId) {
-        let _ = self.apply(&id, DeliveryFact::Offered);
-        self.codex.landed(&id);
-        self.codex.not_taken = None;
-        if self.outbox.get(&id).is_some() {
-            self.codex.in_flight.push(id);
-        }
+    /// What became of a request. The adapter speaks of one attempt at a time: the last one.
+    fn answered(&mut self, id: EntryId, answer: Answer) {
+        let attempt = self.outbox.get(&id).and_then(|row| row.attempt.clone());
+        let life = self.codex.life;
+        self.codex_input(CodexInput::Answer {
+            life,
+            id,
+            attempt,
+            answer,
+        });
         self.status_changed();
-        // What is to join the running turn may overtake it.
-        self.pump_codex();
-    }
-
-    pub(super) fn not_taken(&mut self, id: EntryId, why: &str) {
-        tracing::info!(message_id = %id, why, "codex did not take a message");
-        self.codex.landed(&id);
-        let rejects = |row: &Delivery| row.on_busy == OnBusy::Reject;
-        if self.codex.is_busy() && self.outbox.get(&id).is_some_and(rejects) {
-            return self.reject_late(id);
-        }
-        let _ = self.apply(&id, DeliveryFact::NotTaken);
-        let twice = self.codex.not_taken.as_ref() == Some(&id);
-        self.codex.not_taken = Some(id);
-        // Once more at once: the conversation may have moved on. A message that is refused again
-        // would be offered and refused for ever.
-        if self.codex.server.is_some() && !twice {
-            self.pump_codex();
-        } else {
-            self.rest(why);
-        }
-    }
-
-    /// Codex works again after a usage limit.
-    pub(super) fn limit_is_over(&mut self) {
-        if !std::mem::replace(&mut self.codex.limited, false) {
-            return;
-        }
-        let state = self.codex.state();
-        self.note_fact(
-            Party::System,
-            EntryKind::AgentChanged(AgentChanged {
-                agent: Agent::Codex,
-                state,
-                pid: None,
-                thread_id: None,
-                why: None,
-            }),
-            "Codex works again: the usage limit is over",
-        );
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
@@ -180,9 +149,10 @@ impl Daemon {
         self.codex.turn = None;
         self.codex.port = None;
         self.codex.approvals = 0;
+        let life = self.codex.life;
+        self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
-            self.codex.unavailable = true;
-            self.rest(why);
+            self.codex_trouble(why);
         }
         self.status_changed();
     }
@@ -191,9 +161,6 @@ impl Daemon {
         let known = self.world.agent(Agent::Codex);
         let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
         self.codex.thread = Some(thread_id.clone());
-        // Another conversation may take what this one refused.
-        self.codex.not_taken = None;
-        self.codex.resting_until = None;
         if changed {
             let pid = self.codex.server.as_ref().map(|server| server.pid);
             self.note_fact(
@@ -209,13 +176,18 @@ impl Daemon {
             );
         }
         self.status_changed();
-        self.pump_codex();
+        self.answer_waiters();
+        let life = self.codex.life;
+        self.codex_input(CodexInput::Adopted {
+            life,
+            thread: thread_id,
+        });
     }
 
     pub(super) fn thread_status(&mut self, status: ThreadStatus) {
         let was = self.codex.state();
         self.codex.status = Some(status);
-        if !self.codex.is_busy() {
+        if !matches!(status, ThreadStatus::Active { .. }) {
             self.codex.turn = None;
         }
         let now = self.codex.state();
@@ -236,7 +208,14 @@ impl Daemon {
             );
         }
         self.status_changed();
-        self.pump_codex();
+        self.answer_waiters();
+        let life = self.codex.life;
+        let activity = match status {
+            ThreadStatus::Idle | ThreadStatus::SystemError => Activity::Idle,
+            ThreadStatus::Active { waiting } => Activity::Busy { waiting },
+            ThreadStatus::NotLoaded => Activity::NotLoaded,
+        };
+        self.codex_input(CodexInput::Activity { life, activity });
     }
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
@@ -270,9 +249,7 @@ impl Daemon {
                 },
             );
         }
-        if attached && self.codex.resting_until.take().is_some() {
-            self.pump_codex();
-        }
+        self.codex_input(CodexInput::Terminal { attached });
         self.status_changed();
     }
 }

@@ -26,7 +26,7 @@ impl<K: Clone + Eq + std::hash::Hash, V> Remembered<K, V> {
         self.map.get(key)
     }
 
-    pub(super) fn insert(&mut self, key: K, value: V) {
+    pub(in crate::daemon) fn insert(&mut self, key: K, value: V) {
         if self.map.insert(key.clone(), value).is_none() {
             self.order.push_back(key);
             if self.order.len() > REMEMBERED_MAX

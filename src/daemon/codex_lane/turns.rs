@@ -2,11 +2,9 @@
 //! to whoever asked.
 
 use super::REMEMBERED_MAX;
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
-use crate::core::entry::{
-    AgentChanged, DeliveryResult, EntryKind, Message, TurnRecord, TurnStatus,
-};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{CodexInput, OnBusy};
+use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::daemon::run::Daemon;
 
@@ -39,21 +37,15 @@ impl Daemon {
         steered: bool,
     ) {
         let message_id = client_id.map(EntryId::new);
-        if let Some(id) = &message_id {
-            // Whatever else is known of it, it is no longer on its way.
-            self.codex.landed(id);
-            self.codex.not_taken = None;
-            self.codex.trouble = None;
-        }
+        self.codex.trouble = None;
+        let is_ours = message_id
+            .as_ref()
+            .is_some_and(|id| self.ledger.seq_of(id).is_some());
         let message_id = message_id
             .filter(|id| self.outbox.get(id).is_some() || self.codex.receipts.get(id).is_some());
         if self.codex.turns_noted.insert(turn_id.clone()) {
             if self.codex.turns_noted.len() > REMEMBERED_MAX {
                 self.codex.turns_noted.retain(|noted| *noted == turn_id);
-            }
-            // A human's turn shows that a limit is over.
-            if message_id.is_none() {
-                self.limit_is_over();
             }
             let started_by = self.sender_of(message_id.as_ref());
             // Of a message of ours the text itself: what Codex shows of it begins with the
@@ -82,6 +74,13 @@ impl Daemon {
             );
         }
         let Some(id) = message_id else {
+            if !is_ours {
+                let life = self.codex.life;
+                self.codex_input(CodexInput::HumanMessage {
+                    life,
+                    turn: turn_id,
+                });
+            }
             return;
         };
         let stored = self.ledger.seq_of(&id).and_then(|seq| self.stored(seq));
@@ -97,32 +96,11 @@ impl Daemon {
                 None => self.codex.relayed.insert(turn_id.clone(), vec![relayed]),
             }
         }
-        let outcome = if steered {
-            Outcome::JoinedActiveWork
-        } else {
-            Outcome::StartedNewTurn
-        };
-        if self
-            .outbox
-            .get(&id)
-            .is_none_or(|row| row.state == DeliveryState::Confirmed)
-        {
-            return;
-        }
-        let entry = self.delivery_entry(
-            &id,
-            Agent::Codex,
-            DeliveryResult::Confirmed,
-            Some(if steered { "steer" } else { "queue" }),
-            Some(turn_id),
-        );
-        self.record_fact(
-            vec![entry],
-            Box::new(move |daemon, _| {
-                daemon.codex.receipts.insert(id.clone(), outcome);
-                daemon.outbox.settle(&id);
-            }),
-        );
+        self.codex_input(CodexInput::Proof {
+            id,
+            turn: turn_id,
+            steered,
+        });
     }
 
     pub(super) fn turn_completed(
@@ -163,27 +141,20 @@ impl Daemon {
                 None,
             ),
         );
-        if end.usage_limited {
-            self.codex.limited = true;
-            entries.push(self.entry(
-                Party::System,
-                None,
-                EntryKind::AgentChanged(AgentChanged {
-                    agent: Agent::Codex,
-                    state: AgentState::Limited,
-                    pid: None,
-                    thread_id: None,
-                    why: end.error.clone(),
-                }),
-                "Codex is at its usage limit; messages for it are held",
-                None,
-            ));
-        } else if end.status == TurnStatus::Completed {
-            self.limit_is_over();
-        }
         if let Some(answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
             entries.push(answer);
         }
+        let ended = CodexInput::TurnEnded {
+            life: self.codex.life,
+            turn: end.turn_id,
+            status: end.status,
+            ids: client_ids
+                .iter()
+                .map(|id| EntryId::new(id.as_str()))
+                .filter(|id| self.ledger.seq_of(id).is_some())
+                .collect(),
+            limited: end.usage_limited,
+        };
         self.record_fact(
             entries,
             Box::new(|daemon, stored| {
@@ -195,6 +166,8 @@ impl Daemon {
                 }
             }),
         );
+        self.codex.limit_why = end.error;
+        self.codex_input(ended);
     }
 
     /// The final answer of a turn that a message from Claude had started, unless a tool call of

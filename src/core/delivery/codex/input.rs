@@ -116,6 +116,8 @@ pub enum CodexInput {
         /// What.
         answer: Answer,
     },
+    /// Somebody wants Codex now: no rest.
+    Wanted,
     /// The terminal came or left.
     Terminal {
         /// It came.

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-// mod admission;
-// mod codex;
-// mod ladder;
+mod admission;
+mod codex;
+mod ladder;
 mod recovery;
 mod row;
 mod simulation;
-// mod watchdog;
+mod watchdog;

@@ -142,7 +142,9 @@ impl World {
                     (id.clone(), row.and_then(|row| row.attempt.clone()))
                 })
                 .collect();
-            let Some(adapter) = self.adapter() else { return };
+            let Some(adapter) = self.adapter() else {
+                return;
+            };
             for (id, attempt) in attempts {
                 adapter.inflight.push(Unproven {
                     message: Message::of_before(id),
@@ -160,9 +162,11 @@ impl World {
 
     /// The next thing, when nothing is waited for.
     fn adapter_goes_on(&mut self) {
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         if !adapter.is_ready {
-            if !adapter.is_starting {
+            if !adapter.is_starting && adapter.busy.is_none() {
                 adapter.is_starting = true;
                 let pause = self.rng.i64(50..900);
                 let incarnation = self.incarnations;
@@ -175,7 +179,11 @@ impl World {
         }
         let life = adapter.life;
         if std::mem::take(&mut adapter.wants_look) {
-            if adapter.inflight.iter().any(|message| message.doubt.is_some()) {
+            if adapter
+                .inflight
+                .iter()
+                .any(|message| message.doubt.is_some())
+            {
                 adapter.busy = Some(Busy::LookingAtQueue);
                 return self.request(life, Request::Queue);
             }
@@ -219,7 +227,9 @@ impl World {
     }
 
     fn adapter_sends(&mut self, message: Message, attempt: Option<AttemptId>, way: &Way) {
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         let life = adapter.life;
         let request = match way {
             Way::Refuse => {
@@ -252,7 +262,9 @@ impl World {
     pub fn server_up(&mut self) {
         self.start_server();
         let life = self.server.as_ref().map_or(0, |server| server.life);
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         adapter.is_starting = false;
         adapter.life = life;
         adapter.busy = Some(Busy::Noting);
@@ -261,7 +273,9 @@ impl World {
     }
 
     pub fn adapter_hears(&mut self, life: u64, note: Note) {
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         if adapter.life != life {
             return;
         }
@@ -325,7 +339,9 @@ impl World {
     }
 
     fn adapter_is_answered(&mut self, done: bool) {
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         let Some(Busy::Sending(id)) = adapter.busy.take() else {
             return;
         };
@@ -345,16 +361,15 @@ impl World {
         if is_idle {
             adapter.inflight[at].doubt = Some(Doubt::default());
             let incarnation = self.incarnations;
-            self.after(
-                PROOF_WAIT_MS,
-                Event::Adapter(incarnation, life, Note::Look),
-            );
+            self.after(PROOF_WAIT_MS, Event::Adapter(incarnation, life, Note::Look));
         }
         self.answer(id, attempt, Answer::Queued);
     }
 
     fn adapter_adopts(&mut self, activity: Activity, turn: Option<TurnId>) {
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         let life = adapter.life;
         adapter.is_ready = true;
         adapter.busy = None;
@@ -379,7 +394,9 @@ impl World {
     /// What became of the messages in doubt.
     fn adapter_judges(&mut self, history: &BTreeMap<EntryId, (TurnId, bool)>) {
         let unknowable = self.nature.unknowable;
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         let Some(Busy::LookingAtHistory(queue)) = adapter.busy.take() else {
             return;
         };
@@ -429,10 +446,7 @@ impl World {
         }
         if again {
             let incarnation = self.incarnations;
-            self.after(
-                LOOK_AGAIN_MS,
-                Event::Adapter(incarnation, life, Note::Look),
-            );
+            self.after(LOOK_AGAIN_MS, Event::Adapter(incarnation, life, Note::Look));
         }
     }
 
@@ -452,7 +466,9 @@ impl World {
 
     /// Everything that was handed over is in doubt.
     fn adapter_lost(&mut self) {
-        let Some(adapter) = self.adapter() else { return };
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
         let life = adapter.life;
         adapter.is_ready = false;
         adapter.activity = None;

@@ -107,7 +107,9 @@ impl World {
     /// A body or a mention leaves unasked.
     pub fn check_offer(&mut self, id: &EntryId, how: &str) {
         let Some(fate) = self.disk.fates.get(id) else {
-            return self.checks.fail(format!("{id} was {how} before it was recorded"));
+            return self
+                .checks
+                .fail(format!("{id} was {how} before it was recorded"));
         };
         if fate.is_proven() || fate.is_over() {
             let results = &fate.results;
@@ -116,13 +118,15 @@ impl World {
                 .fail(format!("{id} was {how} unasked, and is {results:?}"));
         }
         if fate.is_ambiguous() {
-            return self
-                .checks
-                .fail(format!("{id} was {how} by itself while nobody knows its fate"));
+            return self.checks.fail(format!(
+                "{id} was {how} by itself while nobody knows its fate"
+            ));
         }
         let (to, seq, steers) = (fate.to, fate.seq, fate.on_busy == OnBusy::Steer);
         if to == Agent::Codex && self.checks.told_limited {
-            return self.checks.fail(format!("{id} was {how} in spite of a usage limit"));
+            return self
+                .checks
+                .fail(format!("{id} was {how} in spite of a usage limit"));
         }
         // A steer overtakes, nothing else does.
         if !steers {
@@ -147,9 +151,9 @@ impl World {
 
     /// Something about it is on its way to the disk.
     fn is_being_settled(&self, id: &EntryId) -> bool {
-        self.daemon
-            .as_ref()
-            .is_none_or(|daemon| daemon.backlog.get(id).is_none() || daemon.backlog.is_recording(id))
+        self.daemon.as_ref().is_none_or(|daemon| {
+            daemon.backlog.get(id).is_none() || daemon.backlog.is_recording(id)
+        })
     }
 
     /// It came before Codex's eyes.
@@ -193,16 +197,18 @@ impl World {
             Outcome::JoinedActiveWork | Outcome::StartedNewTurn | Outcome::DeliveredLive
         );
         if claims && !shown {
-            self.checks
-                .fail(format!("the sender of {id} was told {outcome:?}; nobody saw it"));
+            self.checks.fail(format!(
+                "the sender of {id} was told {outcome:?}; nobody saw it"
+            ));
         }
     }
 
     /// What must hold when everything has worked for long.
     pub fn check_end(&mut self) {
-        let end = self.daemon.as_ref().map(|daemon| {
-            format!("{:?}\n{:?}", daemon.flow, daemon.ladder)
-        });
+        let end = self
+            .daemon
+            .as_ref()
+            .map(|daemon| format!("{:?}\n{:?}", daemon.flow, daemon.ladder));
         self.note(|| end.unwrap_or_default());
         for id in std::mem::take(&mut self.checks.accepted) {
             if !self.disk.fates.contains_key(&id) {
@@ -214,7 +220,8 @@ impl World {
         for (id, fate) in &fates {
             let shown = self.checks.shown.contains_key(id) || self.checks.excused.contains(id);
             if fate.is_proven() && !shown {
-                self.checks.fail(format!("{id} is confirmed and was never shown"));
+                self.checks
+                    .fail(format!("{id} is confirmed and was never shown"));
             }
             let at_an_end = fate.is_proven() || fate.is_over() || fate.is_ambiguous();
             if !at_an_end {
@@ -231,7 +238,8 @@ impl World {
             let requeued = fate.results.last() == Some(&DeliveryResult::Requeued);
             let seen = self.disk.world.unsettled.contains_key(id);
             if requeued && !seen {
-                self.checks.fail(format!("{id} was asked for again and is gone"));
+                self.checks
+                    .fail(format!("{id} was asked for again and is gone"));
             }
         }
         self.disk.fates = fates;

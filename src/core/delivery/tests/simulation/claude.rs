@@ -92,7 +92,9 @@ impl World {
     }
 
     pub fn kill_claude(&mut self) {
-        let Some(claude) = self.claude.take() else { return };
+        let Some(claude) = self.claude.take() else {
+            return;
+        };
         self.note(|| "claude dies".to_owned());
         for body in claude.page.into_iter().flatten() {
             // Marked perhaps, and its reader died in the same moment. It is unread still.
@@ -109,7 +111,9 @@ impl World {
     }
 
     pub fn cut_bridge(&mut self) {
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         let process = claude.process;
         if let Some(bridge) = claude.bridge.take() {
             self.page_returns();
@@ -120,7 +124,9 @@ impl World {
     }
 
     pub fn cut_bell(&mut self) {
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         let process = claude.process;
         if let Some(bell) = claude.bell.take() {
             self.to_ladder(LadderInput::BellGone { bell });
@@ -144,7 +150,9 @@ impl World {
     }
 
     pub fn claude_step(&mut self, step: ClaudeStep) {
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         match step {
             ClaudeStep::DialBridge => {
                 if self.daemon.is_none() || claude.bridge.is_some() {
@@ -199,7 +207,9 @@ impl World {
     /// The prompt's hook, and a turn unless one runs.
     fn begin_claude_turn(&mut self) {
         self.claude_hook(Carrier::Prompt);
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         if claude.turn.is_some() {
             return;
         }
@@ -246,7 +256,9 @@ impl World {
 
     pub fn claude_asks(&mut self) {
         let now = self.now;
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         let is_asking = now - claude.asked_ms < CALL_MS || claude.page.is_some();
         if claude.bridge.is_none() || is_asking {
             return;
@@ -261,7 +273,9 @@ impl World {
 
     fn page_arrives(&mut self, bodies: Vec<Showing>) {
         let cancelled = !self.is_calm && self.percent(10);
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         if claude.bridge.is_none() || claude.page.is_some() || bodies.is_empty() || cancelled {
             return;
         }
@@ -304,7 +318,9 @@ impl World {
     fn claude_works(&mut self) {
         let diligent = self.is_calm || self.rng.u32(..10) < 4;
         let asks = self.rng.u32(..5) == 0;
-        let Some(claude) = &mut self.claude else { return };
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         if diligent && !claude.unread.is_empty() {
             let ids = std::mem::take(&mut claude.unread);
             self.to_ladder(LadderInput::Acknowledged { ids });
@@ -338,7 +354,11 @@ impl World {
 
     /// `/clear`: the model forgets everything; bridge and doorbell stay.
     pub fn claude_clears(&mut self) {
-        if self.claude.as_ref().is_some_and(|claude| claude.turn.is_none()) {
+        if self
+            .claude
+            .as_ref()
+            .is_some_and(|claude| claude.turn.is_none())
+        {
             self.to_ladder(LadderInput::NewContext);
         }
     }

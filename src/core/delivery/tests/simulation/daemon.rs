@@ -92,7 +92,9 @@ impl World {
             self.disk.rows.remove(&id);
         }
         for id in restored.unknowable {
-            let Some(daemon) = &mut self.daemon else { return };
+            let Some(daemon) = &mut self.daemon else {
+                return;
+            };
             let mut effects = Vec::new();
             let result = DeliveryResult::Ambiguous;
             daemon.backlog.record(&id, result, None, None, &mut effects);
@@ -130,7 +132,9 @@ impl World {
     pub fn codex(&mut self, input: CodexInput) {
         let at = self.moment();
         let now = self.now;
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         self.checks.hears(&input, daemon.flow.life());
         match &input {
             CodexInput::Activity { life, activity } if *life == daemon.adapter.life => {
@@ -158,7 +162,9 @@ impl World {
     /// Hands something to the ladder of Claude.
     pub fn ladder(&mut self, input: LadderInput) {
         let at = self.moment();
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
         self.perform(effects);
     }
@@ -264,7 +270,9 @@ impl World {
     fn received(&mut self, draft: Draft) {
         let id = self.new_id();
         let now = self.now;
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         if let Some(handoff) = draft.handoff {
             match daemon.admissions.ask((draft.to, handoff), &id, now) {
                 Admission::New => {}
@@ -303,7 +311,9 @@ impl World {
                 rejected,
             } => {
                 let message = self.disk.world.unsettled.get(&id).cloned();
-                let Some(daemon) = &mut self.daemon else { return };
+                let Some(daemon) = &mut self.daemon else {
+                    return;
+                };
                 daemon.admissions.admitted(&id);
                 if rejected {
                     daemon.admissions.refused(&id);
@@ -319,7 +329,10 @@ impl World {
             Write::Result { id, to, result, .. } => match to {
                 Agent::Codex => self.codex(CodexInput::Durable { id, result }),
                 Agent::Claude => {
-                    self.ladder(LadderInput::Durable { id: id.clone(), result });
+                    self.ladder(LadderInput::Durable {
+                        id: id.clone(),
+                        result,
+                    });
                     self.page_is_marked(&id, result);
                 }
             },
@@ -352,8 +365,14 @@ impl World {
 
     /// A hook asks what it may carry.
     fn hook(&mut self, process: u32, carrier: Carrier) {
-        let fits = if self.is_calm { 200 } else { self.rng.usize(1..6) };
-        let Some(daemon) = &mut self.daemon else { return };
+        let fits = if self.is_calm {
+            200
+        } else {
+            self.rng.usize(1..6)
+        };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         if !daemon.ladder.is_receivers(Some(process)) {
             return;
         }
@@ -385,7 +404,9 @@ impl World {
     ) {
         let ids: Vec<EntryId> = rows.iter().map(|(id, _)| id.clone()).collect();
         let at = self.moment();
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         let input = LadderInput::HandedOut { ids };
         let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
         if !self.perform(effects) {
@@ -404,11 +425,16 @@ impl World {
 
     fn deadline(&mut self) {
         let now = self.now;
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         daemon.deadline = None;
         let expired = daemon.backlog.expire_claims(now);
         for id in expired {
-            let to = self.daemon.as_ref().and_then(|d| Some(d.backlog.get(&id)?.to));
+            let to = self
+                .daemon
+                .as_ref()
+                .and_then(|d| Some(d.backlog.get(&id)?.to));
             if to == Some(Agent::Codex) {
                 self.codex(CodexInput::ClaimEnded { id });
             }
@@ -428,7 +454,9 @@ impl World {
     /// Sets the daemon's alarm.
     fn arm(&mut self) {
         let now = self.now;
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         let next = [
             daemon.flow.next_ms(&daemon.backlog),
             daemon.ladder.next_ms(&daemon.backlog),

@@ -73,7 +73,11 @@ fn nothing_is_lost_and_nothing_doubled_in_silence() {
                 })
             })
             .collect();
-        wrong.extend(workers.into_iter().filter_map(|worker| worker.join().unwrap()));
+        wrong.extend(
+            workers
+                .into_iter()
+                .filter_map(|worker| worker.join().unwrap()),
+        );
     });
     if let Some((seed, wrong)) = wrong.into_iter().min() {
         panic!("seed {seed}: {wrong}\nCTXRELAY_SEED={seed} cargo test --lib simulation tells it");

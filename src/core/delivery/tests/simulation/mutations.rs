@@ -10,8 +10,8 @@ const SEEDS: u64 = 3_000;
 fn every_mistake_is_found() {
     let mut missed = Vec::new();
     for fault in Fault::ALL {
-        let found =
-            (0..SEEDS).find_map(|seed| Some((seed, World::new(seed, Some(fault), false).run().err()?)));
+        let found = (0..SEEDS)
+            .find_map(|seed| Some((seed, World::new(seed, Some(fault), false).run().err()?)));
         match found {
             Some((seed, wrong)) => eprintln!("{fault:?}: seed {seed}: {wrong}"),
             None => missed.push(fault),

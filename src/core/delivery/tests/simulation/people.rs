@@ -59,7 +59,9 @@ impl World {
             DeliveryState::Ambiguous | DeliveryState::Queued => DeliveryResult::Cancelled,
             _ => return,
         };
-        let Some(daemon) = &mut self.daemon else { return };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         let mut effects = Vec::new();
         daemon.backlog.record(&id, result, None, None, &mut effects);
         self.perform(effects);

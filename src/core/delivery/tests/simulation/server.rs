@@ -104,7 +104,9 @@ impl World {
     }
 
     pub fn kill_server(&mut self) {
-        let Some(server) = self.server.take() else { return };
+        let Some(server) = self.server.take() else {
+            return;
+        };
         self.note(|| "the app-server dies".to_owned());
         let hop = self.hop();
         let incarnation = self.incarnations;
@@ -113,7 +115,9 @@ impl World {
 
     fn tell(&mut self, note: Note) {
         let hop = self.hop();
-        let Some(server) = &mut self.server else { return };
+        let Some(server) = &mut self.server else {
+            return;
+        };
         let at = server.told_until.max(self.now + hop);
         server.told_until = at;
         let life = server.life;
@@ -145,7 +149,9 @@ impl World {
     }
 
     fn serve(&mut self, request: Request) {
-        let Some(server) = &mut self.server else { return };
+        let Some(server) = &mut self.server else {
+            return;
+        };
         match request {
             Request::Add(message) => {
                 self.thread.queue.push_back(message);
@@ -225,7 +231,9 @@ impl World {
     fn begin_turn(&mut self, message: Option<Message>) {
         self.thread.turns += 1;
         let id = TurnId::new(format!("t{}", self.thread.turns));
-        let Some(server) = &mut self.server else { return };
+        let Some(server) = &mut self.server else {
+            return;
+        };
         server.turn = Some(Turn {
             id: id.clone(),
             human: message.is_none(),
@@ -263,8 +271,9 @@ impl World {
         // Without a queue a human's prompt can come in between; nothing can be done about that.
         if joins && message.on_busy != OnBusy::Steer && self.nature.has_queue {
             let id = &message.id;
-            self.checks
-                .fail(format!("{id} was to wait for a turn of its own and joined {turn}"));
+            self.checks.fail(format!(
+                "{id} was to wait for a turn of its own and joined {turn}"
+            ));
         }
         self.shown_to_codex(Showing {
             id: message.id.clone(),
@@ -290,7 +299,9 @@ impl World {
 
     fn ask(&mut self, turn: &TurnId, asks: bool) {
         let calm = self.is_calm;
-        let Some(server) = &mut self.server else { return };
+        let Some(server) = &mut self.server else {
+            return;
+        };
         let Some(running) = server.turn.as_mut().filter(|known| known.id == *turn) else {
             return;
         };
@@ -311,7 +322,9 @@ impl World {
             return self.later(60, ServerStep::End(turn.clone()));
         }
         let limited = self.now < self.limited_until;
-        let Some(server) = &mut self.server else { return };
+        let Some(server) = &mut self.server else {
+            return;
+        };
         let Some(running) = server.turn.take_if(|known| known.id == *turn) else {
             return;
         };
@@ -354,7 +367,9 @@ impl World {
     }
 
     pub fn human_stops_codex(&mut self) {
-        let Some(server) = &mut self.server else { return };
+        let Some(server) = &mut self.server else {
+            return;
+        };
         if let Some(turn) = server.turn.take() {
             // What was steered and not read is gone.
             self.thread.held = true;

@@ -183,29 +183,49 @@ impl World {
             Event::Calm => self.calm(),
             Event::People => self.people(),
             Event::Daemon(incarnation, call) => {
-                if self.daemon.as_ref().is_some_and(|d| d.incarnation == incarnation) {
+                if self
+                    .daemon
+                    .as_ref()
+                    .is_some_and(|d| d.incarnation == incarnation)
+                {
                     self.call(call);
                 }
             }
             Event::Write(incarnation, write) => self.write(incarnation, write),
             Event::StartDaemon => self.start_daemon(),
             Event::Adapter(incarnation, life, note) => {
-                if self.daemon.as_ref().is_some_and(|d| d.incarnation == incarnation) {
+                if self
+                    .daemon
+                    .as_ref()
+                    .is_some_and(|d| d.incarnation == incarnation)
+                {
                     self.adapter_hears(life, note);
                 }
             }
             Event::ServerUp(incarnation) => {
-                if self.daemon.as_ref().is_some_and(|d| d.incarnation == incarnation) {
+                if self
+                    .daemon
+                    .as_ref()
+                    .is_some_and(|d| d.incarnation == incarnation)
+                {
                     self.server_up();
                 }
             }
             Event::Server(life, step) => {
-                if self.server.as_ref().is_some_and(|server| server.life == life) {
+                if self
+                    .server
+                    .as_ref()
+                    .is_some_and(|server| server.life == life)
+                {
                     self.server_step(step);
                 }
             }
             Event::Claude(process, step) => {
-                if self.claude.as_ref().is_some_and(|claude| claude.process == process) {
+                if self
+                    .claude
+                    .as_ref()
+                    .is_some_and(|claude| claude.process == process)
+                {
                     self.claude_step(step);
                 }
             }
