@@ -80,8 +80,8 @@ impl Daemon {
                         "refused a fact of something that is gone"
                     );
                 }
-                // Codex has no way to be told that is in use yet: its own queue goes on with the
-                // human's next message. Claude's ladder is not asked here.
+                // What the app-server itself holds goes on with the human's next message there.
+                // Claude's announcements are decided in `claude_lane`.
                 Effect::ReleaseQueue | Effect::Push { .. } | Effect::Ring { .. } => {}
             }
         }

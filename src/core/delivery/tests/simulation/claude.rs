@@ -67,7 +67,7 @@ impl World {
             page: None,
         });
         self.claude_redials();
-        self.to_ladder(LadderInput::NewContext);
+        self.tell_ladder(LadderInput::NewContext);
     }
 
     /// Bridge and doorbell find a daemon that has just started, or look again.
@@ -101,10 +101,10 @@ impl World {
             self.checks.excused.insert(body.id);
         }
         if let Some(bridge) = claude.bridge {
-            self.to_ladder(LadderInput::Left { bridge });
+            self.tell_ladder(LadderInput::Left { bridge });
         }
         if let Some(bell) = claude.bell {
-            self.to_ladder(LadderInput::BellGone { bell });
+            self.tell_ladder(LadderInput::BellGone { bell });
         }
         let pause = self.rng.i64(50..3_000);
         self.after(pause, Event::StartClaude);
@@ -117,7 +117,7 @@ impl World {
         let process = claude.process;
         if let Some(bridge) = claude.bridge.take() {
             self.page_returns();
-            self.to_ladder(LadderInput::Left { bridge });
+            self.tell_ladder(LadderInput::Left { bridge });
             let pause = self.rng.i64(20..1_000);
             self.after(pause, Event::Claude(process, ClaudeStep::DialBridge));
         }
@@ -129,14 +129,14 @@ impl World {
         };
         let process = claude.process;
         if let Some(bell) = claude.bell.take() {
-            self.to_ladder(LadderInput::BellGone { bell });
+            self.tell_ladder(LadderInput::BellGone { bell });
             let pause = self.rng.i64(20..2_000);
             self.after(pause, Event::Claude(process, ClaudeStep::DialBell));
         }
     }
 
     /// Over a connection: in its order, and at once.
-    fn to_ladder(&mut self, input: LadderInput) {
+    fn tell_ladder(&mut self, input: LadderInput) {
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
             self.after(0, Event::Daemon(incarnation, Call::Ladder(input)));
         }
@@ -162,7 +162,7 @@ impl World {
                 claude.bridge = Some(self.conns);
                 let process = Some(claude.process);
                 let (bridge, mode) = (self.conns, self.mode());
-                self.to_ladder(LadderInput::Attached {
+                self.tell_ladder(LadderInput::Attached {
                     bridge,
                     process,
                     mode,
@@ -175,7 +175,7 @@ impl World {
                 self.conns += 1;
                 claude.bell = Some(self.conns);
                 let bell = self.conns;
-                self.to_ladder(LadderInput::BellHung { bell });
+                self.tell_ladder(LadderInput::BellHung { bell });
             }
             ClaudeStep::Told(conn, Told::Push(id, repeat)) => {
                 if claude.bridge == Some(conn) && self.nature.channel_works {
@@ -250,7 +250,7 @@ impl World {
         }
         if !(dies && self.percent(4)) {
             let rung = "hook".to_owned();
-            self.to_ladder(LadderInput::Proven { ids, rung });
+            self.tell_ladder(LadderInput::Proven { ids, rung });
         }
     }
 
@@ -283,7 +283,7 @@ impl World {
         let ids = bodies.iter().map(|body| body.id.clone()).collect();
         claude.page = Some(bodies);
         let rung = "pull".to_owned();
-        self.to_ladder(LadderInput::Proven { ids, rung });
+        self.tell_ladder(LadderInput::Proven { ids, rung });
         self.after(800, Event::Claude(process, ClaudeStep::PageAnyway));
     }
 
@@ -323,7 +323,7 @@ impl World {
         };
         if diligent && !claude.unread.is_empty() {
             let ids = std::mem::take(&mut claude.unread);
-            self.to_ladder(LadderInput::Acknowledged { ids });
+            self.tell_ladder(LadderInput::Acknowledged { ids });
         }
         if asks {
             self.claude_asks();
@@ -359,7 +359,7 @@ impl World {
             .as_ref()
             .is_some_and(|claude| claude.turn.is_none())
         {
-            self.to_ladder(LadderInput::NewContext);
+            self.tell_ladder(LadderInput::NewContext);
         }
     }
 

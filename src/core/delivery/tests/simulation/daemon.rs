@@ -428,6 +428,10 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
+        if daemon.deadline != Some(now) {
+            // It was set anew meanwhile.
+            return;
+        }
         daemon.deadline = None;
         let expired = daemon.backlog.expire_claims(now);
         for id in expired {
@@ -466,13 +470,13 @@ impl World {
         let Some(next) = next.into_iter().flatten().min() else {
             return;
         };
+        let next = next.max(now + 1);
         if daemon.deadline.is_some_and(|set| set <= next && set > now) {
             return;
         }
         daemon.deadline = Some(next);
         let incarnation = daemon.incarnation;
-        let delay = (next - now).max(1);
-        self.after(delay, Event::Daemon(incarnation, Call::Deadline));
+        self.after(next - now, Event::Daemon(incarnation, Call::Deadline));
     }
 
     /// The mode in which the bridges of these worlds attach.
