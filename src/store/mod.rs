@@ -6,6 +6,7 @@
 pub mod child;
 pub mod dirs;
 pub mod head;
+mod latest;
 pub mod ledger;
 pub mod owner;
 pub mod queue;

@@ -430,6 +430,15 @@ pub struct LedgerListParams {
     pub target: Option<String>,
     /// Only entries of this pair, and shared ones.
     pub runtime_session_id: Option<RuntimeSession>,
+    /// Not before, ms since the epoch.
+    #[serde(default)]
+    pub since_ms: Option<i64>,
+    /// Not after, ms since the epoch.
+    #[serde(default)]
+    pub until_ms: Option<i64>,
+    /// Only with this text in the content, whatever its case.
+    #[serde(default)]
+    pub text: Option<String>,
     /// Go on from here, in the order asked for.
     pub after: Option<String>,
 }

@@ -163,6 +163,7 @@ impl Daemon {
                 session: next.clone(),
                 prev_head: Some(head.clone()).filter(|head| !head.is_empty()),
                 redactor: std::sync::Arc::clone(&self.redactor),
+                checkpoint: None,
             },
             (self.writer_events)(),
         )

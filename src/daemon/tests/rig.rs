@@ -19,9 +19,9 @@ use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
 use crate::daemon::outbox::Outbox;
-use crate::daemon::run::{Daemon, Identity, now_ms};
+use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
 use crate::store::queue::Queue;
 use crate::store::session;
 use crate::store::testing::Place;
@@ -70,6 +70,7 @@ impl Rig {
                 session: session_id.clone(),
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
+                checkpoint: None,
             },
             writer_events(),
         )
@@ -93,7 +94,10 @@ impl Rig {
             },
             opened.ledger,
             redactor,
-            HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+            Keepers {
+                heads: HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+                checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
+            },
             session_id.clone(),
             opened.snapshot,
             opened.report.recent,
@@ -271,6 +275,7 @@ impl Rig {
                 session: session::read_current(&place.dirs).unwrap().unwrap(),
                 prev_head: None,
                 redactor: Arc::new(Redactor::new()),
+                checkpoint: None,
             },
             Box::new(|_| {}),
         )

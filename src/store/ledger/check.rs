@@ -2,13 +2,14 @@
 //!
 //! Pure: opening and verifying feed it the same lines and draw their own conclusions.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::core::entry::EntryKind;
 use crate::wire::line::{BadLine, GENESIS, Link, hash_line, hex, parse};
 
 /// What is wrong with a chained ledger at some place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The first entry that is not as it was written.
     pub seq: u64,
@@ -19,7 +20,7 @@ pub struct Fault {
 }
 
 /// What happened to a ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
     /// The entry's text does not give its hash.
     Edited,
@@ -79,8 +80,26 @@ enum Tip {
     At { seq: u64, hash: String },
 }
 
-/// Follows a ledger line by line.
-#[derive(Debug, Clone)]
+impl Serialize for Tip {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::At { seq, hash } => (seq, hash).serialize(to),
+            Self::Prefix(_) => Err(serde::ser::Error::custom(
+                "a digest that is not finished cannot be kept",
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Tip {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (seq, hash) = Deserialize::deserialize(from)?;
+        Ok(Self::At { seq, hash })
+    }
+}
+
+/// Follows a ledger line by line. Can be kept once the chain has begun.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Checker {
     tip: Tip,
     /// Physical lines so far.
@@ -265,6 +284,31 @@ impl Checker {
             hash: hash.clone(),
         };
         Verdict::Entry { seq, hash }
+    }
+
+    /// Takes in a line that our own writer put there.
+    pub(super) fn grow(&mut self, seq: u64, hash: &str) {
+        self.lines += 1;
+        self.entries += 1;
+        self.chained += 1;
+        self.tip = Tip::At {
+            seq,
+            hash: hash.to_owned(),
+        };
+    }
+
+    /// How it stood so many lines of our own writer ago, at this entry.
+    pub(super) fn before(&self, lines: u64, seq: u64, hash: &str) -> Self {
+        Self {
+            tip: Tip::At {
+                seq,
+                hash: hash.to_owned(),
+            },
+            lines: self.lines - lines,
+            entries: self.entries - lines,
+            chained: self.chained - lines,
+            ..self.clone()
+        }
     }
 
     fn report(&mut self, seq: u64, reason: Reason) {

@@ -26,7 +26,7 @@ use crate::wire::line::{BadLine, parse};
 ///
 /// When the file cannot be read, or is a link.
 pub fn read(path: &Path, mut each: impl FnMut(Stored) -> ControlFlow<()>) -> io::Result<Stats> {
-    let mut lines = Lines::new(open_private(path)?);
+    let mut lines = Lines::new(open_private(path)?, 0);
     let mut checker = Checker::new();
     loop {
         let mut after = checker.digest();

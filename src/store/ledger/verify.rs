@@ -74,7 +74,7 @@ impl OutsideHead {
 pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
     let outside = outside.filter(|head| session == Some(head.session_id.as_str()));
-    let mut lines = Lines::new(open_private(path)?);
+    let mut lines = Lines::new(open_private(path)?, 0);
     let mut checker = Checker::new();
     let mut torn_bytes = 0;
     let mut seen_outside = false;
