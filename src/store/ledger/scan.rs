@@ -35,6 +35,7 @@ pub(super) struct Scan {
     pub checker: Checker,
     pub index: Index,
     pub snapshot: Snapshot,
+    /// The last entries, oldest first, [`RECENT_MAX`] at most.
     pub recent: VecDeque<Arc<Stored>>,
     pub bytes: u64,
     pub end: End,
@@ -90,9 +91,7 @@ fn resume(file: &File, checkpoint: Checkpoint) -> io::Result<Scan> {
         end: End::Whole,
         is_read,
     };
-    let mut scan = go_on(file, begun)?;
-    scan.fill_recent(file)?;
-    Ok(scan)
+    go_on(file, begun)
 }
 
 fn go_on(file: &File, mut scan: Scan) -> io::Result<Scan> {
@@ -136,13 +135,17 @@ fn go_on(file: &File, mut scan: Scan) -> io::Result<Scan> {
         }
     }
     scan.bytes = lines.offset();
+    let tail = scan.index.tail(RECENT_MAX).iter();
+    scan.recent = tail
+        .map(|slot| load(file, *slot).map(Arc::new))
+        .collect::<io::Result<_>>()?;
     Ok(scan)
 }
 
 impl Scan {
     fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
-        let (seq, hash, mut entry) = match (verdict, entry) {
-            (Verdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
+        let (seq, mut entry) = match (verdict, entry) {
+            (Verdict::Entry { seq, .. }, Some(entry)) => (seq, entry),
             (Verdict::Bad(why), _) => {
                 tracing::debug!(offset, why, "a line of the ledger is no entry");
                 return;
@@ -155,25 +158,5 @@ impl Scan {
         };
         self.index.push(&entry, offset, len, seq);
         fold(&mut self.snapshot, &entry);
-        if self.recent.len() == RECENT_MAX {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(Arc::new(Stored {
-            entry,
-            line: String::from_utf8_lossy(text).into_owned(),
-            hash,
-        }));
-    }
-
-    /// Reads the entries before those that were scanned, up to [`RECENT_MAX`] in all.
-    fn fill_recent(&mut self, file: &File) -> io::Result<()> {
-        let missing = RECENT_MAX - self.recent.len();
-        let tail = self.index.tail(RECENT_MAX);
-        let known = self.recent.len().min(tail.len());
-        let before = &tail[..tail.len() - known];
-        for slot in before.iter().rev().take(missing) {
-            self.recent.push_front(Arc::new(load(file, *slot)?));
-        }
-        Ok(())
     }
 }

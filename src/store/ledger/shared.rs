@@ -105,7 +105,7 @@ impl Standing {
     }
 }
 
-/// Reads a line at its place in a file. Not an entry, or another one: invalid data.
+/// Reads a line at its place in a file. What is no entry is invalid data.
 pub(super) fn load(file: &File, slot: Slot) -> io::Result<Stored> {
     let changed = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let mut line = vec![0; slot.len as usize];

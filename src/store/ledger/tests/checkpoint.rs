@@ -198,6 +198,11 @@ fn an_edit_before_the_checkpoint_is_noticed_as_not_read() {
     assert!(!open.report.is_read);
     open.close();
     assert!(!verify(&project.path(), None).unwrap().ok);
+
+    // A line that is no entry any more has no place in the index.
+    bytes[at - 20..at].fill(b'"');
+    file.write_all_at(&bytes, 0).unwrap();
+    assert_eq!(project.seen(project.checkpoint()), project.seen(None));
 }
 
 #[test]
