@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::core::entry::EntryKind;
-use crate::wire::line::{BadLine, GENESIS, Link, hash_line, hex, parse};
+use crate::wire::line::{BadLine, GENESIS, Link, hex, parse};
 
 /// What is wrong with a chained ledger at some place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,12 +143,14 @@ impl Checker {
     }
 
     /// Judges the next line by what is said of its link: `Err` when it is no entry, `None` when
-    /// it has no place in a chain. `text` is needed for lines with a link only; `after` is the
-    /// digest with this line's bytes in it, needed while there is no chain.
+    /// it has no place in a chain. `is_intact` says whether its bytes give the hash on it. `text`
+    /// is needed for lines with a link only; `after` is the digest with this line's bytes in it,
+    /// needed while there is no chain.
     pub(super) fn line(
         &mut self,
         text: &[u8],
         link: Result<Option<Link>, BadLine>,
+        is_intact: bool,
         after: Option<Sha256>,
     ) -> Verdict {
         self.lines += 1;
@@ -167,7 +169,7 @@ impl Checker {
             }
             (Tip::Prefix(digest), Ok(Some(link))) => {
                 let prefix = hex(&digest.clone().finalize());
-                self.begin(text, link, &prefix)
+                self.begin(text, link, is_intact, &prefix)
             }
             (Tip::At { seq, .. }, Ok(None)) => {
                 let expected = seq + 1;
@@ -181,7 +183,7 @@ impl Checker {
             }
             (Tip::At { seq, hash }, Ok(Some(link))) => {
                 let (expected, prev) = (seq + 1, hash.clone());
-                self.go_on(text, link, expected, &prev)
+                self.go_on(link, is_intact, expected, &prev)
             }
         };
         match &verdict {
@@ -201,9 +203,8 @@ impl Checker {
         }
     }
 
-    fn begin(&mut self, line: &[u8], link: Link, prefix: &str) -> Verdict {
+    fn begin(&mut self, line: &[u8], link: Link, intact: bool, prefix: &str) -> Verdict {
         let expected = self.prefix + 1;
-        let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
         let follows = if self.prefix == 0 {
             link.prev == GENESIS || names_predecessor(line, &link.prev)
         } else {
@@ -238,8 +239,7 @@ impl Checker {
         self.accept(seq, link.hash)
     }
 
-    fn go_on(&mut self, line: &[u8], link: Link, expected: u64, prev: &str) -> Verdict {
-        let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
+    fn go_on(&mut self, link: Link, intact: bool, expected: u64, prev: &str) -> Verdict {
         if !intact {
             // Nothing on it can be trusted, so it is taken for the entry whose place it has.
             self.report(expected, Reason::Edited);

@@ -24,6 +24,7 @@ mod scan;
 mod seal;
 mod shared;
 mod verify;
+mod walk;
 mod writer;
 
 #[cfg(test)]
@@ -40,7 +41,7 @@ pub use page::{Filter, Page};
 pub use read::read;
 pub use reading::Reading;
 pub use seal::seal;
-pub use verify::{OutsideHead, VerifyReport, verify};
+pub use verify::{OutsideHead, VerifyReport, verify, verify_with};
 pub use writer::WriterEvent;
 
 /// The longest line that is written or read, in bytes without newline: more than any message

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sha2::Digest as _;
@@ -11,9 +12,8 @@ use crate::core::entry::Entry;
 use crate::core::fold::fold;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
-use crate::wire::line::{BadLine, parse};
+use crate::wire::line::{ParsedLine, parse};
 
-use super::LINE_MAX;
 use super::check::{Checker, Verdict};
 use super::checkpoint::{Checkpoint, Stamp};
 use super::handle::Stored;
@@ -21,6 +21,7 @@ use super::index::Index;
 use super::lines::Lines;
 use super::open::RECENT_MAX;
 use super::shared::load;
+use super::walk::{Made, Walked, walk};
 
 /// How a file ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -94,47 +95,15 @@ fn resume(file: &File, checkpoint: Checkpoint) -> io::Result<Scan> {
     go_on(file, begun)
 }
 
-fn go_on(file: &File, mut scan: Scan) -> io::Result<Scan> {
-    let mut reader = file;
-    reader.seek(SeekFrom::Start(scan.bytes))?;
-    let mut lines = Lines::new(reader, scan.bytes);
-    loop {
-        let mut after = scan.checker.digest();
-        let next = lines.next(|piece| {
-            if let Some(digest) = &mut after {
-                digest.update(piece);
-            }
-        })?;
-        let Some(line) = next else { break };
-        let parsed = line.text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
-        let (entry, link) = match parsed {
-            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
-            Err(bad) => (None, Err(bad)),
-        };
-        let text = line.text.unwrap_or_default();
-        if line.complete {
-            let verdict = scan.checker.line(text, link, after);
-            scan.take(verdict, entry, line.offset, text);
-            continue;
-        }
-        // The last line, without its newline: taken only if nothing of it is missing.
-        if let Some(digest) = &mut after {
-            digest.update(b"\n");
-        }
-        let mut tried = scan.checker.clone();
-        let verdict = tried.line(text, link, after);
-        let faulty = tried.fault() != scan.checker.fault();
-        if matches!(verdict, Verdict::Entry { .. }) && !faulty {
-            scan.checker = tried;
-            scan.take(verdict, entry, line.offset, text);
-            scan.end = End::NoNewline;
-        } else {
-            scan.end = End::Torn {
-                offset: line.offset,
-            };
-        }
-    }
-    scan.bytes = lines.offset();
+fn go_on(mut file: &File, mut scan: Scan) -> io::Result<Scan> {
+    file.seek(SeekFrom::Start(scan.bytes))?;
+    let lines = Lines::new(file, scan.bytes);
+    let mut checker = scan.checker.clone();
+    scan.bytes = walk(lines, &mut checker, parse, |checker, walked| {
+        scan.line(checker, walked);
+        ControlFlow::Continue(())
+    })?;
+    scan.checker = checker;
     let tail = scan.index.tail(RECENT_MAX).iter();
     scan.recent = tail
         .map(|slot| load(file, *slot).map(Arc::new))
@@ -143,6 +112,34 @@ fn go_on(file: &File, mut scan: Scan) -> io::Result<Scan> {
 }
 
 impl Scan {
+    fn line(&mut self, checker: &mut Checker, walked: Walked<'_, ParsedLine>) {
+        let Walked { offset, text, .. } = walked;
+        let Made { line, is_intact } = walked.made;
+        let (entry, link) = match line {
+            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
+            Err(bad) => (None, Err(bad)),
+        };
+        if walked.complete {
+            let verdict = checker.line(text, link, is_intact, walked.after);
+            return self.take(verdict, entry, offset, text);
+        }
+        // The last line, without its newline: taken only if nothing of it is missing.
+        let mut after = walked.after;
+        if let Some(digest) = &mut after {
+            digest.update(b"\n");
+        }
+        let mut tried = checker.clone();
+        let verdict = tried.line(text, link, is_intact, after);
+        let faulty = tried.fault() != checker.fault();
+        if matches!(verdict, Verdict::Entry { .. }) && !faulty {
+            *checker = tried;
+            self.take(verdict, entry, offset, text);
+            self.end = End::NoNewline;
+        } else {
+            self.end = End::Torn { offset };
+        }
+    }
+
     fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
         let (seq, mut entry) = match (verdict, entry) {
             (Verdict::Entry { seq, .. }, Some(entry)) => (seq, entry),
