@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod owner;
 pub mod queue;
 pub mod registry;
+pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
