@@ -33,6 +33,7 @@ use crate::store::ledger::{self, LedgerError, WriterEvent};
 use crate::store::owner::OwnerLock;
 use crate::store::queue::{Queue, QueueError};
 use crate::store::registry::{self, Ports};
+use crate::store::search::Search;
 use crate::store::{secrets, sentinel, session};
 use crate::wire::control::PROTOCOL;
 
@@ -311,12 +312,22 @@ impl Builder {
         let report = opened.report;
         let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
             .map_err(|source| self.registry_failed(source))?;
+        // The index of a clone is somebody else's word about our record.
+        let search = Search::start(
+            &self.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            is_clone,
+        )
+        .map_err(unwritable)?;
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
             opened.ledger,
             redactor,
             heads,
+            search,
             session_id.clone(),
             opened.snapshot,
             report.recent,

@@ -24,6 +24,7 @@ use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
 use crate::store::ledger::{Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
@@ -62,6 +63,7 @@ pub struct Daemon {
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
     heads: HeadKeeper,
+    pub(super) search: Search,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -170,6 +172,7 @@ impl Daemon {
         ledger: Ledger,
         redactor: Arc<Redactor>,
         heads: HeadKeeper,
+        search: Search,
         session_id: SessionId,
         world: Snapshot,
         recent: VecDeque<Arc<Stored>>,
@@ -184,6 +187,7 @@ impl Daemon {
             ledger,
             redactor,
             heads,
+            search,
             session_id,
             world: Arc::new(world),
             recent,
@@ -362,6 +366,7 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
+                self.search.grown();
                 if let Some(last) = entries.last() {
                     self.heads.set(Head {
                         seq: last.entry.seq.0,
@@ -526,10 +531,11 @@ impl Daemon {
     async fn finish(self) {
         self.codex.shutdown().await;
         let ledger = self.ledger.clone();
-        let heads = self.heads;
+        let (heads, search) = (self.heads, self.search);
         let closed = tokio::task::spawn_blocking(move || {
             ledger.close();
             heads.close();
+            search.close();
         });
         if tokio::time::timeout(super::build::STEP, closed)
             .await

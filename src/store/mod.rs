@@ -4,6 +4,7 @@
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod child;
+pub mod derived;
 pub mod dirs;
 pub mod head;
 pub mod ledger;

@@ -23,6 +23,7 @@ use crate::daemon::run::{Daemon, Identity, now_ms};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
 use crate::store::queue::Queue;
+use crate::store::search::Search;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -79,6 +80,14 @@ impl Rig {
             Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
         let (requests, requested) = mpsc::channel(64);
         let is_new = opened.report.entries == 0;
+        let search = Search::start(
+            &dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            false,
+        )
+        .unwrap();
         let mut daemon = Daemon::new(
             dirs.clone(),
             Identity {
@@ -94,6 +103,7 @@ impl Rig {
             opened.ledger,
             redactor,
             HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+            search,
             session_id.clone(),
             opened.snapshot,
             opened.report.recent,

@@ -8,6 +8,9 @@ use rusqlite::ErrorCode;
 /// Why the index cannot be used. Nothing is lost with it: the ledger has everything.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
+    /// Others are served first.
+    #[error("too many searches wait")]
+    Busy,
     /// SQLite says so.
     #[error("the search index {} failed: {source}", path.display())]
     Sqlite {
@@ -70,7 +73,7 @@ impl SearchError {
                         | ErrorCode::OperationInterrupted
                 )
             ),
-            Self::Ledger { .. } | Self::Io { .. } | Self::NotWal { .. } => false,
+            Self::Busy | Self::Ledger { .. } | Self::Io { .. } | Self::NotWal { .. } => false,
         }
     }
 }

@@ -17,7 +17,7 @@ use super::index::{Index, Mark, discard};
 use crate::core::id::{Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::store::dirs::ProjectDirs;
-use crate::store::ledger::{Filter, Full, Ledger};
+use crate::store::ledger::{Filter, Ledger};
 
 /// How long entries are gathered before they go into the index: a write per second costs nothing,
 /// and searches look through what is not in it yet.
@@ -173,26 +173,23 @@ impl Search {
         self.shared.rung.notify_all();
     }
 
-    /// Searches; `answer` is called on another thread.
-    ///
-    /// # Errors
-    ///
-    /// When too many searches wait already, or it was closed. `answer` is then dropped.
+    /// Searches; `answer` is called in any case but one: the program ends before its turn. On
+    /// another thread, or at once when too many wait already.
     pub fn find(
         &self,
         request: Request,
         answer: impl FnOnce(Result<Found, SearchError>) + Send + 'static,
-    ) -> Result<(), Full> {
+    ) {
         let target = self.shared.desk().target.clone();
         let job = Job {
             target,
             request,
             answer: Box::new(answer),
         };
-        let jobs = self.jobs.as_ref().ok_or(Full)?;
-        jobs.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) | TrySendError::Disconnected(_) => Full,
-        })
+        let Some(jobs) = &self.jobs else { return };
+        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = jobs.try_send(job) {
+            (job.answer)(Err(SearchError::Busy));
+        }
     }
 
     /// How far the index is.

@@ -146,9 +146,7 @@ pub fn request(typed: &str) -> Request {
 /// Asks the searching thread.
 pub fn ask(search: &Search, request: Request) -> Found {
     let (sender, answer) = channel();
-    search
-        .find(request, move |found| drop(sender.send(found)))
-        .unwrap();
+    search.find(request, move |found| drop(sender.send(found)));
     answer.recv_timeout(DEADLINE).unwrap().unwrap()
 }
 
