@@ -30,6 +30,8 @@ const PAST_MAX: usize = 2_000;
 pub struct Progress {
     /// Entries in the index.
     pub entries: u64,
+    /// The number of the last one.
+    pub last: u64,
     /// Bytes read of the ledger.
     pub bytes: u64,
 }
@@ -179,6 +181,7 @@ pub fn rebuild_file(
     };
     let read = ledger::read(path, |stored: Stored| {
         progress.entries += 1;
+        progress.last = stored.entry.seq.0;
         progress.bytes += stored.line.len() as u64 + 1;
         if batch.push(&stored)
             && let Err(error) = put(&mut batch, progress)

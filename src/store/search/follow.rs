@@ -170,6 +170,7 @@ impl Search {
         desk.wish += 1;
         desk.grown = true;
         desk.state.indexed_to = 0;
+        desk.state.fault = None;
         self.shared.rung.notify_all();
     }
 
