@@ -33,6 +33,7 @@ use crate::store::ledger::{self, CheckpointKeeper, LedgerError, WriterEvent};
 use crate::store::owner::OwnerLock;
 use crate::store::queue::{Queue, QueueError};
 use crate::store::registry::{self, Ports};
+use crate::store::search::Search;
 use crate::store::{secrets, sentinel, session};
 use crate::wire::control::PROTOCOL;
 
@@ -316,12 +317,25 @@ impl Builder {
         let from = opened.snapshot.seq.0;
         let checkpoints =
             CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
+        // The index of a clone is somebody else's word about our record.
+        let search = Search::start(
+            &self.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            is_clone,
+        )
+        .map_err(unwritable)?;
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
             opened.ledger,
             redactor,
-            Keepers { heads, checkpoints },
+            Keepers {
+                heads,
+                checkpoints,
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             report.recent,

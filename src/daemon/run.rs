@@ -24,6 +24,7 @@ use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
 use crate::store::ledger::{CheckpointKeeper, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
@@ -61,7 +62,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    keepers: Keepers,
+    pub(super) keepers: Keepers,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -95,6 +96,7 @@ pub struct Daemon {
 pub(super) struct Keepers {
     pub heads: HeadKeeper,
     pub checkpoints: CheckpointKeeper,
+    pub search: Search,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -369,6 +371,7 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
+                self.keepers.search.grown();
                 if let Some(last) = entries.last() {
                     self.keepers.heads.set(Head {
                         seq: last.entry.seq.0,
@@ -539,12 +542,17 @@ impl Daemon {
     async fn finish(self) {
         self.codex.shutdown().await;
         let (ledger, session, world) = (self.ledger, self.session_id, self.world);
-        let Keepers { heads, checkpoints } = self.keepers;
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
         let last = self.recent.back().map(|last| last.hash.clone());
         let closed = tokio::task::spawn_blocking(move || {
             ledger.clone().close();
             heads.close();
             checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
         });
         if tokio::time::timeout(super::build::STEP, closed)
             .await

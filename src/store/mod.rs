@@ -4,6 +4,7 @@
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod child;
+pub mod derived;
 pub mod dirs;
 pub mod head;
 mod latest;
@@ -11,6 +12,7 @@ pub mod ledger;
 pub mod owner;
 pub mod queue;
 pub mod registry;
+pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;

@@ -177,6 +177,9 @@ impl Daemon {
 
         // From here on there is no way back: `current` names the new session.
         let old = std::mem::replace(&mut self.ledger, opened.ledger);
+        self.keepers
+            .search
+            .follow(self.ledger.clone(), next.clone());
         old.close();
         let before = std::mem::take(std::sync::Arc::make_mut(&mut self.world));
         for id in before.unsettled.keys() {

@@ -23,6 +23,7 @@ use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
 use crate::store::queue::Queue;
+use crate::store::search::Search;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -80,6 +81,14 @@ impl Rig {
             Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
         let (requests, requested) = mpsc::channel(64);
         let is_new = opened.report.entries == 0;
+        let search = Search::start(
+            &dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            false,
+        )
+        .unwrap();
         let mut daemon = Daemon::new(
             dirs.clone(),
             Identity {
@@ -97,6 +106,7 @@ impl Rig {
             Keepers {
                 heads: HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
                 checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
+                search,
             },
             session_id.clone(),
             opened.snapshot,

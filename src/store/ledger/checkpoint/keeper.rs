@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -194,11 +194,9 @@ impl Files {
 
     /// Appends the slots that are not there yet, and returns the digests of all blocks.
     fn write_slots(&mut self, offer: &Offer, taken: &Taken) -> io::Result<Vec<String>> {
-        if self
-            .slots
-            .as_ref()
-            .is_none_or(|slots| slots.session != offer.session || slots.written > taken.entries)
-        {
+        if self.slots.as_ref().is_none_or(|slots| {
+            slots.session != offer.session || slots.written > taken.entries || slots.is_removed()
+        }) {
             self.slots = None;
         }
         let slots = match &mut self.slots {
@@ -226,6 +224,11 @@ impl Files {
 }
 
 impl SlotsFile {
+    /// Somebody threw it away, as everybody may.
+    fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.nlink() == 0)
+    }
+
     fn create(dirs: &ProjectDirs, session: &SessionId) -> io::Result<Self> {
         let file = OpenOptions::new()
             .write(true)
