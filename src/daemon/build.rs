@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::codex_lane::CodexLane;
@@ -20,6 +20,7 @@ use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
 use super::run::{Daemon, Identity, now_ms};
+use super::watch::{Watch, Watched};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
@@ -27,13 +28,14 @@ use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::fold::DAEMON_STARTED;
 use crate::core::redact::Redactor;
 use crate::store::child;
+use crate::store::config::{self, Loaded};
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, LedgerError, WriterEvent};
 use crate::store::owner::OwnerLock;
 use crate::store::queue::{Queue, QueueError};
 use crate::store::registry::{self, Ports};
-use crate::store::{secrets, sentinel, session};
+use crate::store::{secrets, sentinel, session, trust};
 use crate::wire::control::PROTOCOL;
 
 /// The longest that one step of an orderly shutdown may take.
@@ -205,6 +207,13 @@ impl Builder {
             tracing::info!(?reaped, "looked for what an earlier daemon left");
             child::remove(&self.dirs).map_err(unwritable)?;
         }
+        config::close_to_others(&self.dirs);
+        let adopted = config::adopt(&self.dirs);
+        if is_clone {
+            trust::forget(&self.user_dirs, &self.dirs.instance_id())
+                .map_err(|source| self.registry_failed(source))?;
+        }
+        let loaded = config::load(&self.dirs, &self.user_dirs);
         let secrets = secrets::ensure(&self.dirs, is_clone).map_err(unwritable)?;
         if is_clone {
             Queue::discard(&self.dirs).map_err(unwritable)?;
@@ -241,7 +250,7 @@ impl Builder {
             .as_ref()
             .is_none_or(|session| !exists(&self.dirs.ledger(session)));
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
-        let redactor = Arc::new(Redactor::new());
+        let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
         let opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
@@ -364,6 +373,14 @@ impl Builder {
             }
         }
         daemon.recover_codex();
+        daemon.note_adopted_config(adopted);
+        daemon.configure(self.user_dirs.clone(), &loaded);
+        if loaded.config.codex.autostart && self.codex_program.is_some() {
+            // Whoever waits for the answer is nobody: what goes wrong is a notice.
+            let (reply, _) = oneshot::channel();
+            daemon.ensure_codex(reply);
+        }
+        daemon.watch = self.watch(&daemon, loaded, &weak);
         write_private(
             &self.dirs.state_file("ports.json"),
             &serde_json::to_vec(&published).unwrap_or_default(),
@@ -400,6 +417,25 @@ impl Builder {
         ));
         tokio::spawn(operator::serve(socket, handle.clone(), stop));
         Ok(Running { handle, published })
+    }
+
+    /// Watches the project's files; a daemon that cannot works without.
+    fn watch(
+        &self,
+        daemon: &Daemon,
+        loaded: Loaded,
+        events: &mpsc::WeakSender<Event>,
+    ) -> Option<Watch> {
+        let watched = Watched {
+            dirs: self.dirs.clone(),
+            user: self.user_dirs.clone(),
+            session: daemon.session_id.clone(),
+            ledger: daemon.ledger.clone(),
+            config: loaded.file,
+        };
+        Watch::start(watched, events.clone())
+            .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
+            .ok()
     }
 
     /// Binds control and proxy: the project's own group, the next free one when strangers hold

@@ -12,6 +12,7 @@ pub mod build;
 mod claude_lane;
 mod codex_lane;
 mod commands;
+mod configuration;
 pub mod control;
 pub mod event;
 pub mod handle;
@@ -22,6 +23,7 @@ mod outbox;
 mod run;
 mod status;
 mod tree;
+mod watch;
 
 #[cfg(test)]
 mod tests;

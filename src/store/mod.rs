@@ -4,6 +4,7 @@
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod child;
+pub mod config;
 pub mod dirs;
 pub mod head;
 pub mod ledger;
@@ -13,6 +14,7 @@ pub mod registry;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
+pub mod trust;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -8,6 +8,7 @@ mod ledger;
 mod queue;
 mod record;
 mod send;
+mod trust;
 
 pub(super) use send::RecentHandoff;
 
@@ -84,6 +85,7 @@ impl Daemon {
                 self.stop(Stop::now(params.kill));
             }
             Command::QueueChange(params) => self.change_queue(params, reply),
+            Command::Trust(params) => self.trust(&params, reply),
         }
     }
 
