@@ -7,6 +7,7 @@
 //!
 //! Knows nothing of screens and command lines.
 
+mod adopt;
 pub mod attach;
 pub mod build;
 mod claude_lane;
@@ -21,6 +22,7 @@ mod metrics;
 mod operator;
 mod outbox;
 mod run;
+mod start_error;
 mod status;
 mod tree;
 mod watch;

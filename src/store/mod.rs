@@ -5,6 +5,7 @@
 
 pub mod child;
 pub mod config;
+pub mod contextrelay3;
 pub mod dirs;
 pub mod head;
 pub mod ledger;

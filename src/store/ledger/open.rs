@@ -130,6 +130,9 @@ pub(super) fn open_file(
     let path = options.dirs.ledger(&options.session);
     let failed = |error| LedgerError::from_io("read", &path, error);
     let mut found = scan(file.as_ref()).map_err(failed)?;
+    if found.is_newer {
+        return Err(LedgerError::NewerSchema { path });
+    }
     let torn = match found.end {
         End::Whole => None,
         End::NoNewline => {
@@ -214,6 +217,8 @@ pub(super) struct Scan {
     recent: VecDeque<Arc<Stored>>,
     pub bytes: u64,
     pub end: End,
+    /// A later version wrote some of it.
+    is_newer: bool,
 }
 
 /// Reads a whole ledger.
@@ -229,6 +234,7 @@ pub(super) fn scan(file: &dyn LedgerFile) -> io::Result<Scan> {
         recent: VecDeque::new(),
         bytes: 0,
         end: End::Whole,
+        is_newer: false,
     };
     loop {
         let mut after = scan.checker.digest();
@@ -240,7 +246,10 @@ pub(super) fn scan(file: &dyn LedgerFile) -> io::Result<Scan> {
         let Some(line) = next else { break };
         let parsed = line.text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
         let (entry, link) = match parsed {
-            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
+            Ok(parsed) => {
+                scan.is_newer |= parsed.is_newer;
+                (Some(parsed.entry), Ok(parsed.link))
+            }
             Err(bad) => (None, Err(bad)),
         };
         let text = line.text.unwrap_or_default();

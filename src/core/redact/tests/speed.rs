@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{REDACTOR, alnum, hexa};
+use super::{OwnRules, REDACTOR, Redactor, alnum, hexa};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -42,5 +42,33 @@ fn a_megabyte_of_anything_is_done_in_time() {
             &text[..20.min(text.len())]
         );
         assert!(!masked.is_empty());
+    }
+}
+
+#[test]
+fn rules_of_a_project_that_were_made_to_be_slow_are_done_in_time() {
+    let fill = |piece: &str| piece.repeat(MEGABYTE / piece.len());
+    for pattern in [
+        "a.*b|a",
+        r"(?:[ab]{0,60}){0,20}c",
+        r"(?:a?){200}a{200}c",
+        r"\w+\s+\w+@",
+        r"[ab]+[ab]+[ab]+c",
+        "x",
+    ] {
+        let mut own = OwnRules::default();
+        // Refused is in time, too.
+        if own.add_rule("SLOW", pattern).is_err() {
+            continue;
+        }
+        let redactor = Redactor::with(own);
+        for text in [fill("a"), fill("ab "), fill("[REDACTED_X]a"), alnum(MEGABYTE)] {
+            let start = Instant::now();
+            let (masked, _) = redactor.redact_text(&text);
+            let took = start.elapsed();
+            println!("{pattern} on {:?}: {took:?}", &text[..20]);
+            assert!(took < DEADLINE, "{pattern} took {took:?}");
+            assert!(!masked.is_empty());
+        }
     }
 }
