@@ -26,7 +26,9 @@ use serde_json::Value;
 
 use assign::Assignments;
 use mark::mark;
+use own::{OwnRule, Work};
 use rule::{Rule, mask_all};
+use walk::Reach;
 
 pub use own::{BadRule, OwnRules, PATTERN_BYTES_MAX, RULES_MAX};
 
@@ -93,7 +95,7 @@ impl Redactor {
 
     /// Masks a text. The second value is how many marks were set.
     pub fn redact_text<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
-        self.rules().redact_text(text)
+        self.rules().redact_text(text, Reach::All)
     }
 
     fn rules(&self) -> Arc<RuleSet> {
@@ -108,26 +110,31 @@ impl Default for Redactor {
 }
 
 impl RuleSet {
-    fn redact_text<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
+    fn redact_text<'a>(&self, text: &'a str, reach: Reach) -> (Cow<'a, str>, u32) {
+        let own = match reach {
+            Reach::All => self.own.rules(),
+            Reach::BuiltIn => &[],
+        };
+        let mut work = Work::for_text(text);
         let mut text = Cow::Borrowed(text);
         let mut marks = 0;
         for _ in 0..ROUNDS_MAX {
-            let set = self.round(&mut text);
-            if set == 0 {
-                return (text, marks);
+            match self.round(own, &mut text, &mut work) {
+                Some(0) => return (text, marks),
+                Some(set) => marks += set,
+                None => break,
             }
-            marks += set;
         }
-        if self.round(&mut text) > 0 {
-            // A rule of the project that feeds on its own marks, or a text made to defeat the
-            // rules one by one: whatever is left of it cannot be told from a secret.
-            text = Cow::Owned(mark(UNSETTLED));
-            marks += 1;
+        match self.round(own, &mut text, &mut work) {
+            Some(0) => (text, marks),
+            // A rule of the project that feeds on its own marks or takes too long, or a text made
+            // to defeat the rules one by one: what is left of it cannot be told from a secret.
+            _ => (Cow::Owned(mark(UNSETTLED)), marks + 1),
         }
-        (text, marks)
     }
 
-    fn round(&self, text: &mut Cow<'_, str>) -> u32 {
+    /// How many marks were set; `None` when the work that a text may cost was used up.
+    fn round(&self, own: &[OwnRule], text: &mut Cow<'_, str>, work: &mut Work) -> Option<u32> {
         let mut marks = 0;
         let mut take = |text: &mut Cow<'_, str>, masked: Option<(String, u32)>| {
             if let Some((masked, set)) = masked {
@@ -135,12 +142,12 @@ impl RuleSet {
                 marks += set;
             }
         };
-        for rule in self.own.rules() {
-            let masked = rule.mask_all(text, self.own.allow());
+        let allow = self.own.allow();
+        for rule in own {
+            let masked = rule.mask_all(text, allow, work)?;
             take(text, masked);
         }
         for at in self.built_in.hints.matches(text).iter() {
-            let allow = self.own.allow();
             let masked = match self.built_in.rules.get(at) {
                 Some((rule, pattern)) => {
                     mask_all(rule, pattern.get_or_init(|| rule.compile()), text, allow)
@@ -149,7 +156,7 @@ impl RuleSet {
             };
             take(text, masked);
         }
-        marks
+        Some(marks)
     }
 }
 

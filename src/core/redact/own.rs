@@ -20,9 +20,30 @@ pub const PATTERN_BYTES_MAX: usize = 1_000;
 /// What an expression may compile to, in bytes. The time that a text takes grows with it.
 const COMPILED_BYTES_MAX: usize = 256 * 1024;
 
-/// How many finds of one rule are looked at one by one in one text; then all the rest of the text
-/// goes. Each find may cost a look at all that follows, so that their number must have an end.
-const FINDS_MAX: usize = 2_000;
+/// How far one search looks at first, in bytes: a match of up to this length is found whole. What
+/// seems to go on, or is not there, is looked for further on.
+const WINDOW: usize = 16 * 1024;
+
+/// How many bytes all searches of one text may look at, in lengths of the text, and how many in
+/// any case. A search may look at all that follows for a find of one character, so that there must
+/// be an end; a hundred finds in a page of text do not come near it.
+const WORK_PER_BYTE: usize = 128;
+const WORK_MIN: usize = 1024 * 1024;
+
+/// What a text may still cost, in bytes looked at.
+#[derive(Debug)]
+pub(super) struct Work(usize);
+
+impl Work {
+    pub(super) fn for_text(text: &str) -> Self {
+        Self(WORK_MIN + text.len().saturating_mul(WORK_PER_BYTE))
+    }
+
+    fn spend(&mut self, bytes: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(bytes)?;
+        Some(())
+    }
+}
 
 /// Rules and allow-list of a project.
 #[derive(Debug, Clone, Default)]
@@ -120,44 +141,61 @@ impl OwnRules {
 }
 
 impl OwnRule {
-    /// Replaces all matches; `None` when there are none. Marks stay: a match never begins in one,
-    /// and of a match that spans one only the rest is replaced.
-    pub(super) fn mask_all(&self, text: &str, allow: &AllowList) -> Option<(String, u32)> {
+    /// Replaces all matches; no text when there are none, nothing at all when the work that the
+    /// text may cost was used up. Marks stay: a match never begins in one, and of a match that
+    /// spans one only the rest is replaced.
+    pub(super) fn mask_all(
+        &self,
+        text: &str,
+        allow: &AllowList,
+        work: &mut Work,
+    ) -> Option<Option<(String, u32)>> {
         let mut masked = Masked::new(text);
         let mut marks: Option<Vec<Range<usize>>> = None;
-        let (mut at, mut finds) = (0, 0);
-        while let Some(found) = self.pattern.find_at(text, at) {
+        let mut at = 0;
+        while let Some(found) = self.find(text, at, work)? {
             let marks = marks.get_or_insert_with(|| marks_of(text));
-            finds += 1;
-            if finds > FINDS_MAX {
-                for piece in outside(marks, found.start()..text.len()) {
-                    masked.replace(piece.start, piece.end, &self.mark);
-                }
-                break;
-            }
-            let next_mark = marks.partition_point(|mark| mark.end <= found.start());
+            let next_mark = marks.partition_point(|mark| mark.end <= found.start);
             if let Some(mark) = marks.get(next_mark)
-                && mark.contains(&found.start())
+                && mark.contains(&found.start)
             {
                 at = mark.end;
                 continue;
             }
             if found.is_empty() {
                 // Between two characters: nothing to be masked, and no way on but by one.
-                let Some(next) = text[found.end()..].chars().next() else {
+                let Some(next) = text[found.end..].chars().next() else {
                     break;
                 };
-                at = found.end() + next.len_utf8();
+                at = found.end + next.len_utf8();
                 continue;
             }
-            if !allow.has(text, found.range()) {
-                for piece in outside(marks, found.range()) {
+            if !allow.has(text, found.clone()) {
+                for piece in outside(marks, found.clone()) {
                     masked.replace(piece.start, piece.end, &self.mark);
                 }
             }
-            at = found.end();
+            at = found.end;
         }
-        masked.finish()
+        Some(masked.finish())
+    }
+
+    /// The next match from `at` on. Looks as far as it has to and not at once to the end.
+    fn find(&self, text: &str, at: usize, work: &mut Work) -> Option<Option<Range<usize>>> {
+        let mut window = WINDOW;
+        loop {
+            let mut end = text.len().min(at + window);
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            work.spend(end - at)?;
+            let found = self.pattern.find_at(&text[..end], at);
+            let goes_on = end < text.len() && found.is_none_or(|found| found.end() == end);
+            if !goes_on {
+                return Some(found.map(|found| found.range()));
+            }
+            window = window.saturating_mul(4);
+        }
     }
 }
 

@@ -92,6 +92,8 @@ struct Watcher {
     suspect: bool,
     /// What `current` was last said to name.
     current: Option<Option<SessionId>>,
+    /// Why there are no signs; until it was said.
+    blind: Option<String>,
 }
 
 impl Watch {
@@ -110,10 +112,11 @@ impl Watch {
             follow: Mutex::new(None),
             wake,
         });
-        let own = Arc::clone(&desk);
+        // Here and not on the thread: from now on nothing goes unseen.
+        let watcher = Watcher::new(watched, Arc::clone(&desk), events);
         thread::Builder::new()
             .name("watcher".to_owned())
-            .spawn(move || Watcher::new(watched, own, events).run(&waking))?;
+            .spawn(move || watcher.run(&waking))?;
         Ok(Self { desk })
     }
 
@@ -146,14 +149,14 @@ impl Watcher {
             suspect_from: now,
             suspect: false,
             current: None,
+            blind: None,
             watched,
         };
         match watcher.source() {
             Ok(source) => watcher.source = Some(source),
             Err(error) => {
-                let why = error.to_string();
-                tracing::warn!(why, "the system gives no signs of changed files");
-                watcher.say(WatchFact::Degraded { why });
+                tracing::warn!(%error, "the system gives no signs of changed files");
+                watcher.blind = Some(error.to_string());
             }
         }
         // What changed between the start of the daemon and now gave no sign.
@@ -176,6 +179,9 @@ impl Watcher {
     }
 
     fn run(mut self, waking: &Receiver<()>) {
+        if let Some(why) = self.blind.take() {
+            self.say(WatchFact::Degraded { why });
+        }
         loop {
             let poll = if self.source.is_some() {
                 SLOW_POLL

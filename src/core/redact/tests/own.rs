@@ -26,18 +26,22 @@ fn with(own: &[(&str, &str)], allow: &[&str]) -> Redactor {
 
 #[test]
 fn an_own_rule_masks_all_of_what_it_matches_under_its_name() {
-    let redactor = with(&[("acme-id", r"acme-\d{4,}"), ("host", r"[a-z]+\.corp\b")], &[]);
-    let (masked, marks) = redactor.redact_text("acme-12345 on build.corp, acme-1");
-    assert_eq!(
-        masked,
-        "[REDACTED_ACME_ID] on [REDACTED_HOST], acme-1"
+    let redactor = with(
+        &[("acme-id", r"acme-\d{4,}"), ("host", r"[a-z]+\.corp\b")],
+        &[],
     );
+    let (masked, marks) = redactor.redact_text("acme-12345 on build.corp, acme-1");
+    assert_eq!(masked, "[REDACTED_ACME_ID] on [REDACTED_HOST], acme-1");
     assert_eq!(marks, 2);
-    let mut line = json!({"id": "acme-12345", "content": "x", "meta": {"acme-99999": ["build.corp"]}});
+    let mut line =
+        json!({"id": "acme-12345", "content": "x", "meta": {"acme-99999": ["build.corp"]}});
     assert_eq!(redactor.redact_entry(&mut line), 2);
     // What the protocol itself puts on a line is no text.
     assert_eq!(line["id"], json!("acme-12345"));
-    assert_eq!(line["meta"]["[REDACTED_ACME_ID]"], json!(["[REDACTED_HOST]"]));
+    assert_eq!(
+        line["meta"]["[REDACTED_ACME_ID]"],
+        json!(["[REDACTED_HOST]"])
+    );
 }
 
 #[test]
@@ -77,7 +81,10 @@ fn a_rule_that_feeds_on_its_own_marks_takes_the_whole_text() {
 fn an_allowed_text_survives_wherever_a_rule_finds_exactly_it() {
     let key = format!("AKIA{}", upper(16));
     let token = format!("ghp_{}", alnum(36));
-    let redactor = with(&[("NUMBER", r"\d{6,}")], &[&key, &token, "hunter2!", "123456"]);
+    let redactor = with(
+        &[("NUMBER", r"\d{6,}")],
+        &[&key, &token, "hunter2!", "123456"],
+    );
     for text in [
         format!("use {key}."),
         format!("AWS_ACCESS_KEY={key}\n"),
@@ -97,7 +104,10 @@ fn an_allowed_pattern_speaks_for_the_whole_find() {
     let redactor = Redactor::with(rules(&[], &[], &["ghp_test[A-Za-z0-9]*", "a|ghp_b.*"]));
     let test = format!("ghp_test{}", alnum(40));
     assert_eq!(redactor.redact_text(&test).1, 0);
-    for secret in [format!("ghp_{}", alnum(40)), format!("ghp_tes{}", alnum(40))] {
+    for secret in [
+        format!("ghp_{}", alnum(40)),
+        format!("ghp_tes{}", alnum(40)),
+    ] {
         assert_eq!(redactor.redact_text(&secret).1, 1, "{secret}");
     }
 }
@@ -151,6 +161,64 @@ fn there_is_an_end_to_what_a_project_may_add() {
     assert_eq!(many.add_rule("A", "aa"), Err(BadRule::TooMany));
     assert_eq!(many.allow_text("aa"), Err(BadRule::TooMany));
     assert_eq!(many.allow_pattern("aa"), Err(BadRule::TooMany));
+}
+
+#[test]
+fn what_readers_need_is_left_by_a_projects_rules_and_not_by_the_built_in_ones() {
+    let redactor = with(&[("ALL", "(?s).+")], &[]);
+    let line = |id: &str| {
+        json!({
+            "source": "claude", "target": "codex", "content": "text", "noteKind": "plan",
+            "handles_handoff_ids": [id],
+            "runtimeEvent": {"kind": "turn", "messageId": id, "title": "text"},
+            "message": {"onBusy": "queue", "inReplyTo": id},
+            "handoff": {"from": "claude", "to": "codex", "reason": "text", "context_refs": ["text"]},
+            "artifact": {"kind": "text", "status": "passed"},
+            "finality": {"proposalId": id, "summary": "text", "tree": {"commit": id}},
+            "meta": {"runtimeSessionId": "pair-2", "other": "text", "a key of mine": 1},
+        })
+    };
+    let mut redacted = line("m1");
+    redactor.redact_entry(&mut redacted);
+    let masked = |value: &Value| *value == json!("[REDACTED_ALL]");
+    assert!(masked(&redacted["content"]) && masked(&redacted["artifact"]["kind"]));
+    assert!(masked(&redacted["handoff"]["reason"]) && masked(&redacted["finality"]["summary"]));
+    assert!(masked(&redacted["runtimeEvent"]["title"]) && masked(&redacted["meta"]["other"]));
+    assert_eq!(redacted["meta"]["[REDACTED_ALL]"], json!(1));
+    for path in [
+        "/source",
+        "/target",
+        "/noteKind",
+        "/handles_handoff_ids/0",
+        "/runtimeEvent/kind",
+        "/runtimeEvent/messageId",
+        "/message/onBusy",
+        "/message/inReplyTo",
+        "/handoff/from",
+        "/artifact/status",
+        "/finality/proposalId",
+        "/finality/tree/commit",
+        "/meta/runtimeSessionId",
+    ] {
+        assert_eq!(redacted.pointer(path), line("m1").pointer(path), "{path}");
+    }
+    let secret = format!("ghp_{}", alnum(36));
+    let mut odd = line(&secret);
+    redactor.redact_entry(&mut odd);
+    assert!(!odd.to_string().contains(&secret));
+}
+
+#[test]
+fn a_match_longer_than_a_window_is_found_and_masked_once() {
+    let redactor = with(&[("BLOCK", "(?s)BEGIN.*?END"), ("LINE", "(?m)^x.+$")], &[]);
+    let block = format!("a BEGIN{}END b", "é".repeat(40_000));
+    assert_eq!(redactor.redact_text(&block).0, "a [REDACTED_BLOCK] b");
+    let line = format!("a\nx{}\nb", "y".repeat(70_000));
+    assert_eq!(redactor.redact_text(&line).0, "a\n[REDACTED_LINE]\nb");
+    // An end that is only the window's is none.
+    let last = with(&[("LAST", "y$")], &[]);
+    let (masked, marks) = last.redact_text(&line);
+    assert_eq!((marks, masked.len()), (0, line.len()));
 }
 
 /// Rules that nobody should write, and some that people do.
