@@ -12,9 +12,11 @@ use tokio::time::{Instant, sleep_until};
 use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
 use super::codex_lane::CodexLane;
+use super::configuration::Configuration;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::outbox::Outbox;
+use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
@@ -29,9 +31,6 @@ use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
-
-/// A detached daemon ends after this long with nothing attached, running or in flight.
-const IDLE_SHUTDOWN: Duration = Duration::from_secs(30);
 
 /// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
 /// keep it alive.
@@ -89,6 +88,11 @@ pub struct Daemon {
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+    /// What `config.json` says; `None` until the builder has read it.
+    pub(super) configuration: Option<Configuration>,
+    pub(super) alarms: Alarms,
+    /// Ends with the daemon.
+    pub(super) watch: Option<Watch>,
 }
 
 /// What writes down, beside the ledger, how far it has come.
@@ -215,6 +219,9 @@ impl Daemon {
             next_token: 0,
             idle_since: None,
             stopping: None,
+            configuration: None,
+            alarms: Alarms::default(),
+            watch: None,
         }
     }
 
@@ -267,6 +274,7 @@ impl Daemon {
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
+            Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_pids());
@@ -462,7 +470,7 @@ impl Daemon {
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
-        let idle = self.idle_since.map(|since| since + IDLE_SHUTDOWN);
+        let idle = self.idle_since.map(|since| since + self.idle_shutdown());
         let far = Instant::now() + Duration::from_secs(3600);
         self.waiters
             .iter()
@@ -471,6 +479,7 @@ impl Daemon {
             .chain(self.codex.next_deadline())
             .chain(self.claude.retry_at())
             .chain(self.write_again_at)
+            .chain(self.alarms.next_deadline())
             .chain(idle)
             .chain(self.stopping.map(|stop| stop.by))
             .min()
@@ -483,9 +492,10 @@ impl Daemon {
         self.codex_deadline();
         self.claude_deadline();
         self.write_again();
+        self.watch_deadline();
         if self
             .idle_since
-            .is_some_and(|since| Instant::now() >= since + IDLE_SHUTDOWN)
+            .is_some_and(|since| Instant::now() >= since + self.idle_shutdown())
         {
             tracing::info!("nothing is attached: the detached daemon ends");
             self.stop(Stop::now(false));

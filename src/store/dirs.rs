@@ -168,6 +168,13 @@ impl UserDirs {
             .join(format!("{instance_id}.checkpoint"))
     }
 
+    /// `trust/<instanceId>.json`.
+    pub fn trust(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("trust")
+            .join(format!("{instance_id}.json"))
+    }
+
     /// `run/<instanceId>/operator.sock`.
     pub fn operator_socket(&self, instance_id: &str) -> PathBuf {
         self.registry

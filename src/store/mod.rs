@@ -4,6 +4,8 @@
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod child;
+pub mod config;
+pub mod contextrelay3;
 pub mod derived;
 pub mod dirs;
 pub mod head;
@@ -16,6 +18,7 @@ pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
+pub mod trust;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -215,13 +215,20 @@ pub enum Command {
     /// Operator: what to do with a message.
     #[serde(rename = "queue/change")]
     QueueChange(QueueChangeParams),
+    /// Operator: trust what `config.json` says now.
+    #[serde(rename = "config/trust")]
+    Trust(TrustParams),
 }
 
 impl Command {
     /// Whether only the operator may ask this.
     pub fn is_operator_only(&self) -> bool {
         match self {
-            Self::Decide(_) | Self::Clear(_) | Self::Stop(_) | Self::QueueChange(_) => true,
+            Self::Decide(_)
+            | Self::Clear(_)
+            | Self::Stop(_)
+            | Self::QueueChange(_)
+            | Self::Trust(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
@@ -489,6 +496,15 @@ pub struct DecideParams {
 pub struct ClearParams {
     /// Must be the current session, so that a late key does not clear the next one.
     pub session_id: Option<SessionId>,
+}
+
+/// Arguments of [`Command::Trust`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustParams {
+    /// The digest of the keys with power as they were shown to the operator: what was written to
+    /// the file since then is not trusted.
+    pub digest: String,
 }
 
 /// Arguments of [`Command::Stop`].

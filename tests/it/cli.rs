@@ -144,7 +144,6 @@ fn every_failure_is_one_json_value_with_the_next_step() {
             (3, "not_found"),
         ),
         (&["ledger", "compact", "--json"], (3, "not_in_this_version")),
-        (&["config", "schema", "--json"], (3, "not_in_this_version")),
         (
             &["finality", "mode", "auto", "--json"],
             (3, "not_in_this_version"),

@@ -5,6 +5,8 @@
 )]
 
 mod cli;
+mod config;
+mod contextrelay3;
 mod control;
 mod deck;
 mod demo;

@@ -186,6 +186,7 @@ impl Daemon {
             self.outbox.settle(id);
         }
         self.session_id = next.clone();
+        self.watch_session();
         self.recent.clear();
         self.recent_handoffs.clear();
         self.claude.forget_rings();

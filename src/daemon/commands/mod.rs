@@ -9,6 +9,7 @@ mod queue;
 mod record;
 mod search;
 mod send;
+mod trust;
 
 pub(super) use send::RecentHandoff;
 
@@ -87,6 +88,7 @@ impl Daemon {
                 self.stop(Stop::now(params.kill));
             }
             Command::QueueChange(params) => self.change_queue(params, reply),
+            Command::Trust(params) => self.trust(&params, reply),
         }
     }
 

@@ -131,6 +131,9 @@ pub(super) fn open_file(
     let failed = |error| LedgerError::from_io("read", &path, error);
     let mut found =
         scan_after(&file.reader(), &options.session, options.checkpoint).map_err(failed)?;
+    if found.is_newer {
+        return Err(LedgerError::NewerSchema { path });
+    }
     let torn = match found.end {
         End::Whole => None,
         End::NoNewline => {

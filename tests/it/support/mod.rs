@@ -9,6 +9,7 @@ pub mod agents;
 pub mod child;
 pub mod claude_home;
 pub mod codex_home;
+pub mod contextrelay3;
 pub mod daemon;
 pub mod http;
 pub mod launch;
