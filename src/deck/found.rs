@@ -17,7 +17,6 @@ pub(super) fn found(words: String, page: SearchPage) -> ui::FoundEntries {
                 seq: hit.seq,
                 kind: hit.entry_type,
                 from: party_of(&Party::from(hit.source)),
-                at_ms: hit.at,
                 snippet: hit.snippet,
             })
             .collect(),

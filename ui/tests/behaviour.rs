@@ -416,7 +416,7 @@ fn a_hit_that_is_loaded_is_selected_and_one_step_past_the_oldest_asks_the_record
     found.behind = 7;
     update(&mut deck, Msg::Found(Box::new(found)));
     let screen = shown(&deck);
-    assert!(screen.contains("10,000 or more entries have cookie; the newest 5"));
+    assert!(screen.contains("10 000 or more entries have cookie; the newest 5"));
     assert!(screen.contains("7 entries were not searched"));
     assert_eq!(
         keys(&mut deck, "<enter>"),

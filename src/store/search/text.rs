@@ -151,7 +151,7 @@ impl Iterator for Words<'_> {
             let rest = &self.text[start..];
             start
                 + rest
-                    .find(|c| !(continues(c) && !is_whole(c)))
+                    .find(|c| !continues(c) || is_whole(c))
                     .unwrap_or(rest.len())
         };
         self.at = end;

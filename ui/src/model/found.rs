@@ -26,8 +26,6 @@ pub struct FoundRow {
     pub kind: String,
     /// Who.
     pub from: Party,
-    /// When, ms since the epoch.
-    pub at_ms: i64,
     /// The piece of its text with the words in it; raw.
     pub snippet: String,
 }

@@ -1,6 +1,5 @@
 //! What a search in the record of [`super::pair_at_work`] finds beyond what is loaded.
 
-use super::NOW_MS;
 use crate::model::{Agent, FoundEntries, FoundRow, Party};
 
 /// Five older entries; one is hostile.
@@ -9,7 +8,6 @@ pub fn found_entries() -> FoundEntries {
         seq,
         kind: kind.to_owned(),
         from,
-        at_ms: NOW_MS - (1_300 - seq as i64) * 60_000,
         snippet: snippet.to_owned(),
     };
     FoundEntries {

@@ -93,7 +93,7 @@ pub(super) fn end(stats: &Stats, out: &mut impl Write) -> io::Result<()> {
 /// A text with its lines.
 fn block(text: &str, out: &mut impl Write) -> io::Result<()> {
     // A browser swallows the first break, so that there is always one of ours.
-    write!(out, "<pre dir=\"auto\">\n")?;
+    writeln!(out, "<pre dir=\"auto\">")?;
     for (at, line) in sanitize::lines(text).iter().enumerate() {
         let line_break = if at > 0 { "\n" } else { "" };
         write!(out, "{line_break}{}", escape(line))?;
