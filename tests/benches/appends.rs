@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ctxrelay::cli::settings::{Named, resolve};
@@ -27,7 +28,7 @@ const PER_ROUND: usize = 50;
 const WRITERS: usize = 8;
 
 /// What an append may cost: so many bare writes, and so many ms more.
-const BOUND: (f64, f64) = (3.0, 0.3);
+pub const BOUND: (f64, f64) = (3.0, 0.3);
 
 /// A disk this fast, in ms, has to give the absolute rate as well.
 const FAST_DISK_MS: f64 = 0.3;
@@ -48,7 +49,7 @@ pub fn measure(table: &mut Table) {
 fn in_process(table: &mut Table) {
     let project = Project::new();
     let hosted = Hosted::start(&project);
-    let mut disk = Disk::open(&project);
+    let mut disk = Disk::open(&project.state().join("sessions/bare.txt"));
     let (mut bare, mut one) = <(Series, Series)>::default();
     let mut eight_s = 0.0;
     let writer = hosted.client();
@@ -74,7 +75,7 @@ fn over_mcp(table: &mut Table) {
     let _daemon = project.daemon();
     let bridge = project.ctxrelay(["bridge"]);
     let mut agents: Vec<Agent> = (0..WRITERS).map(|_| Agent::start(&bridge)).collect();
-    let mut disk = Disk::open(&project);
+    let mut disk = Disk::open(&project.state().join("sessions/bare.txt"));
     let (mut bare, mut one) = <(Series, Series)>::default();
     let mut eight_s = 0.0;
     for _ in 0..ROUNDS {
@@ -96,7 +97,7 @@ fn over_mcp(table: &mut Table) {
     row_of_eight(table, "append_note over MCP, 8 bridges", rate, &one, &bare);
 }
 
-fn bare_row(table: &mut Table, bare: &Series) {
+pub fn bare_row(table: &mut Table, bare: &Series) {
     let measured = format!("{}, {:.0}/s", bare.words(), bare.rate());
     table.baseline("bare write + fdatasync", &measured);
 }
@@ -201,14 +202,15 @@ async fn append(client: &Client, into: &mut Series) {
 }
 
 /// A file that is appended to as the record is.
-struct Disk {
+#[derive(Debug)]
+pub struct Disk {
     file: File,
     line: Vec<u8>,
 }
 
 impl Disk {
-    fn open(project: &Project) -> Self {
-        let path = project.state().join("sessions/bare.txt");
+    /// Opens the file, or makes it; on the disk that the record lies on.
+    pub fn open(path: &Path) -> Self {
         let file = File::options()
             .create(true)
             .append(true)
@@ -220,7 +222,8 @@ impl Disk {
         Self { file, line }
     }
 
-    fn write(&mut self, into: &mut Series) {
+    /// One bare write and sync.
+    pub fn write(&mut self, into: &mut Series) {
         into.time(|| {
             self.file.write_all(&self.line).unwrap();
             self.file.sync_data().unwrap();
