@@ -9,6 +9,7 @@ mod control;
 mod deck;
 mod demo;
 mod harness;
+mod ledger;
 mod pair;
 mod readme;
 mod recovery;
