@@ -155,7 +155,9 @@ fn fail(call: &str, error: &str, words: &str) {
     let mut socket = connect(&project).unwrap();
     let mut refused = Vec::new();
     poll_until(timeout(), || {
-        let answer = account.note("traced", &mut socket).expect("the daemon lives");
+        let answer = account
+            .note("traced", &mut socket)
+            .expect("the daemon lives");
         match answer {
             Ok(()) if refused.is_empty() => None,
             // It works again.

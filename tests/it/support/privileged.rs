@@ -20,10 +20,7 @@ pub fn granted() -> bool {
     static CHECKED: OnceLock<()> = OnceLock::new();
     CHECKED.get_or_init(|| {
         works("strace", &["-f", "-qq", "-o", "/dev/null", "true"]);
-        works(
-            "unshare",
-            &["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
-        );
+        works("unshare", &["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
     });
     true
 }

@@ -112,13 +112,13 @@ impl Project {
     }
 
     pub fn open_on(&self, file: Box<dyn LedgerFile>) -> Open {
+        self.try_open_on(file).unwrap()
+    }
+
+    pub fn try_open_on(&self, file: Box<dyn LedgerFile>) -> Result<Open, LedgerError> {
         let (sender, events) = channel();
-        let opened = open_file(
-            self.options(),
-            file,
-            Box::new(move |event| drop(sender.send(event))),
-        );
-        Open::new(opened.unwrap(), events)
+        let sink = Box::new(move |event| drop(sender.send(event)));
+        Ok(Open::new(open_file(self.options(), file, sink)?, events))
     }
 
     pub fn note(&self, id: &str, text: &str) -> Entry {
@@ -183,6 +183,14 @@ impl Open {
                 WriterEvent::Recovered => self.recovered += 1,
             }
         }
+    }
+
+    /// The ids of the last entries that were there when it was opened, oldest first.
+    pub fn found(&self) -> Vec<String> {
+        let recent = self.report.recent.iter();
+        recent
+            .map(|stored| stored.entry.id.as_str().to_owned())
+            .collect()
     }
 
     pub fn close(self) {
