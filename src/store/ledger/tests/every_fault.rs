@@ -126,8 +126,8 @@ fn whichever_two_calls_fail_exactly_what_was_acknowledged_is_there() {
         for written in [0, 200] {
             let one = BTreeMap::from([(first, (Errno::NOSPC, written))]);
             let calls = run(whole, &one);
-            for second in first + 1..calls.len() {
-                met.push(calls[second]);
+            for (second, operation) in calls.into_iter().enumerate().skip(first + 1) {
+                met.push(operation);
                 let mut two = one.clone();
                 two.insert(second, (Errno::IO, 200));
                 run(whole, &two);
