@@ -55,7 +55,7 @@ fn whichever_call_a_process_dies_in_what_was_acknowledged_is_there_once() {
 
 /// Opens and appends until the process dies in this call; whether it came so far.
 fn die_in(number: usize, written: usize, bytes: &[u8], ids: &[String]) -> bool {
-    let project = Project::new();
+    let project = Project::quick();
     project.write(bytes);
     let plan = Plan {
         dies_at: Some((number, written)),
@@ -130,7 +130,7 @@ struct Life {
 
 impl Life {
     fn begin() -> Self {
-        let project = Project::new();
+        let project = Project::quick();
         let (file, plan) = FaultyFile::open(&project);
         Self {
             open: project.open_on(file),

@@ -45,7 +45,7 @@ fn beginnings() -> Vec<Beginning> {
 /// Runs the script on a file that fails as planned, then on a sound one, and checks that exactly
 /// what was acknowledged is there. Returns the calls that it made.
 fn run(beginning: &Beginning, at: &BTreeMap<usize, (Errno, usize)>) -> Vec<Operation> {
-    let project = Project::new();
+    let project = Project::quick();
     project.write(&beginning.bytes);
     let plan = Plan {
         at: at.clone(),

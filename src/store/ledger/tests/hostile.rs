@@ -79,8 +79,8 @@ fn goes_on(project: &Project) -> Result<(), TestCaseError> {
 
 /// The readers differ in one thing that is documented: a number that no double holds.
 fn has_huge_number(bytes: &[u8]) -> bool {
-    let digits = |window: &[u8]| window.iter().all(u8::is_ascii_digit);
-    bytes.windows(5).any(|window| window == b"e9999") || bytes.windows(309).any(digits)
+    let mut runs = bytes.split(|byte| !byte.is_ascii_digit());
+    runs.any(|run| run.len() > 308) || bytes.windows(5).any(|window| window == b"e9999")
 }
 
 proptest! {
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn no_file_is_too_much_for_the_ledger(bytes in file()) {
         prop_assume!(!has_huge_number(&bytes));
-        let project = Project::new();
+        let project = Project::quick();
         project.write(&bytes);
         goes_on(&project)?;
     }
@@ -101,7 +101,7 @@ proptest! {
         at in 0..4usize,
     ) {
         prop_assume!(!has_huge_number(&before) && !has_huge_number(&within));
-        let project = Project::new();
+        let project = Project::quick();
         project.write(&before);
         let mut open = project.open();
         for n in 0..3 {

@@ -1,9 +1,9 @@
 //! A ledger in a temporary project, and entries of every kind.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde_json::Map;
@@ -25,6 +25,9 @@ use crate::store::ledger::{
 /// How long a test waits for the writer. Generous: only a broken writer takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
+/// One for all: its rules take longer to compile than a ledger takes to open.
+static REDACTOR: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::new()));
+
 /// A project with an empty `.contextrelay`.
 pub struct Project {
     pub dirs: ProjectDirs,
@@ -34,7 +37,22 @@ pub struct Project {
 
 impl Project {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// In memory where the system has such a folder: for tests that open and append thousands of
+    /// times and do not ask what a sync does.
+    pub fn quick() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::below(memory)
+        } else {
+            Self::new()
+        }
+    }
+
+    fn below(folder: &Path) -> Self {
+        let dir = tempfile::tempdir_in(folder).unwrap();
         let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
         dirs.create().unwrap();
         Self {
@@ -69,7 +87,7 @@ impl Project {
             dirs: self.dirs.clone(),
             session: self.session.clone(),
             prev_head: None,
-            redactor: Arc::new(Redactor::new()),
+            redactor: Arc::clone(&REDACTOR),
         }
     }
 
