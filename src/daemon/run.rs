@@ -51,6 +51,10 @@ const ENTRY_REFUSED: &str = "entry_refused";
 /// After the disk refused what has happened already, it is asked again this often.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
+/// The key of the sentence that the record cannot be written, which is also the code of the entry
+/// that tells of it afterwards.
+const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
+
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
 /// can come.
 const UNWRITTEN_MAX: usize = 256;
@@ -145,6 +149,11 @@ impl Notices {
     /// It is over. Returns whether it was there.
     pub fn clear(&mut self, key: &'static str) -> bool {
         self.0.remove(key).is_some()
+    }
+
+    /// Whether it holds now.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.0.contains_key(key)
     }
 
     /// All of them.
@@ -413,23 +422,43 @@ impl Daemon {
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
-                    "ledger_unwritable",
+                    LEDGER_UNWRITABLE,
                     format!("the record could not be written: {error}"),
                     "nothing was recorded; free space or make the project writable, it goes on by itself",
                 );
-                if self.notices.set("ledger", refusal.message.clone()) {
+                let begins = !self.is_read_only();
+                if self.notices.set(LEDGER_UNWRITABLE, refusal.message.clone()) {
                     self.status_changed();
+                }
+                // A file that was taken away stays so until somebody restarts the daemon.
+                if begins && !matches!(error, LedgerError::Gone { .. }) {
+                    self.record_outage(refusal.message.clone());
                 }
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Err(&refusal));
                 }
             }
             WriterEvent::Recovered => {
-                if self.notices.clear("ledger") {
+                if self.notices.clear(LEDGER_UNWRITABLE) {
                     self.status_changed();
                 }
             }
         }
+    }
+
+    /// The last append failed, and none has succeeded since.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.notices.has(LEDGER_UNWRITABLE)
+    }
+
+    /// Has the record say that it could not be written. Asking the disk again and again with this
+    /// very entry is what finds out that it works again, though nobody else writes.
+    fn record_outage(&mut self, why: String) {
+        let kind = EntryKind::Error {
+            code: LEDGER_UNWRITABLE.to_owned(),
+        };
+        let entry = self.entry(Party::System, None, kind, why, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
     }
 
     /// Fold, then tell. Only durable entries come here.
