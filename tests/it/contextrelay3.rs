@@ -27,7 +27,7 @@ fn ids(entries: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-fn find<'a>(lines: &'a [Value], what: impl Fn(&Value) -> bool) -> &'a Value {
+fn find(lines: &[Value], what: impl Fn(&Value) -> bool) -> &Value {
     let found = lines.iter().find(|line| what(line));
     found.unwrap_or_else(|| panic!("not in {lines:#?}"))
 }
