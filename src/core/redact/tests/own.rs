@@ -209,6 +209,23 @@ fn what_readers_need_is_left_by_a_projects_rules_and_not_by_the_built_in_ones() 
 }
 
 #[test]
+fn many_rules_and_many_finds_are_no_reason_to_mask_all() {
+    let mut many = OwnRules::default();
+    many.add_rule("ACME", "acme-[0-9]+").unwrap();
+    for n in 1..RULES_MAX {
+        many.add_rule("OTHER", &format!("other-{n}-[a-z]+"))
+            .unwrap();
+    }
+    let line = "a line of some length that names acme-12345 among other things\n";
+    for lines in [10, 1_000, 15_000] {
+        let text = line.repeat(lines);
+        let (masked, marks) = redactor(many.clone()).redact_text(&text);
+        assert_eq!(marks as usize, lines);
+        assert_eq!(masked, text.replace("acme-12345", "[REDACTED_ACME]"));
+    }
+}
+
+#[test]
 fn a_match_longer_than_a_window_is_found_and_masked_once() {
     let redactor = with(&[("BLOCK", "(?s)BEGIN.*?END"), ("LINE", "(?m)^x.+$")], &[]);
     let block = format!("a BEGIN{}END b", "é".repeat(40_000));
