@@ -140,6 +140,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 agent.why = None;
             }
         }
+        EntryKind::Lifecycle { event } if event == ADOPTED => forget_deliveries(world),
         EntryKind::Lifecycle { .. } => {}
         EntryKind::Error { code } => push_recent(
             &mut world.errors,
@@ -158,6 +159,16 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
 
 /// The lifecycle event that opens a daemon's life.
 pub const DAEMON_STARTED: &str = "daemon_started";
+
+/// The lifecycle event that takes over a record of ContextRelay 3.
+pub const ADOPTED: &str = "contextrelay_3_adopted";
+
+/// Forgets how far messages are on their way. ContextRelay 3 kept that in another place and under
+/// other ids, so that by its record alone every message it ever took would be on its way.
+pub fn forget_deliveries(world: &mut Snapshot) {
+    world.unsettled.clear();
+    world.open_questions.clear();
+}
 
 impl EntryKind {
     /// The `type` on the line.
@@ -330,6 +341,10 @@ fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 
 /// The beginning of a text; all of it is in the record.
 fn cut(text: &str) -> String {
+    // Bytes bound characters from above, so most texts need no counting.
+    if text.len() <= TEXT_CHARS_MAX {
+        return text.to_owned();
+    }
     match text.char_indices().nth(TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
+use super::watch::WatchFact;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::entry::WorkTree;
 use crate::store::ledger::WriterEvent;
@@ -45,6 +46,8 @@ pub enum Event {
     Ledger(WriterEvent),
     /// The Codex adapter.
     Codex(CodexFact),
+    /// Something in the project's folder was changed by somebody else.
+    Watch(WatchFact),
     /// The state of the work tree was read for somebody.
     TreeRead {
         /// What for.

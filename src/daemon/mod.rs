@@ -7,11 +7,13 @@
 //!
 //! Knows nothing of screens and command lines.
 
+mod adopt;
 pub mod attach;
 pub mod build;
 mod claude_lane;
 mod codex_lane;
 mod commands;
+mod configuration;
 pub mod control;
 pub mod event;
 pub mod handle;
@@ -20,8 +22,10 @@ mod metrics;
 mod operator;
 mod outbox;
 mod run;
+mod start_error;
 mod status;
 mod tree;
+mod watch;
 
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,11 @@ use tokio::time::{Instant, sleep_until};
 use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
 use super::codex_lane::CodexLane;
+use super::configuration::Configuration;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::outbox::Outbox;
+use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
@@ -23,14 +25,12 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
-use crate::store::ledger::{Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::ledger::{CheckpointKeeper, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
-
-/// A detached daemon ends after this long with nothing attached, running or in flight.
-const IDLE_SHUTDOWN: Duration = Duration::from_secs(30);
 
 /// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
 /// keep it alive.
@@ -65,7 +65,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    heads: HeadKeeper,
+    pub(super) keepers: Keepers,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -92,6 +92,19 @@ pub struct Daemon {
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+    /// What `config.json` says; `None` until the builder has read it.
+    pub(super) configuration: Option<Configuration>,
+    pub(super) alarms: Alarms,
+    /// Ends with the daemon.
+    pub(super) watch: Option<Watch>,
+}
+
+/// What writes down, beside the ledger, how far it has come.
+#[derive(Debug)]
+pub(super) struct Keepers {
+    pub heads: HeadKeeper,
+    pub checkpoints: CheckpointKeeper,
+    pub search: Search,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -178,7 +191,7 @@ impl Daemon {
         identity: Identity,
         ledger: Ledger,
         redactor: Arc<Redactor>,
-        heads: HeadKeeper,
+        keepers: Keepers,
         session_id: SessionId,
         world: Snapshot,
         recent: VecDeque<Arc<Stored>>,
@@ -192,7 +205,7 @@ impl Daemon {
             identity,
             ledger,
             redactor,
-            heads,
+            keepers,
             session_id,
             world: Arc::new(world),
             recent,
@@ -215,6 +228,9 @@ impl Daemon {
             next_token: 0,
             idle_since: None,
             stopping: None,
+            configuration: None,
+            alarms: Alarms::default(),
+            watch: None,
         }
     }
 
@@ -267,6 +283,7 @@ impl Daemon {
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
+            Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_pids());
@@ -371,12 +388,19 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
+                self.keepers.search.grown();
                 if let Some(last) = entries.last() {
-                    self.heads.set(Head {
+                    self.keepers.heads.set(Head {
                         seq: last.entry.seq.0,
                         hash: last.hash.clone(),
                         session_id: self.session_id.clone(),
                     });
+                    self.keepers.checkpoints.moved(
+                        &self.ledger,
+                        &self.session_id,
+                        &self.world,
+                        &last.hash,
+                    );
                 }
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Ok(&entries));
@@ -475,7 +499,7 @@ impl Daemon {
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
-        let idle = self.idle_since.map(|since| since + IDLE_SHUTDOWN);
+        let idle = self.idle_since.map(|since| since + self.idle_shutdown());
         let far = Instant::now() + Duration::from_secs(3600);
         self.waiters
             .iter()
@@ -484,6 +508,7 @@ impl Daemon {
             .chain(self.codex.next_deadline())
             .chain(self.claude.retry_at())
             .chain(self.write_again_at)
+            .chain(self.alarms.next_deadline())
             .chain(idle)
             .chain(self.stopping.map(|stop| stop.by))
             .min()
@@ -496,9 +521,10 @@ impl Daemon {
         self.codex_deadline();
         self.claude_deadline();
         self.write_again();
+        self.watch_deadline();
         if self
             .idle_since
-            .is_some_and(|since| Instant::now() >= since + IDLE_SHUTDOWN)
+            .is_some_and(|since| Instant::now() >= since + self.idle_shutdown())
         {
             tracing::info!("nothing is attached: the detached daemon ends");
             self.stop(Stop::now(false));
@@ -554,11 +580,18 @@ impl Daemon {
     /// Ends what the daemon owns, each step with a deadline of its own.
     async fn finish(self) {
         self.codex.shutdown().await;
-        let ledger = self.ledger.clone();
-        let heads = self.heads;
+        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
+        let last = self.recent.back().map(|last| last.hash.clone());
         let closed = tokio::task::spawn_blocking(move || {
-            ledger.close();
+            ledger.clone().close();
             heads.close();
+            checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
         });
         if tokio::time::timeout(super::build::STEP, closed)
             .await

@@ -8,3 +8,4 @@ mod codex;
 mod decisions;
 mod faults;
 mod rig;
+mod watch;

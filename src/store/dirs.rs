@@ -161,6 +161,20 @@ impl UserDirs {
             .join(format!("{instance_id}.json"))
     }
 
+    /// `heads/<instanceId>.checkpoint`.
+    pub fn checkpoint(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("heads")
+            .join(format!("{instance_id}.checkpoint"))
+    }
+
+    /// `trust/<instanceId>.json`.
+    pub fn trust(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("trust")
+            .join(format!("{instance_id}.json"))
+    }
+
     /// `run/<instanceId>/operator.sock`.
     pub fn operator_socket(&self, instance_id: &str) -> PathBuf {
         self.registry

@@ -4,15 +4,21 @@
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod child;
+pub mod config;
+pub mod contextrelay3;
+pub mod derived;
 pub mod dirs;
 pub mod head;
+mod latest;
 pub mod ledger;
 pub mod owner;
 pub mod queue;
 pub mod registry;
+pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
+pub mod trust;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::search::{IndexReport, RebuildParams, SearchPage, SearchParams};
 use super::status::Status;
 use crate::core::agent::Agent;
 use crate::core::delivery::{OnBusy, Outcome};
@@ -176,6 +177,13 @@ pub enum Command {
         /// An entry id, or a seq in digits.
         entry: String,
     },
+    /// Words in the record.
+    #[serde(rename = "ledger/search")]
+    LedgerSearch(SearchParams),
+    /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
+    /// the record changes by it, so that it is nobody's decision.
+    #[serde(rename = "ledger/rebuild")]
+    LedgerRebuild(RebuildParams),
     /// The outbox.
     #[serde(rename = "queue/list")]
     QueueList,
@@ -207,13 +215,20 @@ pub enum Command {
     /// Operator: what to do with a message.
     #[serde(rename = "queue/change")]
     QueueChange(QueueChangeParams),
+    /// Operator: trust what `config.json` says now.
+    #[serde(rename = "config/trust")]
+    Trust(TrustParams),
 }
 
 impl Command {
     /// Whether only the operator may ask this.
     pub fn is_operator_only(&self) -> bool {
         match self {
-            Self::Decide(_) | Self::Clear(_) | Self::Stop(_) | Self::QueueChange(_) => true,
+            Self::Decide(_)
+            | Self::Clear(_)
+            | Self::Stop(_)
+            | Self::QueueChange(_)
+            | Self::Trust(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
@@ -430,6 +445,15 @@ pub struct LedgerListParams {
     pub target: Option<String>,
     /// Only entries of this pair, and shared ones.
     pub runtime_session_id: Option<RuntimeSession>,
+    /// Not before, ms since the epoch.
+    #[serde(default)]
+    pub since_ms: Option<i64>,
+    /// Not after, ms since the epoch.
+    #[serde(default)]
+    pub until_ms: Option<i64>,
+    /// Only with this text in the content, whatever its case.
+    #[serde(default)]
+    pub text: Option<String>,
     /// Go on from here, in the order asked for.
     pub after: Option<String>,
 }
@@ -472,6 +496,15 @@ pub struct DecideParams {
 pub struct ClearParams {
     /// Must be the current session, so that a late key does not clear the next one.
     pub session_id: Option<SessionId>,
+}
+
+/// Arguments of [`Command::Trust`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustParams {
+    /// The digest of the keys with power as they were shown to the operator: what was written to
+    /// the file since then is not trusted.
+    pub digest: String,
 }
 
 /// Arguments of [`Command::Stop`].
@@ -528,6 +561,10 @@ pub enum Reply {
     Entries(EntryPage),
     /// One entry as on disk.
     Entry(Value),
+    /// What a search found.
+    Found(SearchPage),
+    /// How far what is derived is.
+    Index(IndexReport),
     /// The outbox.
     Queue(Vec<QueueRow>),
     /// What a hook should print.

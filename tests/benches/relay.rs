@@ -22,6 +22,7 @@ mod ledger;
 mod messages;
 mod process;
 mod record;
+mod search;
 mod starts;
 #[path = "../it/support/mod.rs"]
 mod support;
@@ -31,12 +32,13 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),
+    ("search", search::measure),
 ];
 
 fn main() {

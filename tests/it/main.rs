@@ -5,6 +5,8 @@
 )]
 
 mod cli;
+mod config;
+mod contextrelay3;
 mod control;
 mod deck;
 mod demo;
@@ -14,5 +16,6 @@ mod pair;
 mod readme;
 mod recovery;
 mod relay;
+mod search;
 mod support;
 mod tidy;

@@ -2,6 +2,7 @@
 
 mod line;
 mod lookalikes;
+mod own;
 mod secrets;
 mod speed;
 

@@ -17,6 +17,12 @@ pub enum LedgerError {
         /// What to do.
         hint: String,
     },
+    /// A later version wrote in it.
+    #[error("{} was written by a newer ctxrelay: use that version, or move the file to .contextrelay/archives and start again; it can still be read (`ctxrelay ledger list`)", path.display())]
+    NewerSchema {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// A folder, a pipe or a device has its name.
     #[error("{} is not a file: move it away and start again", path.display())]
     NotAFile {

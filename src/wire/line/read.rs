@@ -21,6 +21,9 @@ pub struct ParsedLine {
     pub entry: Entry,
     /// Its place in the chain; `None` for a line of a ledger without one.
     pub link: Option<Link>,
+    /// A later version wrote it, in a shape of its own: what is understood of it is taken, and
+    /// nobody of this version should write behind it.
+    pub is_newer: bool,
 }
 
 /// Why a line is no entry.
@@ -55,7 +58,9 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
     let Value::Object(mut line) = value else {
         return Err(BadLine::NotObject);
     };
-    line.shift_remove("schema");
+    let is_newer = line
+        .shift_remove("schema")
+        .is_some_and(|schema| is_newer(&schema));
     let id = take_text(&mut line, "id").ok_or(BadLine::Missing("id"))?;
     let entry_type = take_text(&mut line, "type").ok_or(BadLine::Missing("type"))?;
     let timestamp_ms = line.shift_remove("timestamp").map_or(0, |at| millis(&at));
@@ -93,7 +98,19 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
         seq: Seq(seq.unwrap_or(0)),
     };
     entry.kind = read_kind(entry_type, line, &mut entry);
-    Ok(ParsedLine { entry, link })
+    Ok(ParsedLine {
+        entry,
+        link,
+        is_newer,
+    })
+}
+
+/// Whether a `schema` is `v2` or later. What is no version at all says nothing.
+fn is_newer(schema: &Value) -> bool {
+    schema
+        .as_str()
+        .and_then(|schema| schema.strip_prefix('v')?.parse::<u64>().ok())
+        .is_some_and(|version| version > 1)
 }
 
 /// How deep the thorough reader goes: `serde_json`'s own limit, which its quick look past a value

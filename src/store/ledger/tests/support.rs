@@ -88,6 +88,7 @@ impl Project {
             session: self.session.clone(),
             prev_head: None,
             redactor: Arc::clone(&REDACTOR),
+            checkpoint: None,
         }
     }
 
