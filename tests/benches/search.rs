@@ -124,6 +124,7 @@ fn open(
         session: session.clone(),
         prev_head: None,
         redactor: Arc::clone(redactor),
+        checkpoint: None,
     };
     let on_event = Box::new(move |event| drop(sender.send(event)));
     (ledger::open(options, on_event).unwrap().ledger, events)
