@@ -22,6 +22,7 @@ mod outbox;
 mod run;
 mod status;
 mod tree;
+mod whole_text;
 
 #[cfg(test)]
 mod tests;

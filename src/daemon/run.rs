@@ -78,6 +78,8 @@ pub struct Daemon {
     pub(super) deciding: HashSet<EntryId>,
     /// Messages whose place in the queue the operator is changing.
     pub(super) changing: HashSet<EntryId>,
+    /// Entries of which the record says already that their whole text is lost.
+    pub(super) lost_texts: HashSet<EntryId>,
     /// Agents' processes with their start: an id alone may be somebody else's by now.
     pub(super) known_agent_pids: HashMap<u32, Option<String>>,
     pub(super) events: mpsc::WeakSender<Event>,
@@ -197,6 +199,7 @@ impl Daemon {
             claims: HashMap::new(),
             deciding: HashSet::new(),
             changing: HashSet::new(),
+            lost_texts: HashSet::new(),
             known_agent_pids: HashMap::new(),
             events,
             writer_events,
@@ -259,6 +262,7 @@ impl Daemon {
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_pids());
             }
@@ -349,8 +353,10 @@ impl Daemon {
             source,
             target,
             content: content.into(),
+            whole: None,
             kind,
             runtime_session,
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }

@@ -120,10 +120,16 @@ async fn decide(
 }
 
 async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
-    let show = Command::LedgerShow {
+    let show = |full| Command::LedgerShow {
         entry: seq.to_string(),
+        full,
     };
-    match operator.call(show).await {
+    let mut shown = operator.call(show(true)).await;
+    if shown.is_err() {
+        // A long text that is lost: its beginning says itself that it is one.
+        shown = operator.call(show(false)).await;
+    }
+    match shown {
         Ok(Reply::Entry(value)) => {
             let entry = entry(value)?;
             Some(Msg::EntryText {

@@ -3,6 +3,7 @@
 //! Knows `core` and `wire::line`; knows nothing of sockets and agents. Everything here blocks:
 //! who calls it from an async task does so on a thread of its own.
 
+pub mod blobs;
 pub mod child;
 pub mod dirs;
 pub mod head;

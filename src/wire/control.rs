@@ -175,6 +175,9 @@ pub enum Command {
     LedgerShow {
         /// An entry id, or a seq in digits.
         entry: String,
+        /// With all of a text that the line holds only the beginning of, in its place.
+        #[serde(default)]
+        full: bool,
     },
     /// The outbox.
     #[serde(rename = "queue/list")]

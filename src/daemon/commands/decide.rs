@@ -196,6 +196,7 @@ impl Daemon {
                 session_id: sealed.clone(),
                 entries: stats.entries,
                 head,
+                fate: Default::default(),
             }),
         );
         self.carry_agents_over(&before);

@@ -62,7 +62,9 @@ impl Daemon {
             }
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
             Command::LedgerList(params) => answer(reply, self.ledger_list(&params)),
-            Command::LedgerShow { entry } => answer(reply, self.ledger_show(&entry)),
+            Command::LedgerShow { entry, full } => {
+                answer(reply, self.ledger_show(&entry, full));
+            }
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
                 if let Some(attachment) = self.attachments.get_mut(&conn) {

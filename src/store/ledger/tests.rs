@@ -8,3 +8,4 @@ mod formats;
 mod open;
 mod page;
 mod tamper;
+mod whole;

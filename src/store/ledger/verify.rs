@@ -15,6 +15,7 @@ use crate::wire::line::{BadLine, parse_link};
 use super::LINE_MAX;
 use super::check::{Checker, Fault, Reason, Verdict};
 use super::lines::Lines;
+use super::verify_blobs::{BlobCheck, BlobReport};
 
 /// What [`verify`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct VerifyReport {
     pub head: Option<(u64, String)>,
     /// How the head kept outside the project compares.
     pub outside_head: OutsideHead,
+    /// The long texts kept beside it.
+    pub blobs: BlobReport,
 }
 
 /// How the head kept outside the project compares with the file.
@@ -76,6 +79,7 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
     let outside = outside.filter(|head| session == Some(head.session_id.as_str()));
     let mut lines = Lines::new(open_private(path)?);
     let mut checker = Checker::new();
+    let mut blobs = BlobCheck::new(path);
     let mut torn_bytes = 0;
     let mut seen_outside = false;
     loop {
@@ -101,6 +105,9 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
                 continue;
             }
         }
+        if let Verdict::Entry { seq, .. } = &verdict {
+            blobs.line(line.text.unwrap_or_default(), *seq, checker.lines())?;
+        }
         if let (Verdict::Entry { seq, hash }, Some(head)) = (&verdict, outside) {
             seen_outside |= *seq == head.seq && *hash == head.hash;
         }
@@ -122,6 +129,7 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
     {
         first_bad = Some(missing_end(outside, &checker));
     }
+    let (blobs, first_bad) = blobs.finish(first_bad);
     Ok(VerifyReport {
         ok: first_bad.is_none(),
         entries: checker.entries(),
@@ -132,6 +140,7 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
         torn_bytes,
         head,
         outside_head,
+        blobs,
     })
 }
 

@@ -9,11 +9,13 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::Seq;
 use crate::core::redact::Redactor;
+use crate::core::whole::{Whole, cut};
+use crate::store::blobs::{BLOB_BYTES_MAX, Blobs};
 use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
@@ -73,6 +75,7 @@ pub(super) struct Writer {
     file: Box<dyn LedgerFile>,
     shared: Arc<Shared>,
     redactor: Arc<Redactor>,
+    blobs: Blobs,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
     next: Next,
     /// How long the file is as far as it is good.
@@ -108,6 +111,7 @@ impl Writer {
     ) -> Self {
         Self {
             file,
+            blobs: Blobs::of_ledger(&shared.path),
             shared,
             redactor,
             on_event,
@@ -200,9 +204,13 @@ impl Writer {
         };
         let mut object = Value::Object(serialize(&entry));
         self.redactor.redact_entry(&mut object);
-        let Value::Object(object) = object else {
+        let Value::Object(mut object) = object else {
             return Err(refused("redaction left no object".to_owned()));
         };
+        // What comes with its whole text named is cut already: a compaction carries it.
+        if entry.whole.is_none() {
+            self.keep_whole(&mut object)?;
+        }
         let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
             return Err(refused(format!(
@@ -218,6 +226,49 @@ impl Writer {
             line: sealed.line,
             hash: sealed.hash,
         })
+    }
+
+    /// Cuts a content that is too long for the line, and keeps all of it, masked as it is by now,
+    /// beside the ledger. On the disk before the line, so that no line ever names a text that was
+    /// not there; a crash in between leaves a text that nobody names.
+    fn keep_whole(&self, object: &mut Map<String, Value>) -> Result<(), LedgerError> {
+        let Some(text) = object.get("content").and_then(Value::as_str) else {
+            return Ok(());
+        };
+        let Some(cut) = cut(text) else {
+            return Ok(());
+        };
+        if text.len() as u64 > BLOB_BYTES_MAX {
+            let reason = format!(
+                "its text is {} bytes long, and {BLOB_BYTES_MAX} is the most",
+                text.len()
+            );
+            return Err(LedgerError::Refused { reason });
+        }
+        let sha256 = self.blobs.put(text).map_err(|error| {
+            LedgerError::from_io("keep a long text in", self.blobs.dir(), error)
+        })?;
+        // A handoff says its ask twice, and a line holds no text twice that is too long for it
+        // once.
+        if let Some(Value::Object(handoff)) = object.get_mut("handoff")
+            && handoff.contains_key("ask")
+        {
+            handoff.insert("ask".to_owned(), cut.content.clone().into());
+        }
+        object.insert("content".to_owned(), cut.content.into());
+        if let Value::Object(meta) = object
+            .entry("meta")
+            .or_insert_with(|| Value::Object(Map::new()))
+        {
+            // The word of ContextRelay 3.13.
+            meta.insert("truncated".to_owned(), true.into());
+        }
+        let whole = Whole {
+            sha256,
+            units: cut.units,
+        };
+        object.insert("whole".to_owned(), serde_json::json!(whole));
+        Ok(())
     }
 
     fn commit(&mut self, together: Together, next: Next) {
@@ -254,7 +305,12 @@ impl Writer {
                     token,
                     error: error.clone(),
                 },
-                (Err(error), _) => WriterEvent::Failed { token, error },
+                (Err(error), _) => {
+                    // What the disk refuses beside the ledger is over, too, only once it takes
+                    // something again.
+                    self.failing |= !matches!(error, LedgerError::Refused { .. });
+                    WriterEvent::Failed { token, error }
+                }
             };
             (self.on_event)(event);
         }

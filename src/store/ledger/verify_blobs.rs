@@ -1,0 +1,83 @@
+//! [`BlobCheck`]: whether the long texts that a ledger speaks of are there and unaltered.
+//!
+//! The chain covers their hashes, so that a text that has its hash is the text that was recorded.
+
+use std::io;
+use std::path::Path;
+
+use crate::store::blobs::{BlobError, Blobs};
+use crate::wire::line::parse;
+
+use super::check::{Fault, Reason};
+
+/// How the field begins on a line. Inside of a string its quotes would have a backslash, so that
+/// a line without these bytes has no such field, and most lines need no reading.
+const FIELD: &[u8] = b"\"whole\":{";
+
+/// What was found of the long texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlobReport {
+    /// Entries whose whole text is kept beside the ledger.
+    pub texts: u64,
+    /// Those of them whose text is not there.
+    pub missing: u64,
+    /// Those of them under whose name something else lies.
+    pub altered: u64,
+}
+
+/// Looks after the texts of a ledger, line by line.
+#[derive(Debug)]
+pub(super) struct BlobCheck {
+    blobs: Blobs,
+    report: BlobReport,
+    first_bad: Option<Fault>,
+}
+
+impl BlobCheck {
+    pub(super) fn new(ledger: &Path) -> Self {
+        Self {
+            blobs: Blobs::of_ledger(ledger),
+            report: BlobReport::default(),
+            first_bad: None,
+        }
+    }
+
+    /// Takes an entry's line in.
+    ///
+    /// # Errors
+    ///
+    /// When a text is there and the disk does not give it: that is no verdict on the record.
+    pub(super) fn line(&mut self, text: &[u8], seq: u64, line: u64) -> io::Result<()> {
+        if !text.windows(FIELD.len()).any(|bytes| bytes == FIELD) {
+            return Ok(());
+        }
+        let Some(whole) = parse(text).ok().and_then(|parsed| parsed.entry.whole) else {
+            return Ok(());
+        };
+        self.report.texts += 1;
+        let reason = match self.blobs.check(&whole.sha256) {
+            Ok(()) => return Ok(()),
+            Err(BlobError::Missing) => {
+                self.report.missing += 1;
+                Reason::BlobMissing
+            }
+            Err(BlobError::Altered) => {
+                self.report.altered += 1;
+                Reason::BlobAltered
+            }
+            Err(BlobError::Io(error)) => return Err(error),
+        };
+        self.first_bad.get_or_insert(Fault { seq, line, reason });
+        Ok(())
+    }
+
+    /// What was found, and the first fault of all. A fault of the chain is the earlier one when
+    /// both are of the same entry: what an edited line says of a text means nothing.
+    pub(super) fn finish(self, chain: Option<Fault>) -> (BlobReport, Option<Fault>) {
+        let first = match (chain, self.first_bad) {
+            (Some(chain), Some(blob)) if blob.seq < chain.seq => Some(blob),
+            (chain, blob) => chain.or(blob),
+        };
+        (self.report, first)
+    }
+}
