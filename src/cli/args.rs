@@ -145,10 +145,7 @@ impl Verb {
                 | Self::Viewer(_)
                 | Self::Config(_)
                 | Self::Ledger(
-                    ledger::Verb::Search(_)
-                        | ledger::Verb::Export(_)
-                        | ledger::Verb::Compact(_)
-                        | ledger::Verb::Rebuild(_)
+                    ledger::Verb::Search(_) | ledger::Verb::Export(_) | ledger::Verb::Rebuild(_)
                 )
                 | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )

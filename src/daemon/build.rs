@@ -30,6 +30,7 @@ use crate::store::child;
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, LedgerError, WriterEvent};
+use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
 use crate::store::queue::{Queue, QueueError};
 use crate::store::registry::{self, Ports};
@@ -241,6 +242,7 @@ impl Builder {
             .as_ref()
             .is_none_or(|session| !exists(&self.dirs.ledger(session)));
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
+        let mended = mend(&self.dirs, &session_id);
         let redactor = Arc::new(Redactor::new());
         let opened = ledger::open(
             ledger::OpenOptions {
@@ -326,7 +328,7 @@ impl Builder {
             writer_events,
         );
         if is_new || report.entries == 0 {
-            daemon.start_session(&session_id, None);
+            daemon.start_session();
         }
         daemon.note_fact(
             Party::System,
@@ -335,6 +337,7 @@ impl Builder {
             },
             "the daemon started",
         );
+        daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
             daemon.note_fact(
                 Party::System,

@@ -13,14 +13,17 @@ mod claude_lane;
 mod codex_lane;
 mod commands;
 pub mod control;
+mod digest;
 pub mod event;
 pub mod handle;
 mod inbox;
+mod mended;
 mod metrics;
 mod operator;
 mod outbox;
 mod run;
 mod status;
+mod succession;
 mod tree;
 mod whole_text;
 

@@ -61,7 +61,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    heads: HeadKeeper,
+    pub(super) heads: HeadKeeper,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -318,7 +318,11 @@ impl Daemon {
     fn write_again(&mut self) {
         if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
             self.write_again_at = None;
-            for (entries, then) in std::mem::take(&mut self.unwritten) {
+            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+                // The session that they were of may be sealed by now.
+                for entry in &mut entries {
+                    entry.session_id = self.session_id.clone();
+                }
                 self.record_fact(entries, then);
             }
         }
@@ -415,7 +419,7 @@ impl Daemon {
     }
 
     /// Fold, then tell. Only durable entries come here.
-    fn publish(&mut self, stored: &Arc<Stored>) {
+    pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
         fold(Arc::make_mut(&mut self.world), &stored.entry);
         if self.recent.len() == RECENT_ENTRIES_MAX {
             self.recent.pop_front();

@@ -6,8 +6,10 @@
 pub mod blobs;
 pub mod child;
 pub mod dirs;
+pub mod erase;
 pub mod head;
 pub mod ledger;
+pub mod mend;
 pub mod owner;
 pub mod queue;
 pub mod registry;

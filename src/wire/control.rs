@@ -204,6 +204,9 @@ pub enum Command {
     /// Operator: seal the session and start a new one.
     #[serde(rename = "ledger/clear")]
     Clear(ClearParams),
+    /// Operator: seal the session, and go on in a new one with what is open in it.
+    #[serde(rename = "ledger/compact")]
+    Compact(CompactParams),
     /// Operator: end the daemon.
     #[serde(rename = "daemon/stop")]
     Stop(StopParams),
@@ -216,7 +219,11 @@ impl Command {
     /// Whether only the operator may ask this.
     pub fn is_operator_only(&self) -> bool {
         match self {
-            Self::Decide(_) | Self::Clear(_) | Self::Stop(_) | Self::QueueChange(_) => true,
+            Self::Decide(_)
+            | Self::Clear(_)
+            | Self::Compact(_)
+            | Self::Stop(_)
+            | Self::QueueChange(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
@@ -475,6 +482,16 @@ pub struct DecideParams {
 pub struct ClearParams {
     /// Must be the current session, so that a late key does not clear the next one.
     pub session_id: Option<SessionId>,
+    /// Delete it instead of keeping it in the archives.
+    pub discard: bool,
+}
+
+/// Arguments of [`Command::Compact`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactParams {
+    /// Must be the current session.
+    pub session_id: Option<SessionId>,
 }
 
 /// Arguments of [`Command::Stop`].
@@ -539,6 +556,8 @@ pub enum Reply {
     Codex(CodexJoin),
     /// The session was sealed.
     Cleared(Cleared),
+    /// The session was sealed, and what was open in it carried on.
+    Compacted(Compacted),
 }
 
 /// A message or handoff was recorded.
@@ -696,12 +715,37 @@ pub struct CodexJoin {
 pub struct Cleared {
     /// The sealed session.
     pub sealed: SessionId,
+    /// Where its file lies now; `None` when it was deleted.
+    pub archive: Option<String>,
+    /// How many entries it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+    /// The session that follows.
+    pub session_id: SessionId,
+    /// Messages that nobody had settled, taken back.
+    pub cancelled: Vec<EntryId>,
+    /// What should have been deleted and is still there, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+}
+
+/// The session was sealed, and what was open in it carried on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compacted {
+    /// The sealed session.
+    pub sealed: SessionId,
     /// Where its file lies now.
     pub archive: String,
     /// How many entries it had.
     pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
     /// The session that follows.
     pub session_id: SessionId,
+    /// How many entries were carried into it, under their own ids.
+    pub carried: u64,
 }
 
 /// What a client is told unasked.

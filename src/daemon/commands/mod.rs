@@ -1,5 +1,7 @@
 //! One file per family of commands; [`Daemon::command`] only delegates.
 
+mod clear;
+mod compact;
 mod context;
 mod decide;
 mod hook;
@@ -81,6 +83,7 @@ impl Daemon {
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
             Command::Clear(params) => self.clear(&params, reply),
+            Command::Compact(params) => self.compact(&params, reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));

@@ -33,7 +33,7 @@ pub use page::{Filter, Page};
 pub use read::read;
 pub use seal::seal;
 pub use verify::{OutsideHead, VerifyReport, verify};
-pub use verify_blobs::BlobReport;
+pub use verify_blobs::{BlobReport, whole_texts};
 pub use writer::WriterEvent;
 
 /// The longest line that is written or read, in bytes without newline: more than any message

@@ -5,14 +5,42 @@
 use std::io;
 use std::path::Path;
 
+use crate::core::whole::Whole;
 use crate::store::blobs::{BlobError, Blobs};
+use crate::store::dirs::open_private;
 use crate::wire::line::parse;
 
 use super::check::{Fault, Reason};
+use super::lines::Lines;
 
 /// How the field begins on a line. Inside of a string its quotes would have a backslash, so that
 /// a line without these bytes has no such field, and most lines need no reading.
-const FIELD: &[u8] = b"\"whole\":{";
+const FIELD: &str = "\"whole\":{";
+
+/// Hands the name of every long text that a ledger speaks of to `each`, be its line damaged or of
+/// no chain: who asks wants to know what may still be needed.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn whole_texts(ledger: &Path, mut each: impl FnMut(String)) -> io::Result<()> {
+    let mut lines = Lines::new(open_private(ledger)?);
+    while let Some(line) = lines.next(|_| {})? {
+        if let Some(whole) = line.text.and_then(whole) {
+            each(whole.sha256);
+        }
+    }
+    Ok(())
+}
+
+fn whole(text: &[u8]) -> Option<Whole> {
+    // Searched as text, which is many times faster than piece by piece.
+    let is_there = match std::str::from_utf8(text) {
+        Ok(text) => text.contains(FIELD),
+        Err(_) => true,
+    };
+    is_there.then(|| parse(text).ok()?.entry.whole).flatten()
+}
 
 /// What was found of the long texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,10 +76,7 @@ impl BlobCheck {
     ///
     /// When a text is there and the disk does not give it: that is no verdict on the record.
     pub(super) fn line(&mut self, text: &[u8], seq: u64, line: u64) -> io::Result<()> {
-        if !text.windows(FIELD.len()).any(|bytes| bytes == FIELD) {
-            return Ok(());
-        }
-        let Some(whole) = parse(text).ok().and_then(|parsed| parsed.entry.whole) else {
+        let Some(whole) = whole(text) else {
             return Ok(());
         };
         self.report.texts += 1;

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
 use serde_json::{Map, Value};
@@ -59,9 +59,17 @@ pub enum WriterEvent {
 /// What the writer is asked for.
 #[derive(Debug)]
 pub(super) enum Job {
-    Append { token: u64, entries: Vec<Entry> },
+    Append {
+        token: u64,
+        entries: Vec<Entry>,
+        /// Who waits for the answer, instead of the event.
+        answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
+    },
     Close,
 }
+
+/// The token of appends that somebody waits for; no counter comes this far.
+pub(super) const TOKEN_OF_WAITERS: u64 = u64::MAX;
 
 /// The next entry's number and `prev`; no `prev` in a file that is still empty.
 #[derive(Debug, Clone)]
@@ -90,8 +98,15 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Together {
     text: Vec<u8>,
-    done: Vec<(u64, Result<Vec<Placed>, LedgerError>)>,
+    done: Vec<Staged>,
     close: bool,
+}
+
+/// One append, turned into lines or refused.
+struct Staged {
+    token: u64,
+    answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
+    result: Result<Vec<Placed>, LedgerError>,
 }
 
 /// An entry and where it will lie, counted from the beginning of the write.
@@ -144,9 +159,17 @@ impl Writer {
                     together.close = true;
                     break;
                 }
-                Job::Append { token, entries } => {
-                    let staged = self.stage(entries, &mut together.text, next);
-                    together.done.push((token, staged));
+                Job::Append {
+                    token,
+                    entries,
+                    answer,
+                } => {
+                    let result = self.stage(entries, &mut together.text, next);
+                    together.done.push(Staged {
+                        token,
+                        answer,
+                        result,
+                    });
                 }
             }
             if together.done.len() >= TOGETHER_MAX || together.text.len() >= TOGETHER_BYTES {
@@ -295,24 +318,31 @@ impl Writer {
             (self.on_event)(WriterEvent::Recovered);
         }
         self.failing |= failed.is_some();
-        for (token, staged) in together.done {
-            let event = match (staged, &failed) {
-                (Ok(placed), None) => WriterEvent::Durable {
-                    token,
-                    entries: placed.into_iter().map(|placed| placed.stored).collect(),
-                },
-                (Ok(_), Some(error)) => WriterEvent::Failed {
-                    token,
-                    error: error.clone(),
-                },
+        for Staged {
+            token,
+            answer,
+            result,
+        } in together.done
+        {
+            let result = match (result, &failed) {
+                (Ok(placed), None) => Ok(placed.into_iter().map(|placed| placed.stored).collect()),
+                (Ok(_), Some(error)) => Err(error.clone()),
                 (Err(error), _) => {
                     // What the disk refuses beside the ledger is over, too, only once it takes
                     // something again.
                     self.failing |= !matches!(error, LedgerError::Refused { .. });
-                    WriterEvent::Failed { token, error }
+                    Err(error)
                 }
             };
-            (self.on_event)(event);
+            let unheard = match answer {
+                Some(answer) => answer.send(result).err().map(|unheard| unheard.0),
+                None => Some(result),
+            };
+            match unheard {
+                Some(Ok(entries)) => (self.on_event)(WriterEvent::Durable { token, entries }),
+                Some(Err(error)) => (self.on_event)(WriterEvent::Failed { token, error }),
+                None => {}
+            }
         }
     }
 
@@ -443,7 +473,7 @@ impl Writer {
         for placed in together
             .done
             .iter()
-            .filter_map(|(_, staged)| staged.as_ref().ok())
+            .filter_map(|staged| staged.result.as_ref().ok())
         {
             for Placed { stored, offset } in placed {
                 // Neither bound can be met: a line is at most `LINE_MAX` long, and a file of four
