@@ -379,8 +379,9 @@ impl Daemon {
                         session_id: self.session_id.clone(),
                     });
                 }
-                if let Some(pending) = self.pending.remove(&token) {
-                    (pending.then)(self, Ok(&entries));
+                match self.pending.remove(&token) {
+                    Some(pending) => (pending.then)(self, Ok(&entries)),
+                    None => self.forget_taken_back(&entries),
                 }
                 self.pump();
             }

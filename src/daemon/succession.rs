@@ -18,7 +18,7 @@ use super::run::{Daemon, answer, now_ms};
 use crate::core::agent::Party;
 use crate::core::delivery::Outcome;
 use crate::core::entry::{
-    AgentChanged, Entry, EntryKind, Fate, Predecessor, TurnRecord, TurnStatus,
+    AgentChanged, DeliveryResult, Entry, EntryKind, Fate, Predecessor, TurnRecord, TurnStatus,
 };
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
@@ -65,7 +65,10 @@ impl Daemon {
                 "look again: somebody cleared it already",
             ));
         }
-        let in_flight = !self.codex.is_quiet() || self.has_pending() || !self.claims.is_empty();
+        // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
+        // arrived.
+        let is_claimed = self.claims.keys().any(|id| self.outbox.get(id).is_some());
+        let in_flight = !self.codex.is_quiet() || self.has_pending() || is_claimed;
         if in_flight {
             return Err(Refusal::new(
                 "in_flight",
@@ -164,12 +167,25 @@ impl Daemon {
         for stored in stored {
             self.publish(stored);
         }
+        self.forget_taken_back(stored);
         if let Some(last) = stored.last() {
             self.heads.set(Head {
                 seq: last.entry.seq.0,
                 hash: last.hash.clone(),
                 session_id: self.session_id.clone(),
             });
+        }
+    }
+
+    /// What the record says was taken back is not delivered any more, be it that the disk was so
+    /// late that nobody waited for it.
+    pub(super) fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
+        for stored in stored {
+            if let EntryKind::Delivery(record) = &stored.entry.kind
+                && record.result == DeliveryResult::Cancelled
+            {
+                self.outbox.settle(&record.message_id);
+            }
         }
     }
 
@@ -299,13 +315,13 @@ impl Daemon {
 
     /// The entries that take back what nobody has settled, and their messages.
     pub(super) fn take_back_all(&self) -> (Vec<EntryId>, Vec<Entry>) {
-        use crate::core::entry::DeliveryResult::Cancelled;
         let mut unsettled: Vec<_> = self.world.unsettled.iter().collect();
         unsettled.sort_by_key(|(_, message)| message.seq);
         unsettled
             .into_iter()
             .map(|(id, message)| {
-                let entry = self.delivery_entry(id, message.to, Cancelled, None, None);
+                let entry =
+                    self.delivery_entry(id, message.to, DeliveryResult::Cancelled, None, None);
                 (id.clone(), entry)
             })
             .unzip()

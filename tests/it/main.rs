@@ -9,6 +9,7 @@ mod control;
 mod deck;
 mod demo;
 mod harness;
+mod keeping;
 mod pair;
 mod readme;
 mod recovery;

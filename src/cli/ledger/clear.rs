@@ -21,7 +21,8 @@ const TYPED: usize = 4;
         session's file, its long texts, its rows in the queue, what was set aside of it and the \
         segments that it was compacted from are deleted as well; how many entries it had and its \
         head stay. The old bytes are not written over: on an SSD nobody can promise what that \
-        does, so a secret that was recorded should be changed all the same.")]
+        does, and what the agents keep of their conversations is theirs; so a secret that was \
+        recorded should be changed all the same.")]
 pub struct Args {
     /// Do it; without, only say what would be done
     #[arg(long)]

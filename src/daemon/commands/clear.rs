@@ -50,9 +50,6 @@ impl Daemon {
             .into_iter()
             .filter(|id| !self.world.unsettled.contains_key(id))
             .collect();
-        for id in &cancelled {
-            self.outbox.settle(id);
-        }
         self.answer_receipts_of(&cancelled);
         let succeeded = succeeded?;
         self.recent_handoffs.clear();

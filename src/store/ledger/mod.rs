@@ -13,6 +13,7 @@ mod error;
 mod file;
 mod handle;
 mod index;
+mod keep;
 mod lines;
 mod open;
 mod page;

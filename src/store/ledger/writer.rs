@@ -9,13 +9,12 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::Seq;
 use crate::core::redact::Redactor;
-use crate::core::whole::{Whole, cut};
-use crate::store::blobs::{BLOB_BYTES_MAX, Blobs};
+use crate::store::blobs::Blobs;
 use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
@@ -23,6 +22,7 @@ use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::handle::{Shared, Stored};
 use super::index::Slot;
+use super::keep::keep_whole;
 use super::open::{End, scan, set_aside};
 
 /// How many appends may wait. Some seconds of work at the pace of a slow disk: more would only
@@ -232,7 +232,7 @@ impl Writer {
         };
         // What comes with its whole text named is cut already: a compaction carries it.
         if entry.whole.is_none() {
-            self.keep_whole(&mut object)?;
+            keep_whole(&self.blobs, &mut object)?;
         }
         let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
@@ -249,49 +249,6 @@ impl Writer {
             line: sealed.line,
             hash: sealed.hash,
         })
-    }
-
-    /// Cuts a content that is too long for the line, and keeps all of it, masked as it is by now,
-    /// beside the ledger. On the disk before the line, so that no line ever names a text that was
-    /// not there; a crash in between leaves a text that nobody names.
-    fn keep_whole(&self, object: &mut Map<String, Value>) -> Result<(), LedgerError> {
-        let Some(text) = object.get("content").and_then(Value::as_str) else {
-            return Ok(());
-        };
-        let Some(cut) = cut(text) else {
-            return Ok(());
-        };
-        if text.len() as u64 > BLOB_BYTES_MAX {
-            let reason = format!(
-                "its text is {} bytes long, and {BLOB_BYTES_MAX} is the most",
-                text.len()
-            );
-            return Err(LedgerError::Refused { reason });
-        }
-        let sha256 = self.blobs.put(text).map_err(|error| {
-            LedgerError::from_io("keep a long text in", self.blobs.dir(), error)
-        })?;
-        // A handoff says its ask twice, and a line holds no text twice that is too long for it
-        // once.
-        if let Some(Value::Object(handoff)) = object.get_mut("handoff")
-            && handoff.contains_key("ask")
-        {
-            handoff.insert("ask".to_owned(), cut.content.clone().into());
-        }
-        object.insert("content".to_owned(), cut.content.into());
-        if let Value::Object(meta) = object
-            .entry("meta")
-            .or_insert_with(|| Value::Object(Map::new()))
-        {
-            // The word of ContextRelay 3.13.
-            meta.insert("truncated".to_owned(), true.into());
-        }
-        let whole = Whole {
-            sha256,
-            units: cut.units,
-        };
-        object.insert("whole".to_owned(), serde_json::json!(whole));
-        Ok(())
     }
 
     fn commit(&mut self, together: Together, next: Next) {
