@@ -321,7 +321,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
         panic!("no messages");
     };
-    assert_eq!(page.acked, [ids.read.clone()]);
+    assert_eq!(page.acked, std::slice::from_ref(&ids.read));
     let shown: Vec<_> = page
         .messages
         .iter()
