@@ -144,9 +144,6 @@ impl Verb {
                 | Self::ReleaseGate(_)
                 | Self::Viewer(_)
                 | Self::Config(_)
-                | Self::Ledger(
-                    ledger::Verb::Search(_) | ledger::Verb::Export(_) | ledger::Verb::Rebuild(_)
-                )
                 | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )
     }

@@ -4,12 +4,15 @@ use clap::Subcommand;
 
 use super::context::Context;
 use super::exit::Verdict;
-use super::unbuilt;
 
 mod clear;
 mod compact;
+mod export;
 mod list;
 mod open;
+mod rebuild;
+mod search;
+mod sessions;
 mod show;
 mod verify;
 
@@ -26,15 +29,12 @@ pub enum Verb {
     Clear(clear::Args),
     /// Put the session away, and go on with what is open in it
     Compact(compact::Args),
-    /// Search the texts (not in this version)
-    #[command(hide = true)]
-    Search(unbuilt::Args),
-    /// Write the record to a file (not in this version)
-    #[command(hide = true)]
-    Export(unbuilt::Args),
-    /// Rebuild what is derived from the record (not in this version)
-    #[command(hide = true)]
-    Rebuild(unbuilt::Args),
+    /// Search the texts, newest first
+    Search(search::Args),
+    /// Write the record out: JSON lines, Markdown or one HTML file
+    Export(export::Args),
+    /// Throw away what is derived from the record, and make it anew
+    Rebuild(rebuild::Args),
 }
 
 pub fn run(context: &Context, verb: Verb) -> Verdict {
@@ -44,6 +44,8 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
         Verb::Verify(args) => verify::run(context, &args),
         Verb::Clear(args) => clear::run(context, &args),
         Verb::Compact(args) => compact::run(context, &args),
-        Verb::Search(args) | Verb::Export(args) | Verb::Rebuild(args) => args.refuse(),
+        Verb::Search(args) => search::run(context, &args),
+        Verb::Export(args) => export::run(context, &args),
+        Verb::Rebuild(args) => rebuild::run(context, &args),
     }
 }

@@ -24,6 +24,7 @@ mod doctor;
 mod doorbell;
 pub mod exit;
 mod finality;
+mod gauge;
 mod hold;
 mod hook;
 mod init;

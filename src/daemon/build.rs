@@ -19,7 +19,7 @@ use super::event::Event;
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
-use super::run::{Daemon, Identity, now_ms};
+use super::run::{Daemon, Identity, Keepers, now_ms};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
@@ -29,11 +29,12 @@ use crate::core::redact::Redactor;
 use crate::store::child;
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, LedgerError, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, LedgerError, WriterEvent};
 use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
 use crate::store::queue::{Queue, QueueError};
 use crate::store::registry::{self, Ports};
+use crate::store::search::Search;
 use crate::store::{secrets, sentinel, session};
 use crate::wire::control::PROTOCOL;
 
@@ -244,12 +245,14 @@ impl Builder {
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
         let mended = mend(&self.dirs, &session_id);
         let redactor = Arc::new(Redactor::new());
+        let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
         let opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
                 session: session_id.clone(),
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
+                checkpoint,
             },
             writer_events(),
         )?;
@@ -313,12 +316,28 @@ impl Builder {
         let report = opened.report;
         let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
             .map_err(|source| self.registry_failed(source))?;
+        let from = opened.snapshot.seq.0;
+        let checkpoints =
+            CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
+        // The index of a clone is somebody else's word about our record.
+        let search = Search::start(
+            &self.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            is_clone,
+        )
+        .map_err(unwritable)?;
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
             opened.ledger,
             redactor,
-            heads,
+            Keepers {
+                heads,
+                checkpoints,
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             report.recent,

@@ -23,7 +23,8 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
-use crate::store::ledger::{Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::ledger::{CheckpointKeeper, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
@@ -61,7 +62,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    pub(super) heads: HeadKeeper,
+    pub(super) keepers: Keepers,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -90,6 +91,14 @@ pub struct Daemon {
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+}
+
+/// What writes down, beside the ledger, how far it has come.
+#[derive(Debug)]
+pub(super) struct Keepers {
+    pub heads: HeadKeeper,
+    pub checkpoints: CheckpointKeeper,
+    pub search: Search,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -171,7 +180,7 @@ impl Daemon {
         identity: Identity,
         ledger: Ledger,
         redactor: Arc<Redactor>,
-        heads: HeadKeeper,
+        keepers: Keepers,
         session_id: SessionId,
         world: Snapshot,
         recent: VecDeque<Arc<Stored>>,
@@ -185,7 +194,7 @@ impl Daemon {
             identity,
             ledger,
             redactor,
-            heads,
+            keepers,
             session_id,
             world: Arc::new(world),
             recent,
@@ -372,13 +381,7 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
-                if let Some(last) = entries.last() {
-                    self.heads.set(Head {
-                        seq: last.entry.seq.0,
-                        hash: last.hash.clone(),
-                        session_id: self.session_id.clone(),
-                    });
-                }
+                self.come_to(&entries);
                 match self.pending.remove(&token) {
                     Some(pending) => (pending.then)(self, Ok(&entries)),
                     None => self.forget_taken_back(&entries),
@@ -416,6 +419,21 @@ impl Daemon {
                     self.status_changed();
                 }
             }
+        }
+    }
+
+    /// Has everybody who follows the record know how far it is.
+    pub(super) fn come_to(&mut self, entries: &[Arc<Stored>]) {
+        self.keepers.search.grown();
+        if let Some(last) = entries.last() {
+            self.keepers.heads.set(Head {
+                seq: last.entry.seq.0,
+                hash: last.hash.clone(),
+                session_id: self.session_id.clone(),
+            });
+            self.keepers
+                .checkpoints
+                .moved(&self.ledger, &self.session_id, &self.world, &last.hash);
         }
     }
 
@@ -536,11 +554,18 @@ impl Daemon {
     /// Ends what the daemon owns, each step with a deadline of its own.
     async fn finish(self) {
         self.codex.shutdown().await;
-        let ledger = self.ledger.clone();
-        let heads = self.heads;
+        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
+        let last = self.recent.back().map(|last| last.hash.clone());
         let closed = tokio::task::spawn_blocking(move || {
-            ledger.close();
+            ledger.clone().close();
             heads.close();
+            checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
         });
         if tokio::time::timeout(super::build::STEP, closed)
             .await

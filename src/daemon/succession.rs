@@ -23,7 +23,6 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::{Erased, erase};
-use crate::store::head::Head;
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::wire::control::{Refusal, Reply, Sent};
@@ -123,6 +122,9 @@ impl Daemon {
 
         // From here on there is no way back: `current` names the new session.
         std::mem::replace(&mut self.ledger, opened).close();
+        self.keepers
+            .search
+            .follow(self.ledger.clone(), next.clone());
         let world = std::mem::take(&mut self.world);
         self.session_id = next;
         self.recent.clear();
@@ -148,6 +150,7 @@ impl Daemon {
                 session: next.clone(),
                 prev_head: Some(head),
                 redactor: Arc::clone(&self.redactor),
+                checkpoint: None,
             },
             (self.writer_events)(),
         )?;
@@ -168,13 +171,7 @@ impl Daemon {
             self.publish(stored);
         }
         self.forget_taken_back(stored);
-        if let Some(last) = stored.last() {
-            self.heads.set(Head {
-                seq: last.entry.seq.0,
-                hash: last.hash.clone(),
-                session_id: self.session_id.clone(),
-            });
-        }
+        self.come_to(stored);
     }
 
     /// What the record says was taken back is not delivered any more, be it that the disk was so
@@ -204,10 +201,19 @@ impl Daemon {
     fn put_away(&mut self, before: &Predecessor) -> (Option<String>, Vec<String>) {
         let old = &before.session_id;
         if before.fate == Fate::Discarded {
+            // Nobody must write down once more what is just being deleted.
+            if let Err(error) = self.keepers.checkpoints.begin_anew() {
+                tracing::warn!(%error, "no checkpoints are written any more");
+            }
             let Erased { removed, mut left } = erase(&self.dirs, old, &self.session_id);
             tracing::info!(%old, removed, "a session was deleted for good");
             if let Err(error) = self.outbox.erase() {
                 left.push(error.to_string());
+            }
+            // It follows the new session, and has thrown the old index away before it puts a
+            // word of that one in.
+            if !self.keepers.search.wait_for(1, APPEND) {
+                left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
             }
             if !left.is_empty() {
                 self.note_fact(

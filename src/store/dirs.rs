@@ -161,6 +161,13 @@ impl UserDirs {
             .join(format!("{instance_id}.json"))
     }
 
+    /// `heads/<instanceId>.checkpoint`.
+    pub fn checkpoint(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("heads")
+            .join(format!("{instance_id}.checkpoint"))
+    }
+
     /// `run/<instanceId>/operator.sock`.
     pub fn operator_socket(&self, instance_id: &str) -> PathBuf {
         self.registry

@@ -19,9 +19,10 @@ use crate::core::id::SessionId;
 /// hand, so that more of them is a circle that somebody made.
 const SEGMENTS_MAX: usize = 10_000;
 
-/// Files of the state folder that are derived from the ledger, by how their names begin. They are
-/// made anew from the session that follows.
-const DERIVED: [&str; 3] = ["checkpoint", "index.db", "queue.db.bad-"];
+/// Files of the state folder that hold what was in the ledger, by how their names begin. They are
+/// made anew from the session that follows. The search index is not among them: who has it open
+/// throws it away.
+const DERIVED: [&str; 2] = ["checkpoint", "queue.db.bad-"];
 
 /// What an erasure came to.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::dirs::{ProjectDirs, exists};
 use super::erase::{Erased, erase, is_there, predecessor_of};
 use super::ledger::seal;
+use super::search;
 use crate::core::entry::Fate;
 use crate::core::id::SessionId;
 
@@ -39,7 +40,12 @@ pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
         let old = before.session_id;
         if before.fate == Fate::Discarded {
             if is_there(dirs, &old) {
-                let erased = erase(dirs, &old, current);
+                let mut erased = erase(dirs, &old, current);
+                // Nobody has it open yet.
+                if let Err(error) = search::discard(dirs) {
+                    let why = format!("the search index could not be deleted: {error}");
+                    erased.left.push(why);
+                }
                 mended.erased = Some((old, erased));
             }
         } else if exists(&dirs.ledger(&old)) {

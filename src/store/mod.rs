@@ -5,14 +5,17 @@
 
 pub mod blobs;
 pub mod child;
+pub mod derived;
 pub mod dirs;
 pub mod erase;
 pub mod head;
+mod latest;
 pub mod ledger;
 pub mod mend;
 pub mod owner;
 pub mod queue;
 pub mod registry;
+pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;

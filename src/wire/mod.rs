@@ -4,4 +4,5 @@ pub mod codex;
 pub mod control;
 pub mod jsonrpc;
 pub mod line;
+pub mod search;
 pub mod status;

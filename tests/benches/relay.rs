@@ -18,6 +18,7 @@ mod cpu;
 mod figure;
 mod messages;
 mod process;
+mod search;
 mod starts;
 #[path = "../it/support/mod.rs"]
 mod support;
@@ -38,6 +39,7 @@ fn main() {
         messages::measure(&mut table);
         starts::measure(&mut table);
         process::measure(&mut table);
+        search::measure(&mut table);
         table.end();
     }
     if !table_alone {

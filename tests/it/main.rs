@@ -14,5 +14,6 @@ mod pair;
 mod readme;
 mod recovery;
 mod relay;
+mod search;
 mod support;
 mod tidy;

@@ -1,8 +1,5 @@
 //! `ctxrelay ledger show ID|SEQ`.
 
-use std::ops::ControlFlow;
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::cli::connect::{self, Found, runtime, unexpected};
@@ -11,7 +8,9 @@ use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, time};
+use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
+use crate::store::ledger::Reading;
 use crate::wire::control::{Command, Reply};
 
 /// Arguments of `ledger show`.
@@ -43,7 +42,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
     let dirs = &context.setting.dirs;
     if let Some(session) = &args.session {
-        return from_file(&disk::session_file(dirs, session)?, args);
+        return from_file(&disk::reading(context, session)?, args);
     }
     match connect::control(&context.setting).await {
         Found::Live(live) => {
@@ -55,31 +54,27 @@ async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
             }
         }
         Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
-            Some((_, path)) => from_file(&path, args),
+            Some((session, _)) => from_file(&disk::reading(context, session.as_str())?, args),
             None => Err(missing(&args.entry)),
         },
     }
 }
 
-fn from_file(path: &Path, args: &Args) -> Result<Value, Failure> {
+fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
     let name = args.entry.as_str();
-    let seq: Option<u64> = name.parse().ok();
-    let mut found = None;
-    disk::scan(path, |stored| {
-        let is_it = match seq {
-            Some(seq) => stored.entry.seq.0 == seq,
-            None => stored.entry.id.as_str() == name,
-        };
-        if is_it {
-            found = Some(stored);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })?;
-    let stored = found.ok_or_else(|| missing(name))?;
+    let seq = match name.parse() {
+        Ok(seq) => Some(Seq(seq)),
+        Err(_) => reading.seq_of(&EntryId::new(name)),
+    };
+    let found = seq.map(|seq| reading.read(seq)).transpose();
+    let stored = found
+        .map_err(|error| disk::unreadable(reading.path(), &error))?
+        .flatten()
+        .ok_or_else(|| missing(name))?;
     let mut entry = stored.to_value();
     if let Some(whole) = stored.entry.whole.filter(|_| args.full) {
-        let text = Blobs::of_ledger(path).get(&whole.sha256).map_err(|error| {
+        let blobs = Blobs::of_ledger(reading.path());
+        let text = blobs.get(&whole.sha256).map_err(|error| {
             Failure::state(
                 error.code(),
                 format!(

@@ -9,6 +9,7 @@ mod inbox;
 mod ledger;
 mod queue;
 mod record;
+mod search;
 mod send;
 
 pub(super) use send::RecentHandoff;
@@ -67,6 +68,8 @@ impl Daemon {
             Command::LedgerShow { entry, full } => {
                 answer(reply, self.ledger_show(&entry, full));
             }
+            Command::LedgerSearch(params) => self.ledger_search(&params, reply),
+            Command::LedgerRebuild(params) => answer(reply, self.ledger_rebuild(&params)),
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
                 if let Some(attachment) = self.attachments.get_mut(&conn) {

@@ -76,8 +76,6 @@ fn a_session_goes_with_its_segments_and_no_other_one_does() {
         format!("archives/{OLDEST}.torn-2"),
         "state/checkpoint".to_owned(),
         "state/checkpoint.new".to_owned(),
-        "state/index.db".to_owned(),
-        "state/index.db-wal".to_owned(),
         "state/queue.db.bad-3".to_owned(),
         "state/token".to_owned(),
         "blobs/.new-half".to_owned(),

@@ -3,6 +3,7 @@
 mod support;
 
 mod append;
+mod checkpoint;
 mod faults;
 mod formats;
 mod open;

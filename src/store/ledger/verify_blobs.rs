@@ -24,7 +24,7 @@ const FIELD: &str = "\"whole\":{";
 ///
 /// When the file cannot be read.
 pub fn whole_texts(ledger: &Path, mut each: impl FnMut(String)) -> io::Result<()> {
-    let mut lines = Lines::new(open_private(ledger)?);
+    let mut lines = Lines::new(open_private(ledger)?, 0);
     while let Some(line) = lines.next(|_| {})? {
         if let Some(whole) = line.text.and_then(whole) {
             each(whole.sha256);
@@ -59,6 +59,7 @@ pub(super) struct BlobCheck {
     blobs: Blobs,
     report: BlobReport,
     first_bad: Option<Fault>,
+    unreadable: Option<io::Error>,
 }
 
 impl BlobCheck {
@@ -67,21 +68,18 @@ impl BlobCheck {
             blobs: Blobs::of_ledger(ledger),
             report: BlobReport::default(),
             first_bad: None,
+            unreadable: None,
         }
     }
 
     /// Takes an entry's line in.
-    ///
-    /// # Errors
-    ///
-    /// When a text is there and the disk does not give it: that is no verdict on the record.
-    pub(super) fn line(&mut self, text: &[u8], seq: u64, line: u64) -> io::Result<()> {
+    pub(super) fn line(&mut self, text: &[u8], seq: u64, line: u64) {
         let Some(whole) = whole(text) else {
-            return Ok(());
+            return;
         };
         self.report.texts += 1;
         let reason = match self.blobs.check(&whole.sha256) {
-            Ok(()) => return Ok(()),
+            Ok(()) => return,
             Err(BlobError::Missing) => {
                 self.report.missing += 1;
                 Reason::BlobMissing
@@ -90,19 +88,28 @@ impl BlobCheck {
                 self.report.altered += 1;
                 Reason::BlobAltered
             }
-            Err(BlobError::Io(error)) => return Err(error),
+            Err(BlobError::Io(error)) => {
+                self.unreadable.get_or_insert(error);
+                return;
+            }
         };
         self.first_bad.get_or_insert(Fault { seq, line, reason });
-        Ok(())
     }
 
     /// What was found, and the first fault of all. A fault of the chain is the earlier one when
     /// both are of the same entry: what an edited line says of a text means nothing.
-    pub(super) fn finish(self, chain: Option<Fault>) -> (BlobReport, Option<Fault>) {
+    ///
+    /// # Errors
+    ///
+    /// When a text is there and the disk does not give it: that is no verdict on the record.
+    pub(super) fn finish(self, chain: Option<Fault>) -> io::Result<(BlobReport, Option<Fault>)> {
+        if let Some(error) = self.unreadable {
+            return Err(error);
+        }
         let first = match (chain, self.first_bad) {
             (Some(chain), Some(blob)) if blob.seq < chain.seq => Some(blob),
             (chain, blob) => chain.or(blob),
         };
-        (self.report, first)
+        Ok((self.report, first))
     }
 }

@@ -17,6 +17,7 @@ pub mod messages_server;
 pub mod model_request;
 pub mod model_server;
 pub mod pair;
+pub mod picture;
 pub mod pipe;
 pub mod project;
 pub mod pty;

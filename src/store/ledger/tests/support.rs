@@ -70,6 +70,7 @@ impl Project {
             session: self.session.clone(),
             prev_head: None,
             redactor: Arc::new(Redactor::new()),
+            checkpoint: None,
         }
     }
 
