@@ -34,7 +34,7 @@ mod fault;
 mod tests;
 
 pub use admission::{Admission, Admissions};
-pub use backlog::{Backlog, LANE_MAX, Restored};
+pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
 pub use codex::{Activity, Answer, CodexFlow, CodexInput, CodexTerms};
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::codex_lane::CodexLane;
@@ -19,21 +19,27 @@ use super::event::Event;
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
-use super::run::{Daemon, Identity, now_ms};
+use super::run::{Daemon, Identity, Keepers, now_ms};
+pub use super::start_error::StartError;
+use super::watch::{Watch, Watched};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::fold::DAEMON_STARTED;
+use crate::core::fold::{DAEMON_STARTED, forget_deliveries};
 use crate::core::redact::Redactor;
 use crate::store::child;
+use crate::store::config::{self, Loaded};
+use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, LedgerError, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
+use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
-use crate::store::queue::{Queue, QueueError};
+use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
-use crate::store::{secrets, sentinel, session};
+use crate::store::search::Search;
+use crate::store::{secrets, sentinel, session, trust};
 use crate::wire::control::PROTOCOL;
 
 /// The longest that one step of an orderly shutdown may take.
@@ -72,96 +78,6 @@ pub struct Running {
     pub handle: DaemonHandle,
     /// What it published.
     pub published: Published,
-}
-
-/// Why a daemon did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Another process owns the project.
-    #[error("another process hosts the daemon of this project")]
-    Owned,
-    /// The operator killed it, and this is no explicit start.
-    #[error("the daemon of this project was killed by the operator")]
-    Killed,
-    /// The project cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Unwritable {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The named port is taken.
-    #[error("port {port} is held by another program")]
-    PortTaken {
-        /// Which.
-        port: u16,
-    },
-    /// No group of ports is free.
-    #[error("no free group of ports from {base} on")]
-    NoPorts {
-        /// Where the search began.
-        base: u16,
-    },
-    /// The ledger cannot be opened.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// The queue cannot be opened.
-    #[error("cannot open the queue: {0}")]
-    Queue(#[from] QueueError),
-    /// The operator's socket cannot be bound.
-    #[error("cannot bind {}: {source}", path.display())]
-    Socket {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
-impl StartError {
-    /// A stable word for `--json`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Owned => "already_running",
-            Self::Killed => "killed",
-            Self::Unwritable { .. } => "unwritable",
-            Self::PortTaken { .. } | Self::NoPorts { .. } => "port_taken",
-            Self::Ledger(_) => "ledger",
-            Self::Queue(_) => "queue",
-            Self::Socket { .. } => "socket",
-        }
-    }
-
-    /// The next step.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
-            Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
-            Self::Unwritable { path, .. } => {
-                format!(
-                    "make {} writable for you, or name another folder with --project",
-                    path.display()
-                )
-            }
-            Self::PortTaken { port } => format!(
-                "end the program that holds port {port}, or choose other ports with CODEX_WS_PORT, \
-                 CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
-            ),
-            Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
-            Self::Ledger(_) => {
-                "see that the session file under .contextrelay/sessions is a plain file of yours"
-                    .to_owned()
-            }
-            Self::Queue(_) => {
-                "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()
-            }
-            Self::Socket { .. } => {
-                "see that the folder is yours and its path is shorter than 100 characters"
-                    .to_owned()
-            }
-        }
-    }
 }
 
 impl Builder {
@@ -205,7 +121,15 @@ impl Builder {
             tracing::info!(?reaped, "looked for what an earlier daemon left");
             child::remove(&self.dirs).map_err(unwritable)?;
         }
+        config::close_to_others(&self.dirs);
+        let adopted = config::adopt(&self.dirs);
+        if is_clone {
+            trust::forget(&self.user_dirs, &self.dirs.instance_id())
+                .map_err(|source| self.registry_failed(source))?;
+        }
+        let loaded = config::load(&self.dirs, &self.user_dirs);
         let secrets = secrets::ensure(&self.dirs, is_clone).map_err(unwritable)?;
+        let foreign_queue = contextrelay3::set_aside(&self.dirs).map_err(unwritable)?;
         if is_clone {
             Queue::discard(&self.dirs).map_err(unwritable)?;
         }
@@ -241,13 +165,16 @@ impl Builder {
             .as_ref()
             .is_none_or(|session| !exists(&self.dirs.ledger(session)));
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
-        let redactor = Arc::new(Redactor::new());
-        let opened = ledger::open(
+        let mended = mend(&self.dirs, &session_id);
+        let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
+        let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
+        let mut opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
                 session: session_id.clone(),
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
+                checkpoint,
             },
             writer_events(),
         )?;
@@ -257,6 +184,11 @@ impl Builder {
                 source,
             }
         })?;
+        // Entries and no chain: nobody of ours has written here yet.
+        let is_adopted = opened.report.entries > 0 && opened.report.head.is_none();
+        if is_adopted {
+            forget_deliveries(&mut opened.snapshot);
+        }
         let (outbox, unknowable) = Outbox::open(Queue::open(&self.dirs)?, &opened.snapshot)?;
 
         let mcp_token = secrets::random_hex(32).map_err(unwritable)?;
@@ -311,12 +243,28 @@ impl Builder {
         let report = opened.report;
         let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
             .map_err(|source| self.registry_failed(source))?;
+        let from = opened.snapshot.seq.0;
+        let checkpoints =
+            CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
+        // The index of a clone is somebody else's word about our record.
+        let search = Search::start(
+            &self.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            is_clone,
+        )
+        .map_err(unwritable)?;
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
             opened.ledger,
             redactor,
-            heads,
+            Keepers {
+                heads,
+                checkpoints,
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             report.recent,
@@ -326,7 +274,13 @@ impl Builder {
             writer_events,
         );
         if is_new || report.entries == 0 {
-            daemon.start_session(&session_id, None);
+            daemon.start_session();
+        }
+        if is_adopted {
+            daemon.adopt(report.entries, &self.unread(is_clone));
+        }
+        if let Some(aside) = &foreign_queue {
+            daemon.note_foreign_queue(aside);
         }
         daemon.note_fact(
             Party::System,
@@ -335,6 +289,7 @@ impl Builder {
             },
             "the daemon started",
         );
+        daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
             daemon.note_fact(
                 Party::System,
@@ -364,6 +319,14 @@ impl Builder {
             }
         }
         daemon.recover_codex();
+        daemon.note_adopted_config(adopted);
+        daemon.configure(self.user_dirs.clone(), &loaded);
+        if loaded.config.codex.autostart && self.codex_program.is_some() {
+            // Whoever waits for the answer is nobody: what goes wrong is a notice.
+            let (reply, _) = oneshot::channel();
+            daemon.ensure_codex(reply);
+        }
+        daemon.watch = self.watch(&daemon, loaded, !report.is_read, &weak);
         write_private(
             &self.dirs.state_file("ports.json"),
             &serde_json::to_vec(&published).unwrap_or_default(),
@@ -400,6 +363,39 @@ impl Builder {
         ));
         tokio::spawn(operator::serve(socket, handle.clone(), stop));
         Ok(Running { handle, published })
+    }
+
+    /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
+    /// else's.
+    fn unread(&self, is_clone: bool) -> Unread {
+        if is_clone {
+            return Unread::default();
+        }
+        contextrelay3::unread(&self.dirs).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the queue of ContextRelay 3 cannot be read");
+            Unread::default()
+        })
+    }
+
+    /// Watches the project's files; a daemon that cannot works without.
+    fn watch(
+        &self,
+        daemon: &Daemon,
+        loaded: Loaded,
+        suspect: bool,
+        events: &mpsc::WeakSender<Event>,
+    ) -> Option<Watch> {
+        let watched = Watched {
+            dirs: self.dirs.clone(),
+            user: self.user_dirs.clone(),
+            session: daemon.session_id.clone(),
+            ledger: daemon.ledger.clone(),
+            suspect,
+            config: loaded.file,
+        };
+        Watch::start(watched, events.clone())
+            .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
+            .ok()
     }
 
     /// Binds control and proxy: the project's own group, the next free one when strangers hold

@@ -6,7 +6,7 @@
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, Delivery, DeliveryFact, Restored};
+use crate::core::delivery::{Backlog, Delivery, DeliveryFact, Moved, Restored};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::queue::{Queue, QueueError};
@@ -104,6 +104,44 @@ impl Outbox {
         if let Err(error) = self.queue.remove(id) {
             // Harmless: the next start finds a row whose message is settled and drops it.
             tracing::warn!(%error, "a settled row could not be removed");
+        }
+    }
+
+    /// Forgets all messages, and leaves nothing of them in the files of the queue.
+    ///
+    /// # Errors
+    ///
+    /// When `queue.db` cannot be written; they are forgotten in memory all the same.
+    pub fn erase(&mut self) -> Result<(), QueueError> {
+        self.backlog = Backlog::default();
+        self.queue.erase()
+    }
+
+    /// Leaves nothing in the files of the queue of messages that were forgotten.
+    ///
+    /// # Errors
+    ///
+    /// When `queue.db` cannot be written.
+    pub fn scrub(&self) -> Result<(), QueueError> {
+        self.queue.scrub()
+    }
+
+    /// Gives every message the place that it has in the ledger by now; what is not in there any
+    /// more is forgotten.
+    pub fn move_to(&mut self, world: &Snapshot) {
+        let Moved { moved, gone } = self.backlog.move_to(&world.unsettled);
+        for id in gone {
+            if let Err(error) = self.queue.remove(&id) {
+                tracing::warn!(%error, "a settled row could not be removed");
+            }
+        }
+        for row in moved.iter().filter_map(|id| self.backlog.get(id)) {
+            if row.attempts > 0
+                && let Err(error) = self.queue.put(row)
+            {
+                // Harmless: the next start takes the place from the ledger.
+                tracing::warn!(%error, "a row could not be moved");
+            }
         }
     }
 

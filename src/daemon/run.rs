@@ -13,9 +13,11 @@ use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
+use super::configuration::Configuration;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::outbox::Outbox;
+use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
@@ -24,14 +26,12 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
-use crate::store::ledger::{Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::ledger::{CheckpointKeeper, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
-
-/// A detached daemon ends after this long with nothing attached, running or in flight.
-const IDLE_SHUTDOWN: Duration = Duration::from_secs(30);
 
 /// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
 /// keep it alive.
@@ -52,6 +52,10 @@ const ENTRY_REFUSED: &str = "entry_refused";
 /// After the disk refused what has happened already, it is asked again this often.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
+/// The key of the sentence that the record cannot be written, which is also the code of the entry
+/// that tells of it afterwards.
+const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
+
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
 /// can come.
 const UNWRITTEN_MAX: usize = 256;
@@ -62,7 +66,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    heads: HeadKeeper,
+    pub(super) keepers: Keepers,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -76,6 +80,8 @@ pub struct Daemon {
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
     /// Proposals whose decision is being recorded.
     pub(super) deciding: HashSet<EntryId>,
+    /// Entries of which the record says already that their whole text is lost.
+    pub(super) lost_texts: HashSet<EntryId>,
     /// Agents' processes with their start: an id alone may be somebody else's by now.
     pub(super) known_agent_pids: HashMap<u32, Option<String>>,
     pub(super) events: mpsc::WeakSender<Event>,
@@ -86,6 +92,19 @@ pub struct Daemon {
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+    /// What `config.json` says; `None` until the builder has read it.
+    pub(super) configuration: Option<Configuration>,
+    pub(super) alarms: Alarms,
+    /// Ends with the daemon.
+    pub(super) watch: Option<Watch>,
+}
+
+/// What writes down, beside the ledger, how far it has come.
+#[derive(Debug)]
+pub(super) struct Keepers {
+    pub heads: HeadKeeper,
+    pub checkpoints: CheckpointKeeper,
+    pub search: Search,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -132,6 +151,11 @@ impl Notices {
         self.0.remove(key).is_some()
     }
 
+    /// Whether it holds now.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// All of them.
     pub fn lines(&self) -> Vec<String> {
         self.0.values().cloned().collect()
@@ -167,7 +191,7 @@ impl Daemon {
         identity: Identity,
         ledger: Ledger,
         redactor: Arc<Redactor>,
-        heads: HeadKeeper,
+        keepers: Keepers,
         session_id: SessionId,
         world: Snapshot,
         recent: VecDeque<Arc<Stored>>,
@@ -181,7 +205,7 @@ impl Daemon {
             identity,
             ledger,
             redactor,
-            heads,
+            keepers,
             session_id,
             world: Arc::new(world),
             recent,
@@ -194,6 +218,7 @@ impl Daemon {
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
             deciding: HashSet::new(),
+            lost_texts: HashSet::new(),
             known_agent_pids: HashMap::new(),
             events,
             writer_events,
@@ -203,6 +228,9 @@ impl Daemon {
             next_token: 0,
             idle_since: None,
             stopping: None,
+            configuration: None,
+            alarms: Alarms::default(),
+            watch: None,
         }
     }
 
@@ -255,7 +283,9 @@ impl Daemon {
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
+            Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_pids());
             }
@@ -311,7 +341,11 @@ impl Daemon {
     fn write_again(&mut self) {
         if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
             self.write_again_at = None;
-            for (entries, then) in std::mem::take(&mut self.unwritten) {
+            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+                // The session that they were of may be sealed by now.
+                for entry in &mut entries {
+                    entry.session_id = self.session_id.clone();
+                }
                 self.record_fact(entries, then);
             }
         }
@@ -346,8 +380,10 @@ impl Daemon {
             source,
             target,
             content: content.into(),
+            whole: None,
             kind,
             runtime_session,
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }
@@ -359,15 +395,10 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
-                if let Some(last) = entries.last() {
-                    self.heads.set(Head {
-                        seq: last.entry.seq.0,
-                        hash: last.hash.clone(),
-                        session_id: self.session_id.clone(),
-                    });
-                }
-                if let Some(pending) = self.pending.remove(&token) {
-                    (pending.then)(self, Ok(&entries));
+                self.come_to(&entries);
+                match self.pending.remove(&token) {
+                    Some(pending) => (pending.then)(self, Ok(&entries)),
+                    None => self.forget_taken_back(&entries),
                 }
                 self.pump();
             }
@@ -386,27 +417,62 @@ impl Daemon {
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
-                    "ledger_unwritable",
+                    LEDGER_UNWRITABLE,
                     format!("the record could not be written: {error}"),
                     "nothing was recorded; free space or make the project writable, it goes on by itself",
                 );
-                if self.notices.set("ledger", refusal.message.clone()) {
+                let begins = !self.is_read_only();
+                if self.notices.set(LEDGER_UNWRITABLE, refusal.message.clone()) {
                     self.status_changed();
+                }
+                // A file that was taken away stays so until somebody restarts the daemon.
+                if begins && !matches!(error, LedgerError::Gone { .. }) {
+                    self.record_outage(refusal.message.clone());
                 }
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Err(&refusal));
                 }
             }
             WriterEvent::Recovered => {
-                if self.notices.clear("ledger") {
+                if self.notices.clear(LEDGER_UNWRITABLE) {
                     self.status_changed();
                 }
             }
         }
     }
 
+    /// The last append failed, and none has succeeded since.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.notices.has(LEDGER_UNWRITABLE)
+    }
+
+    /// Has the record say that it could not be written. Asking the disk again and again with this
+    /// very entry is what finds out that it works again, though nobody else writes.
+    fn record_outage(&mut self, why: String) {
+        let kind = EntryKind::Error {
+            code: LEDGER_UNWRITABLE.to_owned(),
+        };
+        let entry = self.entry(Party::System, None, kind, why, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
+    }
+
+    /// Has everybody who follows the record know how far it is.
+    pub(super) fn come_to(&mut self, entries: &[Arc<Stored>]) {
+        self.keepers.search.grown();
+        if let Some(last) = entries.last() {
+            self.keepers.heads.set(Head {
+                seq: last.entry.seq.0,
+                hash: last.hash.clone(),
+                session_id: self.session_id.clone(),
+            });
+            self.keepers
+                .checkpoints
+                .moved(&self.ledger, &self.session_id, &self.world, &last.hash);
+        }
+    }
+
     /// Fold, then tell. Only durable entries come here.
-    fn publish(&mut self, stored: &Arc<Stored>) {
+    pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
         fold(Arc::make_mut(&mut self.world), &stored.entry);
         if self.recent.len() == RECENT_ENTRIES_MAX {
             self.recent.pop_front();
@@ -443,7 +509,7 @@ impl Daemon {
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
-        let idle = self.idle_since.map(|since| since + IDLE_SHUTDOWN);
+        let idle = self.idle_since.map(|since| since + self.idle_shutdown());
         let far = Instant::now() + Duration::from_secs(3600);
         self.waiters
             .iter()
@@ -451,6 +517,7 @@ impl Daemon {
             .chain(self.delivery_deadline())
             .chain(self.claude.retry_at())
             .chain(self.write_again_at)
+            .chain(self.alarms.next_deadline())
             .chain(idle)
             .chain(self.stopping.map(|stop| stop.by))
             .min()
@@ -463,9 +530,10 @@ impl Daemon {
         self.codex_deadline();
         self.claude_deadline();
         self.write_again();
+        self.watch_deadline();
         if self
             .idle_since
-            .is_some_and(|since| Instant::now() >= since + IDLE_SHUTDOWN)
+            .is_some_and(|since| Instant::now() >= since + self.idle_shutdown())
         {
             tracing::info!("nothing is attached: the detached daemon ends");
             self.stop(Stop::now(false));
@@ -521,11 +589,18 @@ impl Daemon {
     /// Ends what the daemon owns, each step with a deadline of its own.
     async fn finish(self) {
         self.codex.shutdown().await;
-        let ledger = self.ledger.clone();
-        let heads = self.heads;
+        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
+        let last = self.recent.back().map(|last| last.hash.clone());
         let closed = tokio::task::spawn_blocking(move || {
-            ledger.close();
+            ledger.clone().close();
             heads.close();
+            checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
         });
         if tokio::time::timeout(super::build::STEP, closed)
             .await

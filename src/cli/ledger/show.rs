@@ -1,8 +1,5 @@
 //! `ctxrelay ledger show ID|SEQ`.
 
-use std::ops::ControlFlow;
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::cli::connect::{self, Found, runtime, unexpected};
@@ -11,6 +8,9 @@ use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, time};
+use crate::core::id::{EntryId, Seq};
+use crate::store::blobs::Blobs;
+use crate::store::ledger::Reading;
 use crate::wire::control::{Command, Reply};
 
 /// Arguments of `ledger show`.
@@ -23,7 +23,8 @@ pub struct Args {
     /// Another session than the current one
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// The whole text, also where the entry holds a part of it; so far every entry holds it all
+    /// All of a text that was too long for its line, checked against its hash; without, its
+    /// beginning and how much is missing
     #[arg(long)]
     pub full: bool,
 }
@@ -41,38 +42,50 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
     let dirs = &context.setting.dirs;
     if let Some(session) = &args.session {
-        return from_file(&disk::session_file(dirs, session)?, &args.entry);
+        return from_file(&disk::reading(context, session)?, args);
     }
     match connect::control(&context.setting).await {
         Found::Live(live) => {
             let entry = args.entry.clone();
-            match live.ask(Command::LedgerShow { entry }).await? {
+            let full = args.full;
+            match live.ask(Command::LedgerShow { entry, full }).await? {
                 Reply::Entry(entry) => Ok(entry),
                 other => Err(unexpected(&other)),
             }
         }
         Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
-            Some((_, path)) => from_file(&path, &args.entry),
+            Some((session, _)) => from_file(&disk::reading(context, session.as_str())?, args),
             None => Err(missing(&args.entry)),
         },
     }
 }
 
-fn from_file(path: &Path, name: &str) -> Result<Value, Failure> {
-    let seq: Option<u64> = name.parse().ok();
-    let mut found = None;
-    disk::scan(path, |stored| {
-        let is_it = match seq {
-            Some(seq) => stored.entry.seq.0 == seq,
-            None => stored.entry.id.as_str() == name,
-        };
-        if is_it {
-            found = Some(stored.to_value());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })?;
-    found.ok_or_else(|| missing(name))
+fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
+    let name = args.entry.as_str();
+    let seq = match name.parse() {
+        Ok(seq) => Some(Seq(seq)),
+        Err(_) => reading.seq_of(&EntryId::new(name)),
+    };
+    let found = seq.map(|seq| reading.read(seq)).transpose();
+    let stored = found
+        .map_err(|error| disk::unreadable(reading.path(), &error))?
+        .flatten()
+        .ok_or_else(|| missing(name))?;
+    let mut entry = stored.to_value();
+    if let Some(whole) = stored.entry.whole.filter(|_| args.full) {
+        let blobs = Blobs::of_ledger(reading.path());
+        let text = blobs.get(&whole.sha256).map_err(|error| {
+            Failure::state(
+                error.code(),
+                format!(
+                    "all of the text of entry {name} was kept in a file of its own, and {error}"
+                ),
+                "see its beginning without --full, and what `ctxrelay ledger verify` says",
+            )
+        })?;
+        entry["content"] = text.into();
+    }
+    Ok(entry)
 }
 
 fn missing(name: &str) -> Failure {

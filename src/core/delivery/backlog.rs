@@ -37,6 +37,15 @@ pub struct Restored {
     pub settled: Vec<EntryId>,
 }
 
+/// What a move to other places changed.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// These stand elsewhere now.
+    pub moved: Vec<EntryId>,
+    /// These stand nowhere.
+    pub gone: Vec<EntryId>,
+}
+
 impl Backlog {
     /// Takes a message in. One that is known already stays as it is.
     pub fn insert(&mut self, row: Delivery) {
@@ -63,6 +72,8 @@ impl Backlog {
             let mut row = attempted
                 .remove(id)
                 .unwrap_or_else(|| message.delivery(id.clone()));
+            // A compaction gives it another place, and may die before the queue hears of it.
+            row.seq = message.seq;
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
@@ -87,6 +98,24 @@ impl Backlog {
         }
         restored.settled = attempted.into_keys().collect();
         restored
+    }
+
+    /// Gives every message the place that it has in the ledger by now, and forgets what is not in
+    /// there any more.
+    pub fn move_to(&mut self, unsettled: &BTreeMap<EntryId, MessageSnapshot>) -> Moved {
+        let mut moved = Moved::default();
+        self.by_id.clear();
+        for (_, mut row) in std::mem::take(&mut self.rows) {
+            let Some(message) = unsettled.get(&row.id) else {
+                self.claims.remove(&row.id);
+                moved.gone.push(row.id);
+                continue;
+            };
+            row.seq = message.seq;
+            moved.moved.push(row.id.clone());
+            self.insert(row);
+        }
+        moved
     }
 
     /// The message's row.
@@ -124,6 +153,11 @@ impl Backlog {
     /// Whether a receiver can take one more message.
     pub fn has_room(&self, to: Agent) -> bool {
         self.lane(to).count() < LANE_MAX
+    }
+
+    /// Whether bodies are on their way to somebody who asked.
+    pub fn has_claims(&self) -> bool {
+        !self.claims.is_empty()
     }
 
     /// Whether a message may reach an agent that did not ask for it.

@@ -4,7 +4,8 @@ use super::record::not_found;
 use crate::core::agent::Party;
 use crate::core::id::{EntryId, Seq};
 use crate::daemon::run::Daemon;
-use crate::store::ledger::{Filter, Stored};
+use crate::store::blobs::Blobs;
+use crate::store::ledger::{Filter, Page, Stored};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
 
 /// Entries per page when nobody names a number.
@@ -25,24 +26,15 @@ impl Daemon {
                 )
             })?),
         };
-        let filter = Filter {
-            entry_type: params.entry_type.clone(),
-            source: params.source.clone().map(Party::from),
-            target: params.target.clone().map(Party::from),
-            runtime_session: params.runtime_session_id.clone(),
-        };
         let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let page = self
             .ledger
-            .page(&filter, from, params.ascending, limit)
+            .page(&Filter::from(params), from, params.ascending, limit)
             .map_err(|error| unreadable(&error))?;
-        Ok(Reply::Entries(EntryPage {
-            entries: page.entries.iter().map(Stored::to_value).collect(),
-            cursor: page.next.map(|seq| seq.to_string()),
-        }))
+        Ok(Reply::Entries(EntryPage::from(page)))
     }
 
-    pub(super) fn ledger_show(&self, name: &str) -> Result<Reply, Refusal> {
+    pub(super) fn ledger_show(&self, name: &str, full: bool) -> Result<Reply, Refusal> {
         let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
         let seq = match name.parse::<u64>() {
             Ok(seq) => Seq(seq),
@@ -56,7 +48,43 @@ impl Daemon {
             .read(seq)
             .map_err(|error| unreadable(&error))?
             .ok_or_else(missing)?;
-        Ok(Reply::Entry(stored.to_value()))
+        let mut entry = stored.to_value();
+        if let Some(whole) = stored.entry.whole.as_ref().filter(|_| full) {
+            let text = Blobs::of_ledger(self.ledger.path())
+                .get(&whole.sha256)
+                .map_err(|error| {
+                    Refusal::new(
+                        error.code(),
+                        format!("all of the text of entry {name} was kept in a file of its own, and {error}"),
+                        "see its beginning without --full, and what `ctxrelay ledger verify` says",
+                    )
+                })?;
+            entry["content"] = text.into();
+        }
+        Ok(Reply::Entry(entry))
+    }
+}
+
+impl From<&LedgerListParams> for Filter {
+    fn from(params: &LedgerListParams) -> Self {
+        Self {
+            entry_type: params.entry_type.clone(),
+            source: params.source.clone().map(Party::from),
+            target: params.target.clone().map(Party::from),
+            runtime_session: params.runtime_session_id.clone(),
+            since_ms: params.since_ms,
+            until_ms: params.until_ms,
+            text: params.text.clone(),
+        }
+    }
+}
+
+impl From<Page> for EntryPage {
+    fn from(page: Page) -> Self {
+        Self {
+            entries: page.entries.iter().map(Stored::to_value).collect(),
+            cursor: page.next.map(|seq| seq.to_string()),
+        }
     }
 }
 

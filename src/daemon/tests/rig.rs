@@ -9,20 +9,22 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::OnBusy;
+use crate::core::delivery::{CodexInput, Moment, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::fold::DAEMON_STARTED;
-use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
 use crate::daemon::outbox::Outbox;
-use crate::daemon::run::{Daemon, Identity, now_ms};
+use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
+use crate::store::mend::mend;
 use crate::store::queue::Queue;
+use crate::store::search::Search;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -63,6 +65,7 @@ impl Rig {
                 }) as Box<dyn Fn(WriterEvent) + Send>
             }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
         };
+        let mended = mend(&dirs, &session_id);
         let redactor = Arc::new(Redactor::new());
         let opened = ledger::open(
             ledger::OpenOptions {
@@ -70,6 +73,7 @@ impl Rig {
                 session: session_id.clone(),
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
+                checkpoint: None,
             },
             writer_events(),
         )
@@ -79,6 +83,14 @@ impl Rig {
             Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
         let (requests, requested) = mpsc::channel(64);
         let is_new = opened.report.entries == 0;
+        let search = Search::start(
+            &dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            false,
+        )
+        .unwrap();
         let mut daemon = Daemon::new(
             dirs.clone(),
             Identity {
@@ -93,7 +105,11 @@ impl Rig {
             },
             opened.ledger,
             redactor,
-            HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+            Keepers {
+                heads: HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+                checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             opened.report.recent,
@@ -103,10 +119,11 @@ impl Rig {
             writer_events,
         );
         if is_new {
-            daemon.start_session(&session_id, None);
+            daemon.start_session();
         }
         let event = DAEMON_STARTED.to_owned();
         daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, "started");
+        daemon.note_mended(mended);
         for id in unknowable {
             let to = daemon.outbox.get(&id).unwrap().to;
             let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
@@ -161,12 +178,36 @@ impl Rig {
         });
     }
 
+    /// Codex went away over a message, and nobody found out what became of it.
+    pub fn nobody_knows(&mut self, id: &EntryId) {
+        self.status(ThreadStatus::Idle);
+        self.fact(CodexFact::Unanswered {
+            message_id: id.clone(),
+        });
+        let long_after = Moment {
+            now_ms: i64::MAX / 2,
+            attempt: AttemptId::new("none"),
+        };
+        let codex = &mut self.daemon.codex;
+        let backlog = &mut self.daemon.outbox.backlog;
+        let effects = codex.flow.apply(backlog, CodexInput::Tick, &long_after);
+        self.daemon.perform(effects).unwrap();
+    }
+
     /// Hands in what the writer says until nothing is being written.
     pub async fn settle(&mut self) {
         while self.daemon.pending_count() > 0 {
             let event = self.inbox.recv().await.unwrap();
             self.daemon.on_event(event);
         }
+    }
+
+    /// As `settle`, and hands in what the daemon told itself.
+    pub async fn pump(&mut self) {
+        while let Ok(event) = self.inbox.try_recv() {
+            self.daemon.on_event(event);
+        }
+        self.settle().await;
     }
 
     /// As `settle`, on a disk that refuses everything.
@@ -271,6 +312,7 @@ impl Rig {
                 session: session::read_current(&place.dirs).unwrap().unwrap(),
                 prev_head: None,
                 redactor: Arc::new(Redactor::new()),
+                checkpoint: None,
             },
             Box::new(|_| {}),
         )

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
@@ -14,14 +14,17 @@ use serde_json::Value;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::Seq;
 use crate::core::redact::Redactor;
+use crate::store::blobs::Blobs;
 use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
 use super::error::LedgerError;
 use super::file::LedgerFile;
-use super::handle::{Shared, Stored};
-use super::index::Slot;
-use super::open::{End, scan, set_aside};
+use super::handle::Stored;
+use super::keep::keep_whole;
+use super::open::set_aside;
+use super::scan::{End, scan};
+use super::shared::Shared;
 
 /// How many appends may wait. Some seconds of work at the pace of a slow disk: more would only
 /// hide from the senders that it is slow.
@@ -57,9 +60,17 @@ pub enum WriterEvent {
 /// What the writer is asked for.
 #[derive(Debug)]
 pub(super) enum Job {
-    Append { token: u64, entries: Vec<Entry> },
+    Append {
+        token: u64,
+        entries: Vec<Entry>,
+        /// Who waits for the answer, instead of the event.
+        answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
+    },
     Close,
 }
+
+/// The token of appends that somebody waits for; no counter comes this far.
+pub(super) const TOKEN_OF_WAITERS: u64 = u64::MAX;
 
 /// The next entry's number and `prev`; no `prev` in a file that is still empty.
 #[derive(Debug, Clone)]
@@ -73,6 +84,7 @@ pub(super) struct Writer {
     file: Box<dyn LedgerFile>,
     shared: Arc<Shared>,
     redactor: Arc<Redactor>,
+    blobs: Blobs,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
     next: Next,
     /// How long the file is as far as it is good.
@@ -87,8 +99,15 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Together {
     text: Vec<u8>,
-    done: Vec<(u64, Result<Vec<Placed>, LedgerError>)>,
+    done: Vec<Staged>,
     close: bool,
+}
+
+/// One append, turned into lines or refused.
+struct Staged {
+    token: u64,
+    answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
+    result: Result<Vec<Placed>, LedgerError>,
 }
 
 /// An entry and where it will lie, counted from the beginning of the write.
@@ -108,6 +127,7 @@ impl Writer {
     ) -> Self {
         Self {
             file,
+            blobs: Blobs::of_ledger(&shared.path),
             shared,
             redactor,
             on_event,
@@ -140,9 +160,17 @@ impl Writer {
                     together.close = true;
                     break;
                 }
-                Job::Append { token, entries } => {
-                    let staged = self.stage(entries, &mut together.text, next);
-                    together.done.push((token, staged));
+                Job::Append {
+                    token,
+                    entries,
+                    answer,
+                } => {
+                    let result = self.stage(entries, &mut together.text, next);
+                    together.done.push(Staged {
+                        token,
+                        answer,
+                        result,
+                    });
                 }
             }
             if together.done.len() >= TOGETHER_MAX || together.text.len() >= TOGETHER_BYTES {
@@ -200,9 +228,13 @@ impl Writer {
         };
         let mut object = Value::Object(serialize(&entry));
         self.redactor.redact_entry(&mut object);
-        let Value::Object(object) = object else {
+        let Value::Object(mut object) = object else {
             return Err(refused("redaction left no object".to_owned()));
         };
+        // What comes with its whole text named is cut already: a compaction carries it.
+        if entry.whole.is_none() {
+            keep_whole(&self.blobs, &mut object)?;
+        }
         let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
             return Err(refused(format!(
@@ -244,19 +276,31 @@ impl Writer {
             (self.on_event)(WriterEvent::Recovered);
         }
         self.failing |= failed.is_some();
-        for (token, staged) in together.done {
-            let event = match (staged, &failed) {
-                (Ok(placed), None) => WriterEvent::Durable {
-                    token,
-                    entries: placed.into_iter().map(|placed| placed.stored).collect(),
-                },
-                (Ok(_), Some(error)) => WriterEvent::Failed {
-                    token,
-                    error: error.clone(),
-                },
-                (Err(error), _) => WriterEvent::Failed { token, error },
+        for Staged {
+            token,
+            answer,
+            result,
+        } in together.done
+        {
+            let result = match (result, &failed) {
+                (Ok(placed), None) => Ok(placed.into_iter().map(|placed| placed.stored).collect()),
+                (Ok(_), Some(error)) => Err(error.clone()),
+                (Err(error), _) => {
+                    // What the disk refuses beside the ledger is over, too, only once it takes
+                    // something again.
+                    self.failing |= !matches!(error, LedgerError::Refused { .. });
+                    Err(error)
+                }
             };
-            (self.on_event)(event);
+            let unheard = match answer {
+                Some(answer) => answer.send(result).err().map(|unheard| unheard.0),
+                None => Some(result),
+            };
+            match unheard {
+                Some(Ok(entries)) => (self.on_event)(WriterEvent::Durable { token, entries }),
+                Some(Err(error)) => (self.on_event)(WriterEvent::Failed { token, error }),
+                None => {}
+            }
         }
     }
 
@@ -321,7 +365,7 @@ impl Writer {
             // An unchained ledger; there is nothing to compare it with.
             (Ok(()), None) => true,
             (Ok(()), Some(prev)) => {
-                let head = self.shared.stats().head.clone();
+                let head = self.shared.standing().head.clone();
                 hash_line(&line, &prev) == head.map(|(_, hash)| hash)
             }
         }
@@ -349,19 +393,19 @@ impl Writer {
         }
         set_aside(self.file.as_mut(), &self.shared.path, "foreign", self.len)
             .map_err(|error| self.error("set foreign lines aside of", error))?;
-        self.shared.stats().foreign_bytes += len - self.len;
+        self.shared.standing().foreign_bytes += len - self.len;
         Ok(())
     }
 
     /// Reads the file anew after somebody else took a part of it away.
     fn rescan(&mut self) -> Result<(), LedgerError> {
-        let mut found = scan(self.file.as_ref()).map_err(|error| self.error("read", error))?;
+        let mut found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
         if found.end != End::Whole {
             // The next line must not be glued to what is left of another one.
             self.file
                 .append(b"\n")
                 .map_err(|error| self.error("append to", error))?;
-            found = scan(self.file.as_ref()).map_err(|error| self.error("read", error))?;
+            found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
         }
         self.len = found.bytes;
         *self
@@ -369,11 +413,10 @@ impl Writer {
             .index
             .write()
             .unwrap_or_else(PoisonError::into_inner) = found.index;
-        let mut stats = self.shared.stats();
-        stats.entries = found.checker.entries();
-        stats.bytes = found.bytes;
-        stats.bad_lines = found.checker.bad();
-        stats.chain_ok = false;
+        let mut standing = self.shared.standing();
+        standing.checker = found.checker;
+        standing.bytes = found.bytes;
+        standing.was_cut = true;
         Ok(())
     }
 
@@ -383,11 +426,11 @@ impl Writer {
             .index
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut stats = self.shared.stats();
+        let mut standing = self.shared.standing();
         for placed in together
             .done
             .iter()
-            .filter_map(|(_, staged)| staged.as_ref().ok())
+            .filter_map(|staged| staged.result.as_ref().ok())
         {
             for Placed { stored, offset } in placed {
                 // Neither bound can be met: a line is at most `LINE_MAX` long, and a file of four
@@ -395,12 +438,14 @@ impl Writer {
                 let seq = u32::try_from(stored.entry.seq.0).unwrap_or(u32::MAX);
                 let len = u32::try_from(stored.line.len()).unwrap_or(u32::MAX);
                 let offset = start + *offset as u64;
-                index.push(&stored.entry.id, Slot { offset, len, seq });
-                stats.entries += 1;
-                stats.head = Some((stored.entry.seq.0, stored.hash.clone()));
+                index.push(&stored.entry, offset, len, seq);
+                let number = stored.entry.seq.0;
+                standing.checker.grow(number, &stored.hash);
+                standing.head = Some((number, stored.hash.clone()));
+                standing.first_own.get_or_insert(number);
             }
         }
-        stats.bytes = self.len;
+        standing.bytes = self.len;
     }
 
     fn share_reader(&self) {

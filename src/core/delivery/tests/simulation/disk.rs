@@ -175,6 +175,8 @@ impl World {
             source,
             target: Some(target.into()),
             content: String::new(),
+            whole: None,
+            carried: None,
             kind,
             runtime_session: None,
             meta: Map::new(),
