@@ -115,7 +115,7 @@ impl RuleSet {
             Reach::All => self.own.rules(),
             Reach::BuiltIn => &[],
         };
-        let mut work = Work::for_text(text);
+        let mut work = Work::for_text(text, own.len());
         let mut text = Cow::Borrowed(text);
         let mut marks = 0;
         for _ in 0..ROUNDS_MAX {

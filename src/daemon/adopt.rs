@@ -4,7 +4,7 @@
 //! What that product wrote of its deliveries is no proof, so that nothing of it is sent again by
 //! itself: what its queue calls unread becomes *ambiguous* here, and the operator decides.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -85,7 +85,7 @@ impl Daemon {
     }
 
     /// The other product's queue is where it is now.
-    pub(super) fn note_foreign_queue(&mut self, aside: &PathBuf) {
+    pub(super) fn note_foreign_queue(&mut self, aside: &Path) {
         self.note_fact(
             Party::System,
             EntryKind::Error {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::contextrelay3::{HANDLED, OPEN, SESSION, config, fill, ledger};
 use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
@@ -27,9 +28,12 @@ fn ids(entries: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-fn find<'a>(lines: &'a [Value], what: impl Fn(&Value) -> bool) -> &'a Value {
-    let found = lines.iter().find(|line| what(line));
-    found.unwrap_or_else(|| panic!("not in {lines:#?}"))
+/// The first line of the record like this, once it is durable: a daemon is ready before its first
+/// entries are.
+fn find(project: &Project, name: &str, what: impl Fn(&Value) -> bool) -> Value {
+    wait_until(name, timeout(), || {
+        project.ledger().into_iter().find(|line| what(line))
+    })
 }
 
 #[test]
@@ -40,6 +44,10 @@ fn its_record_goes_on_as_an_unchained_prefix_and_its_handoffs_come_out_right() {
     let count = ledger().len();
 
     let daemon = project.daemon();
+    let first = find(&project, "the first entry of ours", |line| {
+        line["runtimeEvent"]["event"] == "contextrelay_3_adopted"
+    });
+    assert_eq!(first["seq"], count + 1);
     let mut cli = project.control().unwrap();
     cli.expect(
         "hello",
@@ -55,9 +63,6 @@ fn its_record_goes_on_as_an_unchained_prefix_and_its_handoffs_come_out_right() {
 
     let text = session_file(&project);
     assert!(text.starts_with(&before), "the old lines are as they were");
-    let first: Value = serde_json::from_str(text.lines().nth(count).unwrap()).unwrap();
-    assert_eq!(first["runtimeEvent"]["event"], "contextrelay_3_adopted");
-    assert_eq!(first["seq"], count + 1);
     let verified = project
         .run(["ledger", "verify", "--json"])
         .expect_success()
@@ -88,29 +93,21 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
     let project = Project::new();
     fill(&project, true);
     let _daemon = project.daemon();
-    let queue = project
-        .run(["queue", "list", "--json"])
-        .expect_success()
-        .json();
-    let rows = queue["messages"].as_array().unwrap();
-    assert_eq!(rows.len(), 2, "{queue}");
-    assert!(
-        rows.iter()
-            .all(|row| row["state"] == "ambiguous" && row["to"] == "claude")
-    );
-
-    let lines = project.ledger();
     let carried = |id: &str| {
-        find(&lines, |line| {
+        find(&project, "a message that was carried over", |line| {
             line["meta"]["bridgeMessageId"] == id
                 && line["meta"]["importedFrom"] == "contextrelay-3"
         })
     };
     assert_eq!(carried("bridge-3")["content"], "and the tests are read");
     // Its texts were never redacted; here they are before they lie anywhere.
-    let secret = carried("turn-9")["content"].as_str().unwrap();
-    assert_eq!(secret, "by the way, the key is [REDACTED_GITHUB_TOKEN]");
-    let moved = find(&lines, |line| line["error"]["code"] == "foreign_queue");
+    assert_eq!(
+        carried("turn-9")["content"],
+        "by the way, the key is [REDACTED_GITHUB_TOKEN]"
+    );
+    let moved = find(&project, "where the queue is", |line| {
+        line["error"]["code"] == "foreign_queue"
+    });
     assert!(
         moved["content"]
             .as_str()
@@ -122,6 +119,17 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
             .state()
             .join("state/queue.db.contextrelay-3")
             .is_file()
+    );
+
+    let queue = project
+        .run(["queue", "list", "--json"])
+        .expect_success()
+        .json();
+    let rows = queue["messages"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{queue}");
+    assert!(
+        rows.iter()
+            .all(|row| row["state"] == "ambiguous" && row["to"] == "claude")
     );
 
     // Who asks gets them, and is told that they may have been there before.
@@ -157,8 +165,7 @@ fn its_configuration_is_taken_over_key_by_key_and_kept_beside() {
     }
     wanted["version"] = json!(1);
     assert_eq!(after, wanted);
-    let lines = project.ledger();
-    let told = find(&lines, |line| {
+    let told = find(&project, "what became of the keys", |line| {
         line["runtimeEvent"]["event"] == "config_migrated"
     });
     assert!(
@@ -186,8 +193,9 @@ fn a_clone_of_such_a_project_gets_none_of_its_messages() {
         .json();
     assert_eq!(queue["messages"], json!([]));
     assert_ne!(project.token(), "ab".repeat(32), "a clone gets new tokens");
-    let lines = project.ledger();
-    find(&lines, |line| line["error"]["code"] == "foreign_history");
+    find(&project, "that it was not made here", |line| {
+        line["error"]["code"] == "foreign_history"
+    });
     assert!(
         project
             .state()

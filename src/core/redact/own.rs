@@ -24,19 +24,22 @@ const COMPILED_BYTES_MAX: usize = 256 * 1024;
 /// seems to go on, or is not there, is looked for further on.
 const WINDOW: usize = 16 * 1024;
 
-/// How many bytes all searches of one text may look at, in lengths of the text, and how many in
-/// any case. A search may look at all that follows for a find of one character, so that there must
-/// be an end; a hundred finds in a page of text do not come near it.
-const WORK_PER_BYTE: usize = 128;
-const WORK_MIN: usize = 1024 * 1024;
+/// How many bytes all searches of one text may look at: so many in any case, so many for each of
+/// its bytes, and so many more for each byte and rule, which all rounds together need when nothing
+/// is found. A search may look at all that follows for a find of one character, so that there must
+/// be an end; a find in every line of a text does not come near it.
+const WORK_MIN: usize = 16 * 1024 * 1024;
+const WORK_PER_BYTE: usize = 256;
+const WORK_PER_BYTE_AND_RULE: usize = 16;
 
 /// What a text may still cost, in bytes looked at.
 #[derive(Debug)]
 pub(super) struct Work(usize);
 
 impl Work {
-    pub(super) fn for_text(text: &str) -> Self {
-        Self(WORK_MIN + text.len().saturating_mul(WORK_PER_BYTE))
+    pub(super) fn for_text(text: &str, rules: usize) -> Self {
+        let per_byte = WORK_PER_BYTE + WORK_PER_BYTE_AND_RULE * rules;
+        Self(WORK_MIN + text.len().saturating_mul(per_byte))
     }
 
     fn spend(&mut self, bytes: usize) -> Option<()> {

@@ -125,9 +125,14 @@ impl Daemon {
             "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
             self.session_id
         );
-        self.alarm("current_changed", text.clone());
-        self.notices.set(CURRENT, text);
-        self.status_changed();
+        if self.notices.set(CURRENT, text.clone()) {
+            self.status_changed();
+        }
+        if self.alarms.put_back_at.is_some() {
+            // It is in the record that somebody does this, and it will be put back.
+            return;
+        }
+        self.alarm("current_changed", text);
         let earliest = self.alarms.put_back.map(|at| at + PUT_BACK_GAP);
         match earliest {
             Some(at) if at > Instant::now() => self.alarms.put_back_at = Some(at),

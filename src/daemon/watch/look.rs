@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::fact::Touch;
+use super::fact::{Touch, Verdict};
 use super::signs;
-use crate::store::ledger::{Ledger, Stats};
+use crate::store::ledger::{Fault, Ledger, Stats};
 
 /// The permission bits that count.
 const MODE: u32 = 0o777;
@@ -29,6 +29,8 @@ pub(super) struct LedgerLook {
     before: Option<Before>,
     /// What was said already and still holds.
     standing: BTreeSet<Touch>,
+    /// The first fault in the content, as far as it is known.
+    known_bad: Option<Option<Fault>>,
 }
 
 /// How it was at the last look.
@@ -47,15 +49,19 @@ impl LedgerLook {
             before: None,
             ledger,
             standing: BTreeSet::new(),
+            known_bad: None,
         };
+        let stats = look.ledger.stats();
+        if stats.chain_ok {
+            look.known_bad = Some(None);
+        }
         if let Ok(found) = look.path.symlink_metadata() {
-            let stats = look.ledger.stats();
             look.before = Some(Before::new(&found, stats));
         }
         look
     }
 
-    pub(super) fn path(&self) -> &PathBuf {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -110,18 +116,24 @@ impl LedgerLook {
         self.news(now, suspect)
     }
 
-    fn news(&mut self, mut now: BTreeSet<Touch>, suspect: bool) -> Found {
-        if self.standing.contains(&Touch::Edited) {
-            now.insert(Touch::Edited);
-        }
+    fn news(&mut self, now: BTreeSet<Touch>, suspect: bool) -> Found {
         let touches = now.difference(&self.standing).copied().collect();
         self.standing = now;
         Found { touches, suspect }
     }
 
-    /// The content tells that it was edited; returns whether that is news.
-    pub(super) fn is_edited(&mut self) -> bool {
-        self.standing.insert(Touch::Edited)
+    /// Takes in what the content tells; returns whether something is wrong now that was not wrong
+    /// before.
+    pub(super) fn is_worse(&mut self, verdict: &Verdict) -> bool {
+        let Verdict::Report(report) = verdict else {
+            return false;
+        };
+        let known = self.known_bad.replace(report.first_bad.clone());
+        match known {
+            Some(known) => report.first_bad.is_some() && report.first_bad != known,
+            // It was broken when it was opened, and this is the first time that it is said where.
+            None => false,
+        }
     }
 }
 

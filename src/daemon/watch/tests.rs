@@ -74,6 +74,8 @@ impl Written {
             source: Party::System,
             target: None,
             content: format!("text {n}"),
+            whole: None,
+            carried: None,
             kind: EntryKind::Lifecycle {
                 event: "test".to_owned(),
             },
@@ -289,7 +291,7 @@ fn a_file_that_is_replaced_by_renaming_is_seen_as_well() {
     for (text, changed) in [
         (r#"{"a": 1}"#, vec!["a"]),
         (r#"{"a": 2"#, vec![]),
-        (r#"{"a": 1, "b": 2}"#, vec!["a", "b"]),
+        (r#"{"a": 1, "b": 2}"#, vec!["b"]),
     ] {
         let new = config.with_extension("new");
         fs::write(&new, text).unwrap();
@@ -305,6 +307,51 @@ fn a_file_that_is_replaced_by_renaming_is_seen_as_well() {
     };
     assert_eq!(changed, ["a", "b"]);
     assert_eq!(loaded.file, Some(Map::new()));
+}
+
+#[test]
+fn without_signs_of_the_system_it_is_said_once_and_looked_at_all_the_same() {
+    let written = Written::new();
+    let sessions = written.place.dirs.sessions();
+    let hidden = sessions.with_extension("hidden");
+    // What cannot be watched when the watch begins.
+    fs::rename(&sessions, &hidden).unwrap();
+    let (_watch, _events, mut facts) = written.watch();
+    fs::rename(&hidden, &sessions).unwrap();
+    assert!(matches!(next(&mut facts), WatchFact::Degraded { .. }));
+    fs::write(written.place.dirs.config(), r#"{"a": 1}"#).unwrap();
+    loop {
+        match next(&mut facts) {
+            WatchFact::Config { changed, .. } => {
+                assert_eq!(changed, ["a"]);
+                break;
+            }
+            WatchFact::Degraded { why } => panic!("said again: {why}"),
+            // It was away for a moment.
+            WatchFact::Ledger { .. } | WatchFact::Current { .. } => {}
+        }
+    }
+}
+
+#[test]
+fn whoever_touches_it_again_and_again_does_not_make_us_read_without_end() {
+    let written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    let path = written.ledger.path();
+    let start = Instant::now();
+    let mut alarms = 0;
+    for n in 0.. {
+        let mode = if n % 2 == 0 { 0o640 } else { 0o600 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        while facts.try_recv().is_ok() {
+            alarms += 1;
+        }
+        if start.elapsed() > Duration::from_secs(3) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!((1..=2).contains(&alarms), "{alarms} alarms");
 }
 
 /// How often the thread of this name was put to work, by the system's count.

@@ -1,7 +1,7 @@
 //! [`Watch`]: the handle to the watcher's thread.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -36,9 +36,15 @@ const SLOW_POLL: Duration = Duration::from_secs(60);
 /// How often to look where the system gives no signs at all.
 const BLIND_POLL: Duration = Duration::from_secs(2);
 
-/// How long between two verifications that were only a suspicion. A verification reads the whole
+/// How long between two verifications, and so between two alarms. A verification reads the whole
 /// file, and whoever touches it again and again must not make us do that without end.
+const ALARM_GAP: Duration = Duration::from_secs(2);
+
+/// The same, when there is no more than a suspicion.
 const SUSPICION_GAP: Duration = Duration::from_secs(10);
+
+/// How many times as long as a verification took nothing is verified at least.
+const IDLE_TIMES: u32 = 10;
 
 /// Watches a project until it is dropped.
 #[derive(Debug)]
@@ -88,10 +94,14 @@ struct Watcher {
     looked: Instant,
     /// There is something to be looked at, not before this.
     due: Option<Instant>,
-    /// No suspicion is followed before this.
-    suspect_from: Instant,
-    /// A suspicion that waits for that.
+    /// What was done to the ledger and not said yet.
+    touches: BTreeSet<Touch>,
+    /// It may have been edited: its content is still to be looked at.
     suspect: bool,
+    /// When the last verification ended, and how long it took.
+    verified: Option<(Instant, Duration)>,
+    /// The last `config.json` that could be taken.
+    config: Map<String, Value>,
     /// What `current` was last said to name.
     current: Option<Option<SessionId>>,
     /// Why there are no signs; until it was said.
@@ -148,8 +158,10 @@ impl Watcher {
             source: None,
             looked: now,
             due: None,
-            suspect_from: now,
+            touches: BTreeSet::new(),
             suspect: watched.suspect,
+            verified: None,
+            config: watched.config.clone().unwrap_or_default(),
             current: None,
             blind: None,
             watched,
@@ -195,8 +207,8 @@ impl Watcher {
             }
             let poll_at = self.looked + poll;
             let mut wake_at = self.due.unwrap_or(poll_at);
-            if self.suspect {
-                wake_at = wake_at.min(self.suspect_from);
+            if let Some(at) = self.verify_at() {
+                wake_at = wake_at.min(at);
             }
             let wait = wake_at.saturating_duration_since(Instant::now());
             if waking.recv_timeout(wait).is_ok() {
@@ -227,6 +239,7 @@ impl Watcher {
         self.look = LedgerLook::new(ledger.clone());
         self.watched.session = session;
         self.watched.ledger = ledger;
+        self.touches.clear();
         self.suspect = false;
         self.current = None;
     }
@@ -238,7 +251,7 @@ impl Watcher {
         if signs & signs::CURRENT != 0 {
             self.look_at_current();
         }
-        if signs & !(signs::CONFIG | signs::CURRENT) != 0 || self.suspect {
+        if signs & !(signs::CONFIG | signs::CURRENT) != 0 || self.verify_at().is_some() {
             self.look_at_ledger(signs);
         }
         self.looked = Instant::now();
@@ -253,13 +266,15 @@ impl Watcher {
         if loaded.file == self.watched.config {
             return;
         }
-        let empty = Map::new();
-        let before = self.watched.config.as_ref().unwrap_or(&empty);
+        self.watched.config.clone_from(&loaded.file);
+        // What counted until now was the last file that could be taken.
         let changed = match &loaded.file {
-            Some(file) => changed_keys(before, file),
+            Some(file) => {
+                let before = std::mem::replace(&mut self.config, file.clone());
+                changed_keys(&before, file)
+            }
             None => Vec::new(),
         };
-        self.watched.config.clone_from(&loaded.file);
         self.say(WatchFact::Config {
             loaded: Box::new(loaded),
             changed,
@@ -281,35 +296,48 @@ impl Watcher {
 
     fn look_at_ledger(&mut self, signs: u8) {
         let found = self.look.look(signs);
-        let mut touches = found.touches;
+        self.touches.extend(found.touches);
         self.suspect |= found.suspect;
-        let now = Instant::now();
-        if touches.is_empty() && !(self.suspect && now >= self.suspect_from) {
+        if self.verify_at().is_none_or(|at| Instant::now() < at) {
             return;
         }
-        self.suspect = false;
+        let begin = Instant::now();
         let verdict = self.verify();
-        let took = now.elapsed();
-        self.suspect_from = Instant::now() + SUSPICION_GAP.max(took * 10);
-        // Cut and replaced files are bad for a reason that is known already.
-        if touches.is_empty() && !verdict.is_ok() && self.look.is_edited() {
-            touches.push(Touch::Edited);
+        self.verified = Some((Instant::now(), begin.elapsed()));
+        self.suspect = false;
+        let is_worse = self.look.is_worse(&verdict);
+        let mut touches = std::mem::take(&mut self.touches);
+        // Of a file that was cut or replaced the reason is known already.
+        if touches.is_empty() && is_worse {
+            touches.insert(Touch::Edited);
         }
         if touches.is_empty() {
             return;
         }
         self.say(WatchFact::Ledger {
             session: self.watched.session.clone(),
-            touches,
+            touches: touches.into_iter().collect(),
             verdict,
         });
+    }
+
+    /// When the ledger is to be verified, if it is.
+    fn verify_at(&self) -> Option<Instant> {
+        let gap = match (self.touches.is_empty(), self.suspect) {
+            (false, _) => ALARM_GAP,
+            (true, true) => SUSPICION_GAP,
+            (true, false) => return None,
+        };
+        Some(match self.verified {
+            Some((at, took)) => at + gap.max(took * IDLE_TIMES),
+            None => Instant::now(),
+        })
     }
 
     fn verify(&self) -> Verdict {
         let outside = head::read(&self.watched.user, &self.watched.dirs.instance_id());
         let outside = outside.unwrap_or(None);
-        let path: &PathBuf = self.look.path();
-        match verify(path, outside.as_ref()) {
+        match verify(self.look.path(), outside.as_ref()) {
             Ok(report) => Verdict::Report(report),
             Err(error) => Verdict::Unreadable(error.to_string()),
         }

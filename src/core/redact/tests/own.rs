@@ -21,7 +21,7 @@ fn rules(own: &[(&str, &str)], texts: &[&str], patterns: &[&str]) -> OwnRules {
 }
 
 fn with(own: &[(&str, &str)], allow: &[&str]) -> Redactor {
-    Redactor::with(rules(own, allow, &[]))
+    redactor(rules(own, allow, &[]))
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_allowed_text_survives_wherever_a_rule_finds_exactly_it() {
 
 #[test]
 fn an_allowed_pattern_speaks_for_the_whole_find() {
-    let redactor = Redactor::with(rules(&[], &[], &["ghp_test[A-Za-z0-9]*", "a|ghp_b.*"]));
+    let redactor = redactor(rules(&[], &[], &["ghp_test[A-Za-z0-9]*", "a|ghp_b.*"]));
     let test = format!("ghp_test{}", alnum(40));
     assert_eq!(redactor.redact_text(&test).1, 0);
     for secret in [
@@ -209,6 +209,23 @@ fn what_readers_need_is_left_by_a_projects_rules_and_not_by_the_built_in_ones() 
 }
 
 #[test]
+fn many_rules_and_many_finds_are_no_reason_to_mask_all() {
+    let mut many = OwnRules::default();
+    many.add_rule("ACME", "acme-[0-9]+").unwrap();
+    for n in 1..RULES_MAX {
+        many.add_rule("OTHER", &format!("other-{n}-[a-z]+"))
+            .unwrap();
+    }
+    let line = "a line of some length that names acme-12345 among other things\n";
+    for lines in [10, 1_000, 15_000] {
+        let text = line.repeat(lines);
+        let (masked, marks) = redactor(many.clone()).redact_text(&text);
+        assert_eq!(marks as usize, lines);
+        assert_eq!(masked, text.replace("acme-12345", "[REDACTED_ACME]"));
+    }
+}
+
+#[test]
 fn a_match_longer_than_a_window_is_found_and_masked_once() {
     let redactor = with(&[("BLOCK", "(?s)BEGIN.*?END"), ("LINE", "(?m)^x.+$")], &[]);
     let block = format!("a BEGIN{}END b", "é".repeat(40_000));
@@ -265,7 +282,7 @@ proptest! {
 
     #[test]
     fn redacting_twice_is_redacting_once(own in own_rules(), text in text()) {
-        let redactor = Redactor::with(own);
+        let redactor = redactor(own);
         let once = redactor.redact_text(&text).0.into_owned();
         let (twice, marks) = redactor.redact_text(&once);
         prop_assert_eq!(&*twice, &*once, "from {:?}", text);
@@ -274,7 +291,7 @@ proptest! {
 
     #[test]
     fn a_redacted_line_is_left_as_it_is(own in own_rules(), key in text(), content in text()) {
-        let redactor = Redactor::with(own);
+        let redactor = redactor(own);
         let mut once = json!({"content": content, "x": {key.clone(): [content]}});
         redactor.redact_entry(&mut once);
         let mut twice = once.clone();
@@ -285,7 +302,7 @@ proptest! {
     #[test]
     fn own_rules_and_what_is_allowed_uncover_no_other_secret(own in own_rules(), before in text(), after in text()) {
         let secret = format!("ghp_{}", alnum(36));
-        let redactor = Redactor::with(own);
+        let redactor = redactor(own);
         let redacted = redactor.redact_text(&format!("{before} {secret} {after}")).0.into_owned();
         prop_assert!(!redacted.contains(&secret));
         // Nor does another round, with other rules.
@@ -296,7 +313,7 @@ proptest! {
     #[test]
     fn what_an_own_rule_finds_is_gone(before in text(), after in text()) {
         let secret = format!("acme_{}", hexa(16));
-        let redactor = Redactor::with(rules(&[("ACME", r"acme_[a-z0-9]{8,}")], &[], &[]));
+        let redactor = redactor(rules(&[("ACME", r"acme_[a-z0-9]{8,}")], &[], &[]));
         let redacted = redactor.redact_text(&format!("{before} {secret} {after}")).0.into_owned();
         prop_assert!(!redacted.contains(&secret));
     }

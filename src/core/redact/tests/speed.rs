@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{OwnRules, REDACTOR, Redactor, alnum, hexa};
+use super::{OwnRules, REDACTOR, alnum, hexa, redactor};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -60,7 +60,7 @@ fn rules_of_a_project_that_were_made_to_be_slow_are_done_in_time() {
     ] {
         let mut own = OwnRules::default();
         own.add_rule("SLOW", pattern).unwrap();
-        let redactor = Redactor::with(own);
+        let redactor = redactor(own);
         for text in [
             fill("a", len),
             fill("ab ", len),
