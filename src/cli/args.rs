@@ -142,12 +142,7 @@ impl Verb {
                 | Self::Permissions(_)
                 | Self::ReleaseGate(_)
                 | Self::Viewer(_)
-                | Self::Ledger(
-                    ledger::Verb::Search(_)
-                        | ledger::Verb::Export(_)
-                        | ledger::Verb::Compact(_)
-                        | ledger::Verb::Rebuild(_)
-                )
+                | Self::Ledger(ledger::Verb::Compact(_))
                 | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )
     }

@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use super::context::Context;
 use super::exit::Failure;
 use super::words::now_ms;
 use crate::core::agent::Agent;
@@ -16,7 +17,7 @@ use crate::core::snapshot::Snapshot;
 use crate::host::Setting;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, open_private};
-use crate::store::ledger::{self, Stored};
+use crate::store::ledger::{self, Reading, Stored};
 use crate::store::{sentinel, session};
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
@@ -66,6 +67,21 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
         .map(|dir| dir.join(format!("{session}.jsonl")))
         .find(|path| path.is_file())
         .ok_or_else(missing)
+}
+
+/// The ledger of a session, at random places.
+///
+/// # Errors
+///
+/// When there is no such session, or its file cannot be read.
+pub fn reading(context: &Context, session: &str) -> Result<Reading, Failure> {
+    let Setting {
+        dirs, user_dirs, ..
+    } = &context.setting;
+    let path = session_file(dirs, session)?;
+    let checkpoint = ledger::read_checkpoint(dirs, user_dirs);
+    Reading::open(&path, &SessionId::new(session), checkpoint)
+        .map_err(|error| unreadable(&path, &error))
 }
 
 /// Reads the entries of a ledger file; one that does not exist has none.

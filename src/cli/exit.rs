@@ -48,7 +48,7 @@ impl ExitKind {
             "invalid_arguments" | "too_large" => Self::Usage,
             "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
             | "stale_config" | "trust_failed" | "ledger_unreadable" | "ledger_unwritable"
-            | "queue_unwritable" => Self::State,
+            | "queue_unwritable" | "rebuild_failed" | "search_failed" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
             | "overloaded" | "protocol_version" | "queue_full" | "unanswered" => Self::Unavailable,
             _ => Self::Internal,

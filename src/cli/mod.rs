@@ -25,6 +25,7 @@ mod doctor;
 mod doorbell;
 pub mod exit;
 mod finality;
+mod gauge;
 mod hold;
 mod hook;
 mod init;

@@ -341,6 +341,10 @@ fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 
 /// The beginning of a text; all of it is in the record.
 fn cut(text: &str) -> String {
+    // Bytes bound characters from above, so most texts need no counting.
+    if text.len() <= TEXT_CHARS_MAX {
+        return text.to_owned();
+    }
     match text.char_indices().nth(TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

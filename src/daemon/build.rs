@@ -19,7 +19,7 @@ use super::event::Event;
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
-use super::run::{Daemon, Identity, now_ms};
+use super::run::{Daemon, Identity, Keepers, now_ms};
 pub use super::start_error::StartError;
 use super::watch::{Watch, Watched};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
@@ -33,10 +33,11 @@ use crate::store::config::{self, Loaded};
 use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
 use crate::store::owner::OwnerLock;
 use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
+use crate::store::search::Search;
 use crate::store::{secrets, sentinel, session, trust};
 use crate::wire::control::PROTOCOL;
 
@@ -164,12 +165,14 @@ impl Builder {
             .is_none_or(|session| !exists(&self.dirs.ledger(session)));
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
         let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
+        let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
         let mut opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
                 session: session_id.clone(),
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
+                checkpoint,
             },
             writer_events(),
         )?;
@@ -238,12 +241,28 @@ impl Builder {
         let report = opened.report;
         let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
             .map_err(|source| self.registry_failed(source))?;
+        let from = opened.snapshot.seq.0;
+        let checkpoints =
+            CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
+        // The index of a clone is somebody else's word about our record.
+        let search = Search::start(
+            &self.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            is_clone,
+        )
+        .map_err(unwritable)?;
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
             opened.ledger,
             redactor,
-            heads,
+            Keepers {
+                heads,
+                checkpoints,
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             report.recent,
@@ -304,7 +323,7 @@ impl Builder {
             let (reply, _) = oneshot::channel();
             daemon.ensure_codex(reply);
         }
-        daemon.watch = self.watch(&daemon, loaded, &weak);
+        daemon.watch = self.watch(&daemon, loaded, !report.is_read, &weak);
         write_private(
             &self.dirs.state_file("ports.json"),
             &serde_json::to_vec(&published).unwrap_or_default(),
@@ -360,6 +379,7 @@ impl Builder {
         &self,
         daemon: &Daemon,
         loaded: Loaded,
+        suspect: bool,
         events: &mpsc::WeakSender<Event>,
     ) -> Option<Watch> {
         let watched = Watched {
@@ -367,6 +387,7 @@ impl Builder {
             user: self.user_dirs.clone(),
             session: daemon.session_id.clone(),
             ledger: daemon.ledger.clone(),
+            suspect,
             config: loaded.file,
         };
         Watch::start(watched, events.clone())

@@ -25,7 +25,8 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
-use crate::store::ledger::{Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::ledger::{CheckpointKeeper, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
@@ -50,6 +51,10 @@ const ENTRY_REFUSED: &str = "entry_refused";
 /// After the disk refused what has happened already, it is asked again this often.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
+/// The key of the sentence that the record cannot be written, which is also the code of the entry
+/// that tells of it afterwards.
+const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
+
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
 /// can come.
 const UNWRITTEN_MAX: usize = 256;
@@ -60,7 +65,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    heads: HeadKeeper,
+    pub(super) keepers: Keepers,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -92,6 +97,14 @@ pub struct Daemon {
     pub(super) alarms: Alarms,
     /// Ends with the daemon.
     pub(super) watch: Option<Watch>,
+}
+
+/// What writes down, beside the ledger, how far it has come.
+#[derive(Debug)]
+pub(super) struct Keepers {
+    pub heads: HeadKeeper,
+    pub checkpoints: CheckpointKeeper,
+    pub search: Search,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -138,6 +151,11 @@ impl Notices {
         self.0.remove(key).is_some()
     }
 
+    /// Whether it holds now.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// All of them.
     pub fn lines(&self) -> Vec<String> {
         self.0.values().cloned().collect()
@@ -173,7 +191,7 @@ impl Daemon {
         identity: Identity,
         ledger: Ledger,
         redactor: Arc<Redactor>,
-        heads: HeadKeeper,
+        keepers: Keepers,
         session_id: SessionId,
         world: Snapshot,
         recent: VecDeque<Arc<Stored>>,
@@ -187,7 +205,7 @@ impl Daemon {
             identity,
             ledger,
             redactor,
-            heads,
+            keepers,
             session_id,
             world: Arc::new(world),
             recent,
@@ -370,12 +388,19 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
+                self.keepers.search.grown();
                 if let Some(last) = entries.last() {
-                    self.heads.set(Head {
+                    self.keepers.heads.set(Head {
                         seq: last.entry.seq.0,
                         hash: last.hash.clone(),
                         session_id: self.session_id.clone(),
                     });
+                    self.keepers.checkpoints.moved(
+                        &self.ledger,
+                        &self.session_id,
+                        &self.world,
+                        &last.hash,
+                    );
                 }
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Ok(&entries));
@@ -397,23 +422,43 @@ impl Daemon {
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
-                    "ledger_unwritable",
+                    LEDGER_UNWRITABLE,
                     format!("the record could not be written: {error}"),
                     "nothing was recorded; free space or make the project writable, it goes on by itself",
                 );
-                if self.notices.set("ledger", refusal.message.clone()) {
+                let begins = !self.is_read_only();
+                if self.notices.set(LEDGER_UNWRITABLE, refusal.message.clone()) {
                     self.status_changed();
+                }
+                // A file that was taken away stays so until somebody restarts the daemon.
+                if begins && !matches!(error, LedgerError::Gone { .. }) {
+                    self.record_outage(refusal.message.clone());
                 }
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Err(&refusal));
                 }
             }
             WriterEvent::Recovered => {
-                if self.notices.clear("ledger") {
+                if self.notices.clear(LEDGER_UNWRITABLE) {
                     self.status_changed();
                 }
             }
         }
+    }
+
+    /// The last append failed, and none has succeeded since.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.notices.has(LEDGER_UNWRITABLE)
+    }
+
+    /// Has the record say that it could not be written. Asking the disk again and again with this
+    /// very entry is what finds out that it works again, though nobody else writes.
+    fn record_outage(&mut self, why: String) {
+        let kind = EntryKind::Error {
+            code: LEDGER_UNWRITABLE.to_owned(),
+        };
+        let entry = self.entry(Party::System, None, kind, why, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
     }
 
     /// Fold, then tell. Only durable entries come here.
@@ -535,11 +580,18 @@ impl Daemon {
     /// Ends what the daemon owns, each step with a deadline of its own.
     async fn finish(self) {
         self.codex.shutdown().await;
-        let ledger = self.ledger.clone();
-        let heads = self.heads;
+        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
+        let last = self.recent.back().map(|last| last.hash.clone());
         let closed = tokio::task::spawn_blocking(move || {
-            ledger.close();
+            ledger.clone().close();
             heads.close();
+            checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
         });
         if tokio::time::timeout(super::build::STEP, closed)
             .await

@@ -3,6 +3,7 @@
 use ctxrelay_ui::model::{self as ui, Level};
 use ctxrelay_ui::{Effect, Msg};
 
+use super::found::found;
 use super::model::{Model, entry};
 use super::present;
 use crate::client::{Client, ClientError};
@@ -12,6 +13,10 @@ use crate::wire::control::{
     ClearParams, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
     QueueChangeParams, Reply, SendParams,
 };
+use crate::wire::search::SearchParams;
+
+/// Hits that are listed; nobody scrolls through more instead of typing another word.
+const FOUND_MAX: u32 = 100;
 
 /// Entries that are read at once when the operator scrolls back.
 const OLDER: u32 = 500;
@@ -76,6 +81,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             Some(sent(operator.call(hand_off).await, to))
         }
         Effect::OpenEntry { seq } => open(operator, model, seq).await,
+        Effect::Search { words } => Some(search(operator, words).await),
         Effect::LoadOlder => {
             let after = model.older.clone()?;
             let page = Command::LedgerList(LedgerListParams {
@@ -133,6 +139,18 @@ async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
             })
         }
         other => Some(notice(other, "")),
+    }
+}
+
+async fn search(operator: &Client, words: String) -> Msg {
+    let search = Command::LedgerSearch(SearchParams {
+        words: words.clone(),
+        limit: Some(FOUND_MAX),
+        after: None,
+    });
+    match operator.call(search).await {
+        Ok(Reply::Found(page)) => Msg::Found(Box::new(found(words, page))),
+        other => notice(other, ""),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::id::SessionId;
 
 use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use super::latest::Latest;
 
 /// How long between two writes at least: each costs two syncs on the disk that the ledger needs.
 pub const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -63,20 +64,8 @@ pub fn write(user: &UserDirs, instance_id: &str, head: &Head) -> io::Result<()> 
 /// Keeps the head of one project up to date on a thread of its own.
 #[derive(Debug)]
 pub struct HeadKeeper {
-    desk: Arc<Desk>,
+    heads: Arc<Latest<Head>>,
     thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug, Default)]
-struct Desk {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    pending: Option<Head>,
-    closed: bool,
 }
 
 impl HeadKeeper {
@@ -86,22 +75,21 @@ impl HeadKeeper {
     ///
     /// When the system gives no thread.
     pub fn start(user: &UserDirs, instance_id: &str) -> io::Result<Self> {
-        let desk = Arc::new(Desk::default());
-        let keeper = Arc::clone(&desk);
+        let heads = Arc::new(Latest::default());
+        let pending = Arc::clone(&heads);
         let (user, instance_id) = (user.clone(), instance_id.to_owned());
         let thread = thread::Builder::new()
             .name("head-writer".to_owned())
-            .spawn(move || keep(&keeper, &user, &instance_id))?;
+            .spawn(move || keep(&pending, &user, &instance_id))?;
         Ok(Self {
-            desk,
+            heads,
             thread: Some(thread),
         })
     }
 
     /// Takes a new head, to be written within [`WRITE_INTERVAL`]. Never blocks on the disk.
     pub fn set(&self, head: Head) {
-        self.desk.state().pending = Some(head);
-        self.desk.changed.notify_one();
+        self.heads.put(head);
     }
 
     /// Writes what is not written yet, and ends.
@@ -110,8 +98,7 @@ impl HeadKeeper {
     }
 
     fn finish(&mut self) {
-        self.desk.state().closed = true;
-        self.desk.changed.notify_one();
+        self.heads.close();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -126,33 +113,13 @@ impl Drop for HeadKeeper {
     }
 }
 
-impl Desk {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn keep(desk: &Desk, user: &UserDirs, instance_id: &str) {
-    loop {
-        let state = desk.state();
-        let mut state = desk
-            .changed
-            .wait_while(state, |state| state.pending.is_none() && !state.closed)
-            .unwrap_or_else(PoisonError::into_inner);
-        let Some(head) = state.pending.take() else {
-            return;
-        };
-        drop(state);
+fn keep(heads: &Latest<Head>, user: &UserDirs, instance_id: &str) {
+    while let Some(head) = heads.take() {
         if let Err(error) = write(user, instance_id, &head) {
             let path: PathBuf = user.head(instance_id);
             tracing::warn!(%error, path = %path.display(), "the outside head was not written");
         }
-        let state = desk.state();
-        drop(
-            desk.changed
-                .wait_timeout_while(state, WRITE_INTERVAL, |state| !state.closed)
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        heads.rest(WRITE_INTERVAL);
     }
 }
 

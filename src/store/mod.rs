@@ -6,12 +6,15 @@
 pub mod child;
 pub mod config;
 pub mod contextrelay3;
+pub mod derived;
 pub mod dirs;
 pub mod head;
+mod latest;
 pub mod ledger;
 pub mod owner;
 pub mod queue;
 pub mod registry;
+pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::search::{IndexReport, RebuildParams, SearchPage, SearchParams};
 use super::status::Status;
 use crate::core::agent::Agent;
 use crate::core::delivery::{OnBusy, Outcome};
@@ -176,6 +177,13 @@ pub enum Command {
         /// An entry id, or a seq in digits.
         entry: String,
     },
+    /// Words in the record.
+    #[serde(rename = "ledger/search")]
+    LedgerSearch(SearchParams),
+    /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
+    /// the record changes by it, so that it is nobody's decision.
+    #[serde(rename = "ledger/rebuild")]
+    LedgerRebuild(RebuildParams),
     /// The outbox.
     #[serde(rename = "queue/list")]
     QueueList,
@@ -437,6 +445,15 @@ pub struct LedgerListParams {
     pub target: Option<String>,
     /// Only entries of this pair, and shared ones.
     pub runtime_session_id: Option<RuntimeSession>,
+    /// Not before, ms since the epoch.
+    #[serde(default)]
+    pub since_ms: Option<i64>,
+    /// Not after, ms since the epoch.
+    #[serde(default)]
+    pub until_ms: Option<i64>,
+    /// Only with this text in the content, whatever its case.
+    #[serde(default)]
+    pub text: Option<String>,
     /// Go on from here, in the order asked for.
     pub after: Option<String>,
 }
@@ -544,6 +561,10 @@ pub enum Reply {
     Entries(EntryPage),
     /// One entry as on disk.
     Entry(Value),
+    /// What a search found.
+    Found(SearchPage),
+    /// How far what is derived is.
+    Index(IndexReport),
     /// The outbox.
     Queue(Vec<QueueRow>),
     /// What a hook should print.

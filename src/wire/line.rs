@@ -13,6 +13,8 @@ mod write;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 #[cfg(test)]
+pub(crate) mod hostile;
+#[cfg(test)]
 mod tests;
 
 pub use chain::{GENESIS, Link, Sealed, hash_line, hex, is_hash, prefix_hash, seal};

@@ -5,4 +5,5 @@ pub mod config;
 pub mod control;
 pub mod jsonrpc;
 pub mod line;
+pub mod search;
 pub mod status;

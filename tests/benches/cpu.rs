@@ -86,6 +86,7 @@ fn verify_of_a_record(bencher: Bencher) {
             session: session(),
             prev_head: None,
             redactor: Arc::new(Redactor::new()),
+            checkpoint: None,
         },
         Box::new(move |event| drop(sender.send(event))),
     )

@@ -1,22 +1,19 @@
 //! `ctxrelay ledger list`: from the daemon, or from the file when none runs or another session is
 //! asked for.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
-use std::path::Path;
-
 use clap::ValueEnum;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::Value;
 
-use crate::cli::connect::{self, Found, runtime, unexpected};
+use crate::cli::connect::{self, Found, Live, runtime, unexpected};
 use crate::cli::context::Context;
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, short, time};
-use crate::core::agent::Party;
 use crate::core::id::RuntimeSession;
-use crate::store::ledger::Filter;
+use crate::store::ledger::{Filter, Reading};
 use crate::wire::control::{Command, EntryPage, LedgerListParams, Reply};
 
 /// Entries when nobody names a number.
@@ -50,6 +47,15 @@ pub struct Args {
     /// Only entries of this pair of agents, and shared ones
     #[arg(long, value_name = "NAME")]
     pub runtime_session: Option<String>,
+    /// Only entries of this time or later, as `2026-11-22T09:30` or `2h` for two hours ago
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub since: Option<i64>,
+    /// Only entries of this time or earlier
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub until: Option<i64>,
+    /// Only entries whose content has this text, whatever its case; `search` looks up words
+    #[arg(long, value_name = "TEXT")]
+    pub text: Option<String>,
     /// Another session than the current one
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
@@ -95,28 +101,67 @@ async fn page(context: &Context, args: Args) -> Result<EntryPage, Failure> {
         source: args.source,
         target: args.target,
         runtime_session_id: args.runtime_session.map(RuntimeSession::new),
+        since_ms: args.since,
+        until_ms: args.until,
+        text: args.text,
         after: args.after,
     };
-    if let Some(session) = &args.session {
-        return from_file(&disk::session_file(dirs, session)?, &params);
-    }
-    match connect::control(&context.setting).await {
-        Found::Live(live) => match live.ask(Command::LedgerList(params)).await? {
-            Reply::Entries(page) => Ok(page),
-            other => Err(unexpected(&other)),
+    let session = match &args.session {
+        Some(session) => Some(session.clone()),
+        None => match connect::control(&context.setting).await {
+            Found::Live(live) => {
+                return fill(params, async |params| ask(&live, params).await).await;
+            }
+            Found::Nobody | Found::Unfit(_) => {
+                disk::current(dirs)?.map(|(session, _)| session.as_str().to_owned())
+            }
         },
-        Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
-            Some((_, path)) => from_file(&path, &params),
-            None => Ok(EntryPage {
-                entries: Vec::new(),
-                cursor: None,
-            }),
-        },
+    };
+    match session {
+        Some(session) => {
+            let reading = disk::reading(context, &session)?;
+            fill(params, async |params| from_file(&reading, &params)).await
+        }
+        None => Ok(EntryPage {
+            entries: Vec::new(),
+            cursor: None,
+        }),
     }
 }
 
-/// A page as the daemon would give it, from one pass over the file.
-fn from_file(path: &Path, params: &LedgerListParams) -> Result<EntryPage, Failure> {
+async fn ask(live: &Live, params: LedgerListParams) -> Result<EntryPage, Failure> {
+    match live.ask(Command::LedgerList(params)).await? {
+        Reply::Entries(page) => Ok(page),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Asks until there are as many entries as wanted or no more: one answer may be short, because
+/// much was looked at.
+async fn fill(
+    mut params: LedgerListParams,
+    ask: impl AsyncFn(LedgerListParams) -> Result<EntryPage, Failure>,
+) -> Result<EntryPage, Failure> {
+    let wanted = params.limit.unwrap_or(LIMIT);
+    let mut all = EntryPage {
+        entries: Vec::new(),
+        cursor: None,
+    };
+    loop {
+        let page = ask(params.clone()).await?;
+        all.entries.extend(page.entries);
+        all.cursor = page.cursor;
+        let missing = wanted.saturating_sub(u32::try_from(all.entries.len()).unwrap_or(u32::MAX));
+        if missing == 0 || all.cursor.is_none() {
+            return Ok(all);
+        }
+        params.limit = Some(missing);
+        params.after.clone_from(&all.cursor);
+    }
+}
+
+/// A page as the daemon would give it.
+fn from_file(reading: &Reading, params: &LedgerListParams) -> Result<EntryPage, Failure> {
     let after: Option<u64> = params
         .after
         .as_deref()
@@ -131,45 +176,31 @@ fn from_file(path: &Path, params: &LedgerListParams) -> Result<EntryPage, Failur
             })
         })
         .transpose()?;
-    let filter = Filter {
-        entry_type: params.entry_type.clone(),
-        source: params.source.clone().map(Party::from),
-        target: params.target.clone().map(Party::from),
-        runtime_session: params.runtime_session_id.clone(),
-    };
     let limit = params.limit.unwrap_or(LIMIT) as usize;
-    let mut taken: VecDeque<(u64, Value)> = VecDeque::new();
-    let mut more = false;
-    disk::scan(path, |stored| {
-        let seq = stored.entry.seq.0;
-        if params.ascending {
-            if after.is_some_and(|after| seq <= after) {
-                return ControlFlow::Continue(());
-            }
-            if taken.len() == limit {
-                more = true;
-                return ControlFlow::Break(());
-            }
-        } else if after.is_some_and(|after| seq >= after) {
-            return ControlFlow::Break(());
-        }
-        if filter.takes(&stored.entry) {
-            if taken.len() == limit {
-                taken.pop_front();
-                more = true;
-            }
-            taken.push_back((seq, stored.to_value()));
-        }
-        ControlFlow::Continue(())
-    })?;
-    if !params.ascending {
-        taken.make_contiguous().reverse();
-    }
-    let last = taken.back().map(|(seq, _)| seq.to_string());
-    Ok(EntryPage {
-        entries: taken.into_iter().map(|(_, entry)| entry).collect(),
-        cursor: last.filter(|_| more),
-    })
+    let page = reading
+        .page(&Filter::from(params), after, params.ascending, limit)
+        .map_err(|error| disk::unreadable(reading.path(), &error))?;
+    Ok(EntryPage::from(page))
+}
+
+/// When something was: a moment, or how long ago.
+fn moment(text: &str) -> Result<i64, String> {
+    let ago = text
+        .parse::<SignedDuration>()
+        .map(|ago| Timestamp::now() - ago);
+    let local = || {
+        let at: civil::DateTime = text.parse().or_else(|_| {
+            let day: civil::Date = text.parse()?;
+            Ok::<_, jiff::Error>(day.at(0, 0, 0, 0))
+        })?;
+        at.to_zoned(TimeZone::system()).map(|at| at.timestamp())
+    };
+    ago.or_else(|_| text.parse())
+        .or_else(|_| local())
+        .map(Timestamp::as_millisecond)
+        .map_err(|_| {
+            "neither a time (2026-11-22, 2026-11-22T09:30) nor a while ago (2h, 3d)".into()
+        })
 }
 
 fn line(context: &Context, entry: &Value, now_ms: i64) -> Result<(), Failure> {
@@ -203,7 +234,10 @@ fn line(context: &Context, entry: &Value, now_ms: i64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::path::Path;
+
     use super::*;
+    use crate::core::id::SessionId;
 
     /// Ten unchained entries, odd ones notes of Claude, even ones of Codex.
     fn file(dir: &Path) -> std::path::PathBuf {
@@ -229,6 +263,7 @@ mod tests {
     fn pages_from_the_file_follow_each_other_in_both_orders() {
         let dir = tempfile::tempdir().unwrap();
         let path = file(dir.path());
+        let reading = Reading::open(&path, &SessionId::new("s"), None).unwrap();
         for (ascending, source, want) in [
             (
                 true,
@@ -253,7 +288,7 @@ mod tests {
                     after,
                     ..LedgerListParams::default()
                 };
-                let page = from_file(&path, &params).unwrap();
+                let page = from_file(&reading, &params).unwrap();
                 assert!(page.entries.len() <= 3);
                 all.extend(ids(&page).into_iter().map(str::to_owned));
                 after = page.cursor.clone();

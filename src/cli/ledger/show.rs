@@ -1,8 +1,5 @@
 //! `ctxrelay ledger show ID|SEQ`.
 
-use std::ops::ControlFlow;
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::cli::connect::{self, Found, runtime, unexpected};
@@ -11,6 +8,8 @@ use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, time};
+use crate::core::id::{EntryId, Seq};
+use crate::store::ledger::Reading;
 use crate::wire::control::{Command, Reply};
 
 /// Arguments of `ledger show`.
@@ -41,7 +40,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
     let dirs = &context.setting.dirs;
     if let Some(session) = &args.session {
-        return from_file(&disk::session_file(dirs, session)?, &args.entry);
+        return from_file(&disk::reading(context, session)?, &args.entry);
     }
     match connect::control(&context.setting).await {
         Found::Live(live) => {
@@ -52,27 +51,25 @@ async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
             }
         }
         Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
-            Some((_, path)) => from_file(&path, &args.entry),
+            Some((session, _)) => {
+                from_file(&disk::reading(context, session.as_str())?, &args.entry)
+            }
             None => Err(missing(&args.entry)),
         },
     }
 }
 
-fn from_file(path: &Path, name: &str) -> Result<Value, Failure> {
-    let seq: Option<u64> = name.parse().ok();
-    let mut found = None;
-    disk::scan(path, |stored| {
-        let is_it = match seq {
-            Some(seq) => stored.entry.seq.0 == seq,
-            None => stored.entry.id.as_str() == name,
-        };
-        if is_it {
-            found = Some(stored.to_value());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })?;
-    found.ok_or_else(|| missing(name))
+fn from_file(reading: &Reading, name: &str) -> Result<Value, Failure> {
+    let seq = match name.parse() {
+        Ok(seq) => Some(Seq(seq)),
+        Err(_) => reading.seq_of(&EntryId::new(name)),
+    };
+    let found = seq.map(|seq| reading.read(seq)).transpose();
+    found
+        .map_err(|error| disk::unreadable(reading.path(), &error))?
+        .flatten()
+        .map(|stored| stored.to_value())
+        .ok_or_else(|| missing(name))
 }
 
 fn missing(name: &str) -> Failure {

@@ -163,6 +163,7 @@ impl Daemon {
                 session: next.clone(),
                 prev_head: Some(head.clone()).filter(|head| !head.is_empty()),
                 redactor: std::sync::Arc::clone(&self.redactor),
+                checkpoint: None,
             },
             (self.writer_events)(),
         )
@@ -176,6 +177,9 @@ impl Daemon {
 
         // From here on there is no way back: `current` names the new session.
         let old = std::mem::replace(&mut self.ledger, opened.ledger);
+        self.keepers
+            .search
+            .follow(self.ledger.clone(), next.clone());
         old.close();
         let before = std::mem::take(std::sync::Arc::make_mut(&mut self.world));
         for id in before.unsettled.keys() {

@@ -4,7 +4,7 @@ use super::record::not_found;
 use crate::core::agent::Party;
 use crate::core::id::{EntryId, Seq};
 use crate::daemon::run::Daemon;
-use crate::store::ledger::{Filter, Stored};
+use crate::store::ledger::{Filter, Page, Stored};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
 
 /// Entries per page when nobody names a number.
@@ -25,21 +25,12 @@ impl Daemon {
                 )
             })?),
         };
-        let filter = Filter {
-            entry_type: params.entry_type.clone(),
-            source: params.source.clone().map(Party::from),
-            target: params.target.clone().map(Party::from),
-            runtime_session: params.runtime_session_id.clone(),
-        };
         let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let page = self
             .ledger
-            .page(&filter, from, params.ascending, limit)
+            .page(&Filter::from(params), from, params.ascending, limit)
             .map_err(|error| unreadable(&error))?;
-        Ok(Reply::Entries(EntryPage {
-            entries: page.entries.iter().map(Stored::to_value).collect(),
-            cursor: page.next.map(|seq| seq.to_string()),
-        }))
+        Ok(Reply::Entries(EntryPage::from(page)))
     }
 
     pub(super) fn ledger_show(&self, name: &str) -> Result<Reply, Refusal> {
@@ -57,6 +48,29 @@ impl Daemon {
             .map_err(|error| unreadable(&error))?
             .ok_or_else(missing)?;
         Ok(Reply::Entry(stored.to_value()))
+    }
+}
+
+impl From<&LedgerListParams> for Filter {
+    fn from(params: &LedgerListParams) -> Self {
+        Self {
+            entry_type: params.entry_type.clone(),
+            source: params.source.clone().map(Party::from),
+            target: params.target.clone().map(Party::from),
+            runtime_session: params.runtime_session_id.clone(),
+            since_ms: params.since_ms,
+            until_ms: params.until_ms,
+            text: params.text.clone(),
+        }
+    }
+}
+
+impl From<Page> for EntryPage {
+    fn from(page: Page) -> Self {
+        Self {
+            entries: page.entries.iter().map(Stored::to_value).collect(),
+            cursor: page.next.map(|seq| seq.to_string()),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod inbox;
 mod ledger;
 mod queue;
 mod record;
+mod search;
 mod send;
 mod trust;
 
@@ -64,6 +65,8 @@ impl Daemon {
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
             Command::LedgerList(params) => answer(reply, self.ledger_list(&params)),
             Command::LedgerShow { entry } => answer(reply, self.ledger_show(&entry)),
+            Command::LedgerSearch(params) => self.ledger_search(&params, reply),
+            Command::LedgerRebuild(params) => answer(reply, self.ledger_rebuild(&params)),
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
                 if let Some(attachment) = self.attachments.get_mut(&conn) {

@@ -19,10 +19,11 @@ use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
 use crate::daemon::outbox::Outbox;
-use crate::daemon::run::{Daemon, Identity, now_ms};
+use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
 use crate::store::queue::Queue;
+use crate::store::search::Search;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -70,6 +71,7 @@ impl Rig {
                 session: session_id.clone(),
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
+                checkpoint: None,
             },
             writer_events(),
         )
@@ -79,6 +81,14 @@ impl Rig {
             Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
         let (requests, requested) = mpsc::channel(64);
         let is_new = opened.report.entries == 0;
+        let search = Search::start(
+            &dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            false,
+        )
+        .unwrap();
         let mut daemon = Daemon::new(
             dirs.clone(),
             Identity {
@@ -93,7 +103,11 @@ impl Rig {
             },
             opened.ledger,
             redactor,
-            HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+            Keepers {
+                heads: HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+                checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             opened.report.recent,
@@ -271,6 +285,7 @@ impl Rig {
                 session: session::read_current(&place.dirs).unwrap().unwrap(),
                 prev_head: None,
                 redactor: Arc::new(Redactor::new()),
+                checkpoint: None,
             },
             Box::new(|_| {}),
         )

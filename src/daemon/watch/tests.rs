@@ -45,6 +45,7 @@ impl Written {
                 session: session.clone(),
                 prev_head: None,
                 redactor: Arc::new(Redactor::new()),
+                checkpoint: None,
             },
             Box::new(move |event| {
                 if let WriterEvent::Durable { .. } = event {
@@ -89,12 +90,20 @@ impl Written {
     }
 
     fn watch(&self) -> (Watch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+        self.watch_suspecting(false)
+    }
+
+    fn watch_suspecting(
+        &self,
+        suspect: bool,
+    ) -> (Watch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
         let (events, facts) = mpsc::channel(64);
         let watched = Watched {
             dirs: self.place.dirs.clone(),
             user: self.place.user.clone(),
             session: self.session.clone(),
             ledger: self.ledger.clone(),
+            suspect,
             config: Some(Map::new()),
         };
         let watch = Watch::start(watched, events.downgrade()).unwrap();
@@ -183,6 +192,23 @@ fn bytes_that_the_writer_moved_away_are_told_although_they_are_gone() {
         written.append(40 + n);
         assert_eq!(look.look(signs::WRITTEN).touches, [Touch::Appended]);
     }
+}
+
+#[test]
+fn what_a_checkpoint_spared_the_start_is_read_afterwards() {
+    let written = Written::new();
+    let path = written.ledger.path();
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, text.replace("text 1", "text 7")).unwrap();
+    let (_watch, _events, mut facts) = written.watch_suspecting(true);
+    let WatchFact::Ledger {
+        touches, verdict, ..
+    } = next(&mut facts)
+    else {
+        panic!("no alarm about the ledger")
+    };
+    assert!(touches.contains(&Touch::Edited));
+    assert!(!verdict.is_ok());
 }
 
 #[test]

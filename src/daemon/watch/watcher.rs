@@ -78,6 +78,8 @@ pub(in crate::daemon) struct Watched {
     pub user: UserDirs,
     pub session: SessionId,
     pub ledger: Ledger,
+    /// A part of the ledger was not read when it was opened, and was perhaps changed before.
+    pub suspect: bool,
     /// `config.json` as the daemon has it; `None` when it could not be taken.
     pub config: Option<Map<String, Value>>,
 }
@@ -157,7 +159,7 @@ impl Watcher {
             looked: now,
             due: None,
             touches: BTreeSet::new(),
-            suspect: false,
+            suspect: watched.suspect,
             verified: None,
             config: watched.config.clone().unwrap_or_default(),
             current: None,

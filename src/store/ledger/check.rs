@@ -2,13 +2,14 @@
 //!
 //! Pure: opening and verifying feed it the same lines and draw their own conclusions.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::core::entry::EntryKind;
-use crate::wire::line::{BadLine, GENESIS, Link, hash_line, hex, parse};
+use crate::wire::line::{BadLine, GENESIS, Link, hex, parse};
 
 /// What is wrong with a chained ledger at some place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The first entry that is not as it was written.
     pub seq: u64,
@@ -19,7 +20,7 @@ pub struct Fault {
 }
 
 /// What happened to a ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
     /// The entry's text does not give its hash.
     Edited,
@@ -79,8 +80,26 @@ enum Tip {
     At { seq: u64, hash: String },
 }
 
-/// Follows a ledger line by line.
-#[derive(Debug, Clone)]
+impl Serialize for Tip {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::At { seq, hash } => (seq, hash).serialize(to),
+            Self::Prefix(_) => Err(serde::ser::Error::custom(
+                "a digest that is not finished cannot be kept",
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Tip {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (seq, hash) = Deserialize::deserialize(from)?;
+        Ok(Self::At { seq, hash })
+    }
+}
+
+/// Follows a ledger line by line. Can be kept once the chain has begun.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Checker {
     tip: Tip,
     /// Physical lines so far.
@@ -124,12 +143,14 @@ impl Checker {
     }
 
     /// Judges the next line by what is said of its link: `Err` when it is no entry, `None` when
-    /// it has no place in a chain. `text` is needed for lines with a link only; `after` is the
-    /// digest with this line's bytes in it, needed while there is no chain.
+    /// it has no place in a chain. `is_intact` says whether its bytes give the hash on it. `text`
+    /// is needed for lines with a link only; `after` is the digest with this line's bytes in it,
+    /// needed while there is no chain.
     pub(super) fn line(
         &mut self,
         text: &[u8],
         link: Result<Option<Link>, BadLine>,
+        is_intact: bool,
         after: Option<Sha256>,
     ) -> Verdict {
         self.lines += 1;
@@ -148,7 +169,7 @@ impl Checker {
             }
             (Tip::Prefix(digest), Ok(Some(link))) => {
                 let prefix = hex(&digest.clone().finalize());
-                self.begin(text, link, &prefix)
+                self.begin(text, link, is_intact, &prefix)
             }
             (Tip::At { seq, .. }, Ok(None)) => {
                 let expected = seq + 1;
@@ -162,7 +183,7 @@ impl Checker {
             }
             (Tip::At { seq, hash }, Ok(Some(link))) => {
                 let (expected, prev) = (seq + 1, hash.clone());
-                self.go_on(text, link, expected, &prev)
+                self.go_on(link, is_intact, expected, &prev)
             }
         };
         match &verdict {
@@ -182,9 +203,8 @@ impl Checker {
         }
     }
 
-    fn begin(&mut self, line: &[u8], link: Link, prefix: &str) -> Verdict {
+    fn begin(&mut self, line: &[u8], link: Link, intact: bool, prefix: &str) -> Verdict {
         let expected = self.prefix + 1;
-        let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
         let follows = if self.prefix == 0 {
             link.prev == GENESIS || names_predecessor(line, &link.prev)
         } else {
@@ -219,8 +239,7 @@ impl Checker {
         self.accept(seq, link.hash)
     }
 
-    fn go_on(&mut self, line: &[u8], link: Link, expected: u64, prev: &str) -> Verdict {
-        let intact = hash_line(line, &link.prev).is_some_and(|hash| hash == link.hash);
+    fn go_on(&mut self, link: Link, intact: bool, expected: u64, prev: &str) -> Verdict {
         if !intact {
             // Nothing on it can be trusted, so it is taken for the entry whose place it has.
             self.report(expected, Reason::Edited);
@@ -265,6 +284,31 @@ impl Checker {
             hash: hash.clone(),
         };
         Verdict::Entry { seq, hash }
+    }
+
+    /// Takes in a line that our own writer put there.
+    pub(super) fn grow(&mut self, seq: u64, hash: &str) {
+        self.lines += 1;
+        self.entries += 1;
+        self.chained += 1;
+        self.tip = Tip::At {
+            seq,
+            hash: hash.to_owned(),
+        };
+    }
+
+    /// How it stood so many lines of our own writer ago, at this entry.
+    pub(super) fn before(&self, lines: u64, seq: u64, hash: &str) -> Self {
+        Self {
+            tip: Tip::At {
+                seq,
+                hash: hash.to_owned(),
+            },
+            lines: self.lines - lines,
+            entries: self.entries - lines,
+            chained: self.chained - lines,
+            ..self.clone()
+        }
     }
 
     fn report(&mut self, seq: u64, reason: Reason) {

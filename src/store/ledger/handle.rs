@@ -1,19 +1,16 @@
 //! [`Ledger`]: the handle to an open ledger, and [`Stored`], an entry as it lies there.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, Seq};
-use crate::wire::line::parse;
 
-use super::index::{Index, Slot};
 use super::page::{self, Filter, Page};
+use super::shared::Shared;
 use super::writer::Job;
 
 /// An entry as it lies in the ledger.
@@ -58,15 +55,6 @@ pub struct Stats {
     pub foreign_bytes: u64,
 }
 
-/// What the writer and the readers share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub path: PathBuf,
-    pub index: RwLock<Index>,
-    pub file: RwLock<Arc<File>>,
-    pub stats: Mutex<Stats>,
-}
-
 /// An open ledger. Clones are the same ledger.
 #[derive(Debug, Clone)]
 pub struct Ledger {
@@ -96,13 +84,13 @@ impl Ledger {
     ///
     /// When the file cannot be read, or no longer has the entry where it was.
     pub fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
-        let slot = self.shared.index().get(seq);
-        slot.map(|slot| self.shared.load(slot)).transpose()
+        self.shared.read(seq)
     }
 
-    /// The number of the entry with this id; of the first one if there are several.
+    /// The number of the entry with this id; of the first one if there are several, for that is
+    /// the one others refer to. Reads that entry.
     pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
-        self.shared.index().seq_of(id)
+        self.shared.seq_of(id)
     }
 
     /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
@@ -123,7 +111,7 @@ impl Ledger {
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        self.shared.stats().clone()
+        self.shared.standing().stats()
     }
 
     /// The file.
@@ -146,41 +134,7 @@ impl Ledger {
     }
 }
 
-impl Shared {
-    pub(super) fn index(&self) -> RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn stats(&self) -> MutexGuard<'_, Stats> {
-        lock(&self.stats)
-    }
-
-    /// Reads a line of the index.
-    pub(super) fn load(&self, slot: Slot) -> io::Result<Stored> {
-        let file = Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner));
-        let mut line = vec![0; slot.len as usize];
-        file.read_exact_at(&mut line, slot.offset)?;
-        let changed = |why: String| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!(
-                    "{} was changed by somebody else: entry {} {why}",
-                    self.path.display(),
-                    slot.seq
-                ),
-            )
-        };
-        let mut parsed = parse(&line).map_err(|bad| changed(bad.to_string()))?;
-        parsed.entry.seq = Seq(slot.seq.into());
-        Ok(Stored {
-            entry: parsed.entry,
-            line: String::from_utf8(line).map_err(|_| changed("is not text".to_owned()))?,
-            hash: parsed.link.map(|link| link.hash).unwrap_or_default(),
-        })
-    }
-}
-
 /// A lock whose holder panicked still guards whole values here: each is replaced in one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -27,11 +27,12 @@ pub(super) struct RawLine<'a> {
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
+    /// Reads on from where the reader stands; that place is called `offset`.
+    pub(super) fn new(reader: R, offset: u64) -> Self {
         Self {
             reader: BufReader::with_capacity(READ_BYTES, reader),
             line: Vec::new(),
-            offset: 0,
+            offset,
         }
     }
 
@@ -76,7 +77,7 @@ impl<R: Read> Lines<R> {
         }))
     }
 
-    /// How many bytes were read.
+    /// Where the next line begins.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

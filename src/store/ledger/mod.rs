@@ -9,29 +9,39 @@
 //! whoever gets [`WriterEvent::Durable`] folds those very entries.
 
 mod check;
+mod checkpoint;
 mod error;
 mod file;
 mod handle;
 mod index;
 mod lines;
+mod names;
 mod open;
 mod page;
 mod read;
+mod reading;
+mod scan;
 mod seal;
+mod shared;
 mod verify;
+mod walk;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use check::{Fault, Reason};
+pub use checkpoint::{
+    Checkpoint, CheckpointKeeper, discard as discard_checkpoint, read as read_checkpoint,
+};
 pub use error::LedgerError;
 pub use handle::{Full, Ledger, Stats, Stored};
 pub use open::{OpenOptions, OpenReport, Opened, RECENT_MAX, open};
 pub use page::{Filter, Page};
 pub use read::read;
+pub use reading::Reading;
 pub use seal::seal;
-pub use verify::{OutsideHead, VerifyReport, verify};
+pub use verify::{OutsideHead, VerifyReport, verify, verify_with};
 pub use writer::WriterEvent;
 
 /// The longest line that is written or read, in bytes without newline: more than any message

@@ -1,4 +1,4 @@
-//! [`open`]: reads a ledger once, mends its end, and starts its writer.
+//! [`open`]: reads a ledger, mends its end, and starts its writer.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -10,23 +10,18 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sha2::Digest as _;
-
-use crate::core::entry::Entry;
-use crate::core::fold::fold;
-use crate::core::id::{Seq, SessionId};
+use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
-use crate::wire::line::{BadLine, is_hash, parse};
+use crate::wire::line::is_hash;
 
-use super::LINE_MAX;
-use super::check::{Checker, Verdict};
+use super::checkpoint::Checkpoint;
 use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile, sync_parent};
-use super::handle::{Ledger, Shared, Stats, Stored};
-use super::index::{Index, Slot};
-use super::lines::Lines;
+use super::handle::{Ledger, Stored};
+use super::scan::{End, scan_after};
+use super::shared::{Shared, Standing};
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
 
 /// How many of the last entries are handed out by [`open`].
@@ -43,6 +38,8 @@ pub struct OpenOptions {
     pub prev_head: Option<String>,
     /// Masks secrets before anything is written.
     pub redactor: Arc<Redactor>,
+    /// What is known of the file already; not taken when it does not fit.
+    pub checkpoint: Option<Checkpoint>,
 }
 
 /// An open ledger and what was in it.
@@ -73,13 +70,16 @@ pub struct OpenReport {
     pub head: Option<(u64, String)>,
     /// Every chained line continues the one before it.
     pub chain_ok: bool,
+    /// Every line was read, or none was changed since a run that read them. If not, only
+    /// [`super::verify`] knows whether what the checkpoint covers is as it was.
+    pub is_read: bool,
     /// The last entries, oldest first, [`RECENT_MAX`] at most.
     pub recent: VecDeque<Arc<Stored>>,
 }
 
 /// Opens the ledger of a session, or begins it.
 ///
-/// Reads the whole file once. A torn last line is moved to `sessions/<id>.torn-<ms>`; a whole one
+/// Reads the file from its checkpoint on, or the whole of it. A torn last line is moved to `sessions/<id>.torn-<ms>`; a whole one
 /// that only lacks its newline gets it. `on_event` is called on the writer's thread.
 ///
 /// # Errors
@@ -129,7 +129,8 @@ pub(super) fn open_file(
 ) -> Result<Opened, LedgerError> {
     let path = options.dirs.ledger(&options.session);
     let failed = |error| LedgerError::from_io("read", &path, error);
-    let mut found = scan(file.as_ref()).map_err(failed)?;
+    let mut found =
+        scan_after(&file.reader(), &options.session, options.checkpoint).map_err(failed)?;
     if found.is_newer {
         return Err(LedgerError::NewerSchema { path });
     }
@@ -157,6 +158,7 @@ pub(super) fn open_file(
         torn,
         head: found.checker.head(),
         chain_ok: found.checker.fault().is_none(),
+        is_read: found.is_read,
         recent: found.recent,
     };
     let (seq, prev) = found.checker.next();
@@ -168,14 +170,7 @@ pub(super) fn open_file(
         path: path.clone(),
         index: RwLock::new(found.index),
         file: RwLock::new(file.reader()),
-        stats: Mutex::new(Stats {
-            entries: report.entries,
-            bytes: report.bytes,
-            bad_lines: report.bad_lines,
-            head: report.head.clone(),
-            chain_ok: report.chain_ok,
-            foreign_bytes: 0,
-        }),
+        standing: Mutex::new(Standing::new(found.checker, report.bytes)),
     });
     let (jobs, waiting) = sync_channel(WAITING_MAX);
     let writer = Writer::new(
@@ -201,111 +196,6 @@ pub(super) fn open_file(
     })
 }
 
-/// How a file ends.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Whole,
-    NoNewline,
-    Torn { offset: u64 },
-}
-
-/// What one pass over a file gives.
-pub(super) struct Scan {
-    pub checker: Checker,
-    pub index: Index,
-    snapshot: Snapshot,
-    recent: VecDeque<Arc<Stored>>,
-    pub bytes: u64,
-    pub end: End,
-    /// A later version wrote some of it.
-    is_newer: bool,
-}
-
-/// Reads a whole ledger.
-pub(super) fn scan(file: &dyn LedgerFile) -> io::Result<Scan> {
-    let reader = file.reader();
-    let mut reader = &*reader;
-    reader.seek(SeekFrom::Start(0))?;
-    let mut lines = Lines::new(reader);
-    let mut scan = Scan {
-        checker: Checker::new(),
-        index: Index::default(),
-        snapshot: Snapshot::default(),
-        recent: VecDeque::new(),
-        bytes: 0,
-        end: End::Whole,
-        is_newer: false,
-    };
-    loop {
-        let mut after = scan.checker.digest();
-        let next = lines.next(|piece| {
-            if let Some(digest) = &mut after {
-                digest.update(piece);
-            }
-        })?;
-        let Some(line) = next else { break };
-        let parsed = line.text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
-        let (entry, link) = match parsed {
-            Ok(parsed) => {
-                scan.is_newer |= parsed.is_newer;
-                (Some(parsed.entry), Ok(parsed.link))
-            }
-            Err(bad) => (None, Err(bad)),
-        };
-        let text = line.text.unwrap_or_default();
-        if line.complete {
-            let verdict = scan.checker.line(text, link, after);
-            scan.take(verdict, entry, line.offset, text);
-            continue;
-        }
-        // The last line, without its newline: taken only if nothing of it is missing.
-        if let Some(digest) = &mut after {
-            digest.update(b"\n");
-        }
-        let mut tried = scan.checker.clone();
-        let verdict = tried.line(text, link, after);
-        let faulty = tried.fault() != scan.checker.fault();
-        if matches!(verdict, Verdict::Entry { .. }) && !faulty {
-            scan.checker = tried;
-            scan.take(verdict, entry, line.offset, text);
-            scan.end = End::NoNewline;
-        } else {
-            scan.end = End::Torn {
-                offset: line.offset,
-            };
-        }
-    }
-    scan.bytes = lines.offset();
-    Ok(scan)
-}
-
-impl Scan {
-    fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
-        let (seq, hash, mut entry) = match (verdict, entry) {
-            (Verdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
-            (Verdict::Bad(why), _) => {
-                tracing::debug!(offset, why, "a line of the ledger is no entry");
-                return;
-            }
-            (Verdict::Entry { .. }, None) => return,
-        };
-        entry.seq = Seq(seq);
-        let (Ok(seq), Ok(len)) = (u32::try_from(seq), u32::try_from(text.len())) else {
-            return;
-        };
-        self.index.push(&entry.id, Slot { offset, len, seq });
-        fold(&mut self.snapshot, &entry);
-        if self.recent.len() == RECENT_MAX {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(Arc::new(Stored {
-            entry,
-            line: String::from_utf8_lossy(text).into_owned(),
-            hash,
-        }));
-    }
-}
-
 /// Moves the bytes from `offset` on to a file of their own, and only then cuts them off.
 pub(super) fn set_aside(
     file: &mut dyn LedgerFile,
@@ -316,12 +206,21 @@ pub(super) fn set_aside(
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let aside = path.with_extension(format!("{what}-{}", now.as_millis()));
-    let mut copy = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)?;
+    let mut name = now.as_millis();
+    let (aside, mut copy) = loop {
+        let aside = path.with_extension(format!("{what}-{name}"));
+        let copy = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&aside);
+        match copy {
+            Ok(copy) => break (aside, copy),
+            // The second one of a millisecond.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => name += 1,
+            Err(error) => return Err(error),
+        }
+    };
     let reader = file.reader();
     let mut reader = &*reader;
     reader.seek(SeekFrom::Start(offset))?;

@@ -2,14 +2,21 @@
 
 use std::io;
 
+use super::handle::Stored;
+use super::shared::Shared;
 use crate::core::agent::Party;
 use crate::core::entry::Entry;
 use crate::core::id::RuntimeSession;
 
-use super::handle::{Shared, Stored};
-
 /// How many places are taken from the index at once, so that appends never wait for a reader.
 const SLOTS_AT_ONCE: usize = 256;
+
+/// How many places are looked at under one lock.
+const LOOK_AT_ONCE: usize = 64 * 1024;
+
+/// How many entries one page reads and leaves out before it says how far it came: what the index
+/// cannot tell costs a read each.
+const LEFT_OUT_MAX: usize = 5_000;
 
 /// Which entries are wanted; everything when empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,6 +29,12 @@ pub struct Filter {
     pub target: Option<Party>,
     /// Only of this pair, and what belongs to no pair.
     pub runtime_session: Option<RuntimeSession>,
+    /// Not before, ms since the epoch.
+    pub since_ms: Option<i64>,
+    /// Not after, ms since the epoch.
+    pub until_ms: Option<i64>,
+    /// Only with this text in the content, whatever its case.
+    pub text: Option<String>,
 }
 
 impl Filter {
@@ -43,7 +56,18 @@ impl Filter {
             (Some(wanted), Some(has)) => wanted == has,
             _ => true,
         };
-        kind && source && target && session
+        let at = entry.timestamp_ms;
+        let time = self.since_ms.is_none_or(|since| at >= since)
+            && self.until_ms.is_none_or(|until| at <= until);
+        let text = || {
+            self.text.as_deref().is_none_or(|wanted| {
+                entry
+                    .content
+                    .to_lowercase()
+                    .contains(&wanted.to_lowercase())
+            })
+        };
+        kind && source && target && session && time && text()
     }
 }
 
@@ -52,12 +76,12 @@ impl Filter {
 pub struct Page {
     /// The entries, in the order asked for.
     pub entries: Vec<Stored>,
-    /// The cursor to go on from; `None` when there is nothing more to look at.
+    /// The cursor to go on from; `None` when there is nothing more to look at. A page may be
+    /// short, or empty, and have one: so much was looked at without finding more.
     pub next: Option<u64>,
 }
 
-/// Reads a page. Reads on past entries that the filter does not take, to the end of the ledger if
-/// it must.
+/// Reads a page. What the index can tell apart costs no reading.
 pub(super) fn page(
     shared: &Shared,
     filter: &Filter,
@@ -67,21 +91,28 @@ pub(super) fn page(
 ) -> io::Result<Page> {
     let mut page = Page::default();
     let mut cursor = from;
+    let mut left_out = 0;
     loop {
-        let slots = shared.index().after(cursor, ascending, SLOTS_AT_ONCE);
-        if slots.is_empty() {
-            return Ok(page);
-        }
+        let wanted = (limit + 1 - page.entries.len()).min(SLOTS_AT_ONCE);
+        let (slots, next) = shared
+            .index()
+            .select(filter, cursor, ascending, wanted, LOOK_AT_ONCE);
         for slot in slots {
-            if page.entries.len() >= limit {
+            if page.entries.len() == limit || left_out == LEFT_OUT_MAX {
                 page.next = cursor;
                 return Ok(page);
             }
             let stored = shared.load(slot)?;
             if filter.takes(&stored.entry) {
                 page.entries.push(stored);
+            } else {
+                left_out += 1;
             }
             cursor = Some(slot.seq.into());
+        }
+        match next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(page),
         }
     }
 }

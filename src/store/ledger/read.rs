@@ -6,15 +6,13 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use sha2::Digest as _;
-
-use super::LINE_MAX;
 use super::check::{Checker, Verdict};
 use super::handle::{Stats, Stored};
 use super::lines::Lines;
+use super::walk::{Made, walk};
 use crate::core::id::Seq;
 use crate::store::dirs::open_private;
-use crate::wire::line::{BadLine, parse};
+use crate::wire::line::parse;
 
 /// Reads a ledger from its beginning and hands every entry to `each`, in the order of the file,
 /// until it says that it has enough. One line is held at a time.
@@ -26,41 +24,31 @@ use crate::wire::line::{BadLine, parse};
 ///
 /// When the file cannot be read, or is a link.
 pub fn read(path: &Path, mut each: impl FnMut(Stored) -> ControlFlow<()>) -> io::Result<Stats> {
-    let mut lines = Lines::new(open_private(path)?);
+    let lines = Lines::new(open_private(path)?, 0);
     let mut checker = Checker::new();
-    loop {
-        let mut after = checker.digest();
-        let next = lines.next(|piece| {
-            if let Some(digest) = &mut after {
-                digest.update(piece);
-            }
-        })?;
-        let Some(line) = next else { break };
-        if !line.complete {
-            break;
+    let bytes = walk(lines, &mut checker, parse, |checker, walked| {
+        if !walked.complete {
+            return ControlFlow::Break(());
         }
-        let parsed = line.text.map_or(Err(BadLine::TooLong(LINE_MAX)), parse);
-        let (entry, link) = match parsed {
+        let Made { line, is_intact } = walked.made;
+        let (entry, link) = match line {
             Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
             Err(bad) => (None, Err(bad)),
         };
-        let text = line.text.unwrap_or_default();
-        let verdict = checker.line(text, link, after);
+        let verdict = checker.line(walked.text, link, is_intact, walked.after);
         if let (Verdict::Entry { seq, hash }, Some(mut entry)) = (verdict, entry) {
             entry.seq = Seq(seq);
-            let stored = Stored {
+            return each(Stored {
                 entry,
-                line: String::from_utf8_lossy(text).into_owned(),
+                line: String::from_utf8_lossy(walked.text).into_owned(),
                 hash,
-            };
-            if each(stored).is_break() {
-                break;
-            }
+            });
         }
-    }
+        ControlFlow::Continue(())
+    })?;
     Ok(Stats {
         entries: checker.entries(),
-        bytes: lines.offset(),
+        bytes,
         bad_lines: checker.bad(),
         head: checker.head(),
         chain_ok: checker.fault().is_none(),

@@ -4,17 +4,16 @@
 //! is found only by a head that was kept elsewhere.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
-
-use sha2::Digest as _;
 
 use crate::store::dirs::open_private;
 use crate::store::head::Head;
-use crate::wire::line::{BadLine, parse_link};
+use crate::wire::line::parse_link;
 
-use super::LINE_MAX;
 use super::check::{Checker, Fault, Reason, Verdict};
 use super::lines::Lines;
+use super::walk::{Made, walk};
 
 /// What [`verify`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,39 +71,42 @@ impl OutsideHead {
 ///
 /// When the file cannot be read. What is wrong in it is no error but in the report.
 pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
+    verify_with(path, outside, |_| {})
+}
+
+/// As [`verify`]; says after each line how many bytes are checked.
+///
+/// # Errors
+///
+/// As [`verify`].
+pub fn verify_with(
+    path: &Path,
+    outside: Option<&Head>,
+    mut on_bytes: impl FnMut(u64),
+) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
     let outside = outside.filter(|head| session == Some(head.session_id.as_str()));
-    let mut lines = Lines::new(open_private(path)?);
+    let lines = Lines::new(open_private(path)?, 0);
     let mut checker = Checker::new();
     let mut torn_bytes = 0;
     let mut seen_outside = false;
-    loop {
-        let mut after = checker.digest();
-        let mut len = 0;
-        let next = lines.next(|piece| {
-            len += piece.len() as u64;
-            if let Some(digest) = &mut after {
-                digest.update(piece);
-            }
-        })?;
-        let Some(line) = next else { break };
-        let before = (!line.complete).then(|| checker.clone());
-        let link = line
-            .text
-            .map_or(Err(BadLine::TooLong(LINE_MAX)), parse_link);
-        let verdict = checker.line(line.text.unwrap_or_default(), link, after);
-        if let Some(before) = before {
-            let faulty = checker.fault() != before.fault();
-            if faulty || matches!(verdict, Verdict::Bad(_)) {
-                checker = before;
-                torn_bytes = len;
-                continue;
-            }
+    walk(lines, &mut checker, parse_link, |checker, walked| {
+        let Made { line, is_intact } = walked.made;
+        let before = (!walked.complete).then(|| checker.clone());
+        let verdict = checker.line(walked.text, line, is_intact, walked.after);
+        if let Some(before) = before
+            && (checker.fault() != before.fault() || matches!(verdict, Verdict::Bad(_)))
+        {
+            *checker = before;
+            torn_bytes = walked.end - walked.offset;
+            return ControlFlow::Continue(());
         }
         if let (Verdict::Entry { seq, hash }, Some(head)) = (&verdict, outside) {
             seen_outside |= *seq == head.seq && *hash == head.hash;
         }
-    }
+        on_bytes(walked.end);
+        ControlFlow::Continue(())
+    })?;
 
     let head = checker.head();
     let outside_head = match (outside, &head) {

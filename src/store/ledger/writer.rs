@@ -19,9 +19,10 @@ use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
 use super::LINE_MAX;
 use super::error::LedgerError;
 use super::file::LedgerFile;
-use super::handle::{Shared, Stored};
-use super::index::Slot;
-use super::open::{End, scan, set_aside};
+use super::handle::Stored;
+use super::open::set_aside;
+use super::scan::{End, scan};
+use super::shared::Shared;
 
 /// How many appends may wait. Some seconds of work at the pace of a slow disk: more would only
 /// hide from the senders that it is slow.
@@ -321,7 +322,7 @@ impl Writer {
             // An unchained ledger; there is nothing to compare it with.
             (Ok(()), None) => true,
             (Ok(()), Some(prev)) => {
-                let head = self.shared.stats().head.clone();
+                let head = self.shared.standing().head.clone();
                 hash_line(&line, &prev) == head.map(|(_, hash)| hash)
             }
         }
@@ -349,19 +350,19 @@ impl Writer {
         }
         set_aside(self.file.as_mut(), &self.shared.path, "foreign", self.len)
             .map_err(|error| self.error("set foreign lines aside of", error))?;
-        self.shared.stats().foreign_bytes += len - self.len;
+        self.shared.standing().foreign_bytes += len - self.len;
         Ok(())
     }
 
     /// Reads the file anew after somebody else took a part of it away.
     fn rescan(&mut self) -> Result<(), LedgerError> {
-        let mut found = scan(self.file.as_ref()).map_err(|error| self.error("read", error))?;
+        let mut found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
         if found.end != End::Whole {
             // The next line must not be glued to what is left of another one.
             self.file
                 .append(b"\n")
                 .map_err(|error| self.error("append to", error))?;
-            found = scan(self.file.as_ref()).map_err(|error| self.error("read", error))?;
+            found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
         }
         self.len = found.bytes;
         *self
@@ -369,11 +370,10 @@ impl Writer {
             .index
             .write()
             .unwrap_or_else(PoisonError::into_inner) = found.index;
-        let mut stats = self.shared.stats();
-        stats.entries = found.checker.entries();
-        stats.bytes = found.bytes;
-        stats.bad_lines = found.checker.bad();
-        stats.chain_ok = false;
+        let mut standing = self.shared.standing();
+        standing.checker = found.checker;
+        standing.bytes = found.bytes;
+        standing.was_cut = true;
         Ok(())
     }
 
@@ -383,7 +383,7 @@ impl Writer {
             .index
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut stats = self.shared.stats();
+        let mut standing = self.shared.standing();
         for placed in together
             .done
             .iter()
@@ -395,12 +395,14 @@ impl Writer {
                 let seq = u32::try_from(stored.entry.seq.0).unwrap_or(u32::MAX);
                 let len = u32::try_from(stored.line.len()).unwrap_or(u32::MAX);
                 let offset = start + *offset as u64;
-                index.push(&stored.entry.id, Slot { offset, len, seq });
-                stats.entries += 1;
-                stats.head = Some((stored.entry.seq.0, stored.hash.clone()));
+                index.push(&stored.entry, offset, len, seq);
+                let number = stored.entry.seq.0;
+                standing.checker.grow(number, &stored.hash);
+                standing.head = Some((number, stored.hash.clone()));
+                standing.first_own.get_or_insert(number);
             }
         }
-        stats.bytes = self.len;
+        standing.bytes = self.len;
     }
 
     fn share_reader(&self) {

@@ -113,6 +113,10 @@ fn is_newer(schema: &Value) -> bool {
         .is_some_and(|version| version > 1)
 }
 
+/// How deep the thorough reader goes: `serde_json`'s own limit, which its quick look past a value
+/// does not have.
+const NESTING_MAX: usize = 128;
+
 /// Reads only a line's place in the chain, several times as fast as [`parse`] and with the same
 /// verdict on whether it is an entry; but a number too large for anybody passes here.
 ///
@@ -121,10 +125,12 @@ fn is_newer(schema: &Value) -> bool {
 /// As [`parse`].
 pub fn parse_link(line: &[u8]) -> Result<Option<Link>, BadLine> {
     // What the quick look does not check, or cannot take, is left to the thorough one: text that
-    // is no UTF-8, halves of characters, keys that come twice.
+    // is no UTF-8, halves of characters, keys that come twice, and what may be nested too deeply.
+    let brackets = line.iter().filter(|byte| matches!(byte, b'[' | b'{'));
+    let may_be_deep = brackets.count() >= NESTING_MAX;
     let quick = std::str::from_utf8(line)
         .ok()
-        .filter(|text| !text.contains("\\ud") && !text.contains("\\uD"))
+        .filter(|text| !may_be_deep && !text.contains("\\ud") && !text.contains("\\uD"))
         .and_then(|text| serde_json::from_str::<Envelope<'_>>(text).ok());
     let Some(envelope) = quick else {
         return parse(line).map(|parsed| parsed.link);

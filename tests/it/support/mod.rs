@@ -6,6 +6,7 @@
 )]
 
 pub mod agents;
+pub mod chance;
 pub mod child;
 pub mod claude_home;
 pub mod codex_home;
@@ -18,10 +19,14 @@ pub mod messages_server;
 pub mod model_request;
 pub mod model_server;
 pub mod pair;
+pub mod picture;
 pub mod pipe;
+pub mod privileged;
 pub mod project;
 pub mod pty;
 pub mod responses_server;
 pub mod script;
+pub mod skipped;
+pub mod small_disk;
 pub mod wait;
 pub mod ws;

@@ -24,6 +24,8 @@ pub(crate) enum Pick {
     Filter(Filter),
     /// Uses this theme.
     Theme(String),
+    /// Opens this entry, and goes there in the timeline if it is loaded.
+    Entry(u64),
 }
 
 /// One answer.

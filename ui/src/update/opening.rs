@@ -4,7 +4,9 @@ use super::applies::can_start;
 use super::moving::older;
 use crate::deck::Deck;
 use crate::effect::{Effect, QuitChoice};
-use crate::model::{Agent, AgentState, DaemonState, FirstStep, Level, StepAct};
+use crate::model::{
+    Agent, AgentState, DaemonState, FirstStep, FoundEntries, Level, Party, StepAct,
+};
 use crate::overlays::{
     AgentSheet, CardSheet, CardStage, Choice, ChoiceOption, Composer, Confirm, EntrySheet, Overlay,
     Pick, SearchLine,
@@ -74,6 +76,72 @@ pub(super) fn open_search(deck: &mut Deck) {
         before: deck.timeline.list,
         followed: deck.timeline.follow,
     }));
+}
+
+/// Searches the record beyond what is loaded.
+pub(super) fn search_record(deck: &mut Deck, words: &str) -> Vec<Effect> {
+    if !deck.view.daemon.state.can_act() {
+        deck.say(
+            Level::Info,
+            "nothing found among what is loaded; the rest cannot be read now",
+        );
+        return Vec::new();
+    }
+    deck.say(Level::Info, "searching the whole record …");
+    vec![Effect::Search {
+        words: words.to_owned(),
+    }]
+}
+
+/// Lists what was found in the record. Not over something that was opened meanwhile.
+pub(super) fn show_found(deck: &mut Deck, found: &FoundEntries) {
+    if !deck.overlays.is_empty() {
+        return;
+    }
+    deck.notice = None;
+    let words = sanitize::line(&found.words);
+    if found.rows.is_empty() {
+        let text = match found.behind {
+            0 => format!("nothing in the record has {words}"),
+            _ => format!("nothing found for {words} yet: the index is being built"),
+        };
+        return deck.say(Level::Info, text);
+    }
+    let total = text::grouped(found.total);
+    let more = if found.total_is_at_least {
+        " or more"
+    } else {
+        ""
+    };
+    let mut lines = vec![match found.total {
+        1 if !found.total_is_at_least => format!("1 entry has {words}."),
+        total_here if total_here as usize > found.rows.len() => format!(
+            "{total}{more} entries have {words}; the newest {} are listed.",
+            found.rows.len()
+        ),
+        _ => format!("{total}{more} entries have {words}."),
+    }];
+    if found.behind > 0 {
+        lines.push(format!(
+            "The index is being built: {} entries were not searched.",
+            text::grouped(found.behind)
+        ));
+    }
+    let options = found.rows.iter().map(|row| {
+        let label = format!(
+            "{:>7}  {}",
+            text::grouped(row.seq),
+            sanitize::line(&row.kind)
+        );
+        let who = match &row.from {
+            Party::Agent(agent) => agent.title().to_owned(),
+            other => sanitize::line(other.title()),
+        };
+        let desc = format!("{who}: {}", sanitize::line(&row.snippet));
+        ChoiceOption::new(label, desc, Pick::Entry(row.seq))
+    });
+    let choice = Choice::new("Found in the record", lines, options.collect());
+    deck.overlays.push(Overlay::Choice(choice));
 }
 
 /// Writes to `to`, or to whom it most likely is for.
@@ -322,6 +390,10 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
         Pick::Filter(filter) => {
             deck.timeline.set_filter(&deck.view.timeline, filter);
             older(deck)
+        }
+        Pick::Entry(seq) => {
+            deck.timeline.go_to(&deck.view.timeline, seq);
+            open_entry(deck, seq)
         }
         Pick::Theme(name) => match deck.load_theme(&name) {
             Ok(theme) => {

@@ -1,0 +1,64 @@
+//! [`Latest`]: hands the newest of something to a thread of its own, and forgets what is older.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Room for one value. Putting never waits; what was not taken yet is replaced.
+#[derive(Debug)]
+pub(super) struct Latest<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    value: Option<T>,
+    closed: bool,
+}
+
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                value: None,
+                closed: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl<T> Latest<T> {
+    pub(super) fn put(&self, value: T) {
+        self.state().value = Some(value);
+        self.changed.notify_one();
+    }
+
+    /// Nothing more will be put; what was put is still taken.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for a value; `None` once it is closed and empty.
+    pub(super) fn take(&self) -> Option<T> {
+        let mut state = self
+            .changed
+            .wait_while(self.state(), |state| state.value.is_none() && !state.closed)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.value.take()
+    }
+
+    /// Waits, less long when it is closed meanwhile.
+    pub(super) fn rest(&self, pause: Duration) {
+        drop(
+            self.changed
+                .wait_timeout_while(self.state(), pause, |state| !state.closed)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

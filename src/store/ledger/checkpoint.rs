@@ -1,0 +1,118 @@
+//! [`Checkpoint`]: what reading a ledger from its beginning gives, kept, so that opening reads
+//! only what came later.
+//!
+//! Throw-away: bound to the number and hash of an entry, to the build that folded it, and by its
+//! digest to a file outside the project, because whoever can write `state/` could otherwise have
+//! the daemon believe in decisions that no entry holds. What does not fit is not taken.
+
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+
+use serde::{Deserialize, Serialize};
+
+use super::check::Checker;
+use super::handle::Ledger;
+use super::index::{Index, Slot, Words};
+use crate::core::id::{Seq, SessionId};
+use crate::core::snapshot::Snapshot;
+use crate::wire::line::{hash_line, parse_link};
+
+mod disk;
+mod keeper;
+
+pub use disk::{discard, read};
+pub use keeper::CheckpointKeeper;
+
+/// The state of a ledger up to some entry.
+#[derive(Debug)]
+pub struct Checkpoint {
+    pub(super) session: SessionId,
+    pub(super) snapshot: Snapshot,
+    pub(super) checker: Checker,
+    pub(super) index: Index,
+    /// The file as it was left, when the checkpoint was made after the last write to it.
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl Checkpoint {
+    /// Where the first line lies that it does not know.
+    pub(super) fn bytes(&self) -> u64 {
+        self.index.last().map_or(0, Slot::end)
+    }
+
+    /// Whether the ledger has, at its place, the entry that the checkpoint ends with.
+    pub(super) fn fits(&self, session: &SessionId, file: &File) -> bool {
+        let (Some(slot), Some((seq, head))) = (self.index.last(), self.checker.head()) else {
+            return false;
+        };
+        let mut line = vec![0; slot.len as usize + 1];
+        let read = file.read_exact_at(&mut line, slot.offset);
+        let whole = line.pop() == Some(b'\n');
+        let link = parse_link(&line).ok().flatten();
+        self.session == *session
+            && u64::from(slot.seq) == seq
+            && read.is_ok()
+            && whole
+            && link.is_some_and(|link| {
+                link.seq == seq && hash_line(&line, &link.prev).as_ref() == Some(&head)
+            })
+    }
+}
+
+/// What the file system says of a file. Whoever writes to it changes this, be it only the time
+/// of the last change, which nobody can set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    dev: u64,
+    ino: u64,
+    len: u64,
+    changed_s: i64,
+    changed_ns: i64,
+}
+
+impl Stamp {
+    pub(super) fn of(file: &File) -> Option<Self> {
+        file.metadata().ok().map(|found| Self::from(&found))
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(found: &Metadata) -> Self {
+        Self {
+            dev: found.dev(),
+            ino: found.ino(),
+            len: found.len(),
+            changed_s: found.ctime(),
+            changed_ns: found.ctime_nsec(),
+        }
+    }
+}
+
+/// The part of a checkpoint that is taken under the ledger's locks; the slots are copied later,
+/// those that are not on the disk yet.
+pub(super) struct Taken {
+    pub checker: Checker,
+    pub words: Words,
+    /// How many entries it covers.
+    pub entries: usize,
+}
+
+impl Ledger {
+    /// The state at the entry that a snapshot ends with. `None` when that is not an entry which
+    /// this run wrote, or when somebody else cut the file.
+    pub(super) fn take_checkpoint(&self, world: &Snapshot, hash: &str) -> Option<Taken> {
+        let index = self.shared.index();
+        let standing = self.shared.standing();
+        if standing.was_cut || world.seq.0 < standing.first_own? {
+            return None;
+        }
+        let entries = index.count_to(world.seq)?;
+        let (head, _) = standing.checker.head()?;
+        let later = (index.count_to(Seq(head))? - entries) as u64;
+        Some(Taken {
+            checker: standing.checker.before(later, world.seq.0, hash),
+            words: index.words().clone(),
+            entries,
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! The files of a checkpoint: `state/checkpoint`, a JSON header with the snapshot;
+//! `state/checkpoint.slots`, the offset index, which only grows; and outside of the project the
+//! digests of the headers that count.
+
+use std::env::current_exe;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::super::check::Checker;
+use super::super::index::{Index, SLOT_BYTES, Slot, Words, hash_probe};
+use super::{Checkpoint, Stamp};
+use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
+use crate::store::dirs::{ProjectDirs, UserDirs, open_private, read_private};
+use crate::wire::line::hex;
+
+/// Raised when the files change their shape.
+pub(super) const VERSION: u32 = 1;
+
+/// How many slots one digest covers: so many are hashed again for the next checkpoint.
+pub(super) const BLOCK_SLOTS: usize = 4096;
+
+/// The longest header that is read. Its size follows what is open, not the ledger's length.
+const HEADER_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// More than two digests are long.
+const DIGESTS_BYTES_MAX: u64 = 1024;
+
+/// Everything but the slots.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Header {
+    pub version: u32,
+    /// Which program folded: another one may fold otherwise.
+    pub build: Build,
+    /// Whether ids still hash as they did.
+    pub id_probe: u32,
+    pub session_id: SessionId,
+    pub slots: usize,
+    /// The SHA-256 of each block of slots, the last one perhaps not full.
+    pub blocks: Vec<String>,
+    pub words: Words,
+    pub checker: Checker,
+    pub stamp: Option<Stamp>,
+    pub snapshot: Snapshot,
+}
+
+/// A program file as the file system sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Build {
+    version: String,
+    len: u64,
+    modified_s: i64,
+    modified_ns: i64,
+}
+
+impl Build {
+    /// This program. `None` where the system does not tell, and there are no checkpoints then.
+    pub(super) fn own() -> Option<Self> {
+        let found = current_exe().ok()?.metadata().ok()?;
+        Some(Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            len: found.len(),
+            modified_s: found.mtime(),
+            modified_ns: found.mtime_nsec(),
+        })
+    }
+}
+
+/// The digests of the headers that count: the last one, and the one that is being written.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Outside {
+    pub digests: Vec<String>,
+}
+
+/// The digest of a header, as it is kept outside.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Reads the checkpoint of a project; `None` when there is none that can be trusted.
+pub fn read(dirs: &ProjectDirs, user: &UserDirs) -> Option<Checkpoint> {
+    match try_read(dirs, user) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            tracing::info!(%error, "the checkpoint is not taken");
+            None
+        }
+    }
+}
+
+/// Removes the checkpoint of a project.
+///
+/// # Errors
+///
+/// When the files are there and cannot be removed.
+pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
+    for name in ["checkpoint", "checkpoint.slots"] {
+        match std::fs::remove_file(dirs.state_file(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint>> {
+    let (text, _) = read_header(dirs, user)?;
+    let header: Header = serde_json::from_slice(&text)?;
+    if header.version != VERSION
+        || Some(&header.build) != Build::own().as_ref()
+        || header.id_probe != hash_probe()
+        || !header.words.are_sound()
+    {
+        return Err(refused("another version wrote it"));
+    }
+    let file = open_private(&dirs.state_file("checkpoint.slots"))?;
+    let slots = read_slots(file, header.slots, &header.blocks)?;
+    let index = Index::from_slots(slots, header.words)
+        .ok_or_else(|| refused("its index is not in order"))?;
+    Ok(Some(Checkpoint {
+        session: header.session_id,
+        snapshot: header.snapshot,
+        checker: header.checker,
+        index,
+        stamp: header.stamp,
+    }))
+}
+
+/// The header's text and its digest, if it is one of those that count.
+fn read_header(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<(Vec<u8>, String)> {
+    let text = read_private(&dirs.state_file("checkpoint"), HEADER_BYTES_MAX)?;
+    let outside = read_private(&user.checkpoint(&dirs.instance_id()), DIGESTS_BYTES_MAX)?;
+    let outside: Outside = serde_json::from_slice(&outside)?;
+    let own = digest(&text);
+    if !outside.digests.contains(&own) {
+        return Err(refused("it is not the one that was written last"));
+    }
+    Ok((text, own))
+}
+
+/// The digest of the header that counts now.
+pub(super) fn own_digest(dirs: &ProjectDirs, user: &UserDirs) -> Option<String> {
+    read_header(dirs, user).ok().map(|(_, own)| own)
+}
+
+fn read_slots(mut file: File, count: usize, blocks: &[String]) -> io::Result<Vec<Slot>> {
+    let mut left = count;
+    let mut slots = Vec::new();
+    let mut bytes = vec![0; BLOCK_SLOTS * SLOT_BYTES];
+    for block in blocks {
+        let bytes = &mut bytes[..left.min(BLOCK_SLOTS) * SLOT_BYTES];
+        file.read_exact(bytes)?;
+        if digest(bytes) != *block {
+            return Err(refused("its index was changed"));
+        }
+        let (each, _) = bytes.as_chunks::<SLOT_BYTES>();
+        slots.extend(each.iter().map(Slot::from_bytes));
+        left -= each.len();
+    }
+    if left > 0 {
+        return Err(refused("its index is not whole"));
+    }
+    Ok(slots)
+}
+
+fn refused(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}

@@ -1,0 +1,262 @@
+//! [`CheckpointKeeper`]: writes checkpoints on a thread of its own, each only by what is new.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::super::handle::Ledger;
+use super::super::index::{SLOT_BYTES, hash_probe};
+use super::disk::{BLOCK_SLOTS, Build, Header, Outside, VERSION, digest, own_digest};
+use super::{Stamp, Taken};
+use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
+use crate::store::dirs::{ProjectDirs, UserDirs, make_private_dir, write_private};
+use crate::store::latest::Latest;
+
+/// How long between two checkpoints at least: they cost the disk some syncs that the ledger
+/// needs as well.
+const WRITE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How many entries may follow a checkpoint before the next one is worth its cost: they are read
+/// again after a crash, within some ten ms.
+const ENTRIES_BETWEEN: u64 = 2_048;
+
+/// Keeps the checkpoint of one project.
+#[derive(Debug)]
+pub struct CheckpointKeeper {
+    offers: Arc<Latest<Offer>>,
+    thread: Option<JoinHandle<()>>,
+    offered: u64,
+}
+
+#[derive(Debug)]
+struct Offer {
+    ledger: Ledger,
+    session: SessionId,
+    world: Arc<Snapshot>,
+    hash: String,
+    /// Nothing more will be written to the ledger.
+    last: bool,
+}
+
+impl CheckpointKeeper {
+    /// Begins. `from` is the number of the last entry at the start.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread.
+    pub fn start(dirs: &ProjectDirs, user: &UserDirs, from: u64) -> io::Result<Self> {
+        let offers = Arc::new(Latest::default());
+        let pending = Arc::clone(&offers);
+        let mut files = Files::new(dirs, user);
+        let thread = thread::Builder::new()
+            .name("checkpoint-writer".to_owned())
+            .spawn(move || files.keep(&pending))?;
+        Ok(Self {
+            offers,
+            thread: Some(thread),
+            offered: from,
+        })
+    }
+
+    /// Takes note that the world has come to this entry, and writes it down if the last
+    /// checkpoint is far enough behind. Never blocks on the disk.
+    pub fn moved(
+        &mut self,
+        ledger: &Ledger,
+        session: &SessionId,
+        world: &Arc<Snapshot>,
+        hash: &str,
+    ) {
+        let seq = world.seq.0;
+        // A new session counts from one again.
+        if seq < self.offered {
+            self.offered = 0;
+        }
+        if seq - self.offered >= ENTRIES_BETWEEN {
+            self.offered = seq;
+            self.offers.put(Offer {
+                ledger: ledger.clone(),
+                session: session.clone(),
+                world: Arc::clone(world),
+                hash: hash.to_owned(),
+                last: false,
+            });
+        }
+    }
+
+    /// Writes the last checkpoint, of a ledger that is closed already, and ends.
+    pub fn close(mut self, ledger: Ledger, session: SessionId, world: Arc<Snapshot>, hash: String) {
+        self.offers.put(Offer {
+            ledger,
+            session,
+            world,
+            hash,
+            last: true,
+        });
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        self.offers.close();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer of checkpoints panicked");
+        }
+    }
+}
+
+impl Drop for CheckpointKeeper {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// What is on the disk already.
+struct Files {
+    dirs: ProjectDirs,
+    user: UserDirs,
+    build: Option<Build>,
+    slots: Option<SlotsFile>,
+    last_digest: Option<String>,
+}
+
+/// The growing file of slots, of one session.
+struct SlotsFile {
+    file: File,
+    session: SessionId,
+    written: usize,
+    blocks: Vec<String>,
+}
+
+impl Files {
+    fn new(dirs: &ProjectDirs, user: &UserDirs) -> Self {
+        Self {
+            dirs: dirs.clone(),
+            user: user.clone(),
+            build: Build::own(),
+            slots: None,
+            last_digest: own_digest(dirs, user),
+        }
+    }
+
+    fn keep(&mut self, offers: &Latest<Offer>) {
+        while let Some(offer) = offers.take() {
+            if let Err(error) = self.write(&offer) {
+                // The old one still serves, or none: opening takes longer, and that is all.
+                tracing::warn!(%error, "no checkpoint was written");
+                self.slots = None;
+            }
+            offers.rest(WRITE_INTERVAL);
+        }
+    }
+
+    fn write(&mut self, offer: &Offer) -> io::Result<()> {
+        let Some(build) = self.build.clone() else {
+            return Ok(());
+        };
+        let Some(taken) = offer.ledger.take_checkpoint(&offer.world, &offer.hash) else {
+            return Ok(());
+        };
+        let stamp = offer.last.then(|| offer.ledger.stamp()).flatten();
+        let blocks = self.write_slots(offer, &taken)?;
+        let header = Header {
+            version: VERSION,
+            build,
+            id_probe: hash_probe(),
+            session_id: offer.session.clone(),
+            slots: taken.entries,
+            blocks,
+            words: taken.words,
+            checker: taken.checker,
+            stamp,
+            snapshot: Snapshot::clone(&offer.world),
+        };
+        let text = serde_json::to_vec(&header)?;
+        // Both count until the next time, so that a crash between the two files costs nothing.
+        let own = digest(&text);
+        let digests = self.last_digest.iter().cloned().chain([own.clone()]);
+        let outside = Outside {
+            digests: digests.collect(),
+        };
+        let path = self.user.checkpoint(&self.dirs.instance_id());
+        make_private_dir(&self.user.registry)?;
+        make_private_dir(&self.user.registry.join("heads"))?;
+        write_private(&path, &serde_json::to_vec(&outside)?)?;
+        write_private(&self.dirs.state_file("checkpoint"), &text)?;
+        self.last_digest = Some(own);
+        Ok(())
+    }
+
+    /// Appends the slots that are not there yet, and returns the digests of all blocks.
+    fn write_slots(&mut self, offer: &Offer, taken: &Taken) -> io::Result<Vec<String>> {
+        if self.slots.as_ref().is_none_or(|slots| {
+            slots.session != offer.session || slots.written > taken.entries || slots.is_removed()
+        }) {
+            self.slots = None;
+        }
+        let slots = match &mut self.slots {
+            Some(slots) => slots,
+            None => self
+                .slots
+                .insert(SlotsFile::create(&self.dirs, &offer.session)?),
+        };
+        // The last block is written and hashed anew unless it was full.
+        let full = slots.written / BLOCK_SLOTS;
+        slots.blocks.truncate(full);
+        let mut from = full * BLOCK_SLOTS;
+        while from < taken.entries {
+            let to = (from + BLOCK_SLOTS).min(taken.entries);
+            let bytes = offer.ledger.slot_bytes(from, to);
+            slots
+                .file
+                .write_all_at(&bytes, (from * SLOT_BYTES) as u64)?;
+            slots.blocks.push(digest(&bytes));
+            from = to;
+        }
+        slots.written = taken.entries;
+        Ok(slots.blocks.clone())
+    }
+}
+
+impl SlotsFile {
+    /// Somebody threw it away, as everybody may.
+    fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.nlink() == 0)
+    }
+
+    fn create(dirs: &ProjectDirs, session: &SessionId) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            // Of the same session, the same bytes are written once more, so that the checkpoint
+            // there is stays whole; of another one they count no more.
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(dirs.state_file("checkpoint.slots"))?;
+        Ok(Self {
+            file,
+            session: session.clone(),
+            written: 0,
+            blocks: Vec::new(),
+        })
+    }
+}
+
+impl Ledger {
+    /// The slots from one place to another, as they lie in a file.
+    fn slot_bytes(&self, from: usize, to: usize) -> Vec<u8> {
+        let index = self.shared.index();
+        let slots = index.between(from, to);
+        slots.iter().flat_map(|slot| slot.to_bytes()).collect()
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        Stamp::of(&self.shared.file())
+    }
+}

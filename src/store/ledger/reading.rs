@@ -1,0 +1,91 @@
+//! [`Reading`]: a ledger file at random places, for whoever does not write it.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+
+use super::checkpoint::Checkpoint;
+use super::handle::{Stats, Stored};
+use super::page::{self, Filter, Page};
+use super::scan::scan_after;
+use super::shared::{Shared, Standing};
+use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::snapshot::Snapshot;
+use crate::store::dirs::open_private;
+
+/// A ledger as it was when it was opened. Takes no lock, mends nothing, and does not follow what
+/// is appended later.
+#[derive(Debug)]
+pub struct Reading {
+    shared: Shared,
+    snapshot: Snapshot,
+}
+
+impl Reading {
+    /// Reads a ledger from its checkpoint on, or the whole of it when none fits.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or is a link.
+    pub fn open(
+        path: &Path,
+        session: &SessionId,
+        checkpoint: Option<Checkpoint>,
+    ) -> io::Result<Self> {
+        let file = open_private(path)?;
+        let found = scan_after(&file, session, checkpoint)?;
+        Ok(Self {
+            shared: Shared {
+                path: path.to_owned(),
+                index: RwLock::new(found.index),
+                file: RwLock::new(Arc::new(file)),
+                standing: Mutex::new(Standing::new(found.checker, found.bytes)),
+            },
+            snapshot: found.snapshot,
+        })
+    }
+
+    /// One entry by its number.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or no longer has the entry where it was.
+    pub fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
+        self.shared.read(seq)
+    }
+
+    /// The number of the first entry with this id.
+    pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
+        self.shared.seq_of(id)
+    }
+
+    /// As [`super::Ledger::page`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn page(
+        &self,
+        filter: &Filter,
+        from: Option<u64>,
+        ascending: bool,
+        limit: usize,
+    ) -> io::Result<Page> {
+        page::page(&self.shared, filter, from, ascending, limit)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// The fold of all entries.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The figures.
+    pub fn stats(&self) -> Stats {
+        self.shared.standing().stats()
+    }
+}

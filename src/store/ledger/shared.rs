@@ -1,0 +1,120 @@
+//! [`Shared`]: what the writer and the readers of an open ledger share, and [`Standing`], how the
+//! ledger stands.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+use super::check::Checker;
+use super::handle::{Stats, Stored, lock};
+use super::index::{Index, Slot};
+use crate::core::id::{EntryId, Seq};
+use crate::wire::line::parse;
+
+/// How an open ledger stands.
+#[derive(Debug)]
+pub(super) struct Standing {
+    /// Follows what is in the file, ours included.
+    pub checker: Checker,
+    /// The last entry that was acknowledged. The file may have lost it.
+    pub head: Option<(u64, String)>,
+    pub bytes: u64,
+    pub foreign_bytes: u64,
+    /// The first entry that this run wrote.
+    pub first_own: Option<u64>,
+    /// Somebody else took a part of the file away.
+    pub was_cut: bool,
+}
+
+/// What the writer and the readers share. The index is locked before the standing.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub path: PathBuf,
+    pub index: RwLock<Index>,
+    pub file: RwLock<Arc<File>>,
+    pub standing: Mutex<Standing>,
+}
+
+impl Shared {
+    /// One entry by its number.
+    pub(super) fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
+        let slot = self.index().get(seq);
+        slot.map(|slot| self.load(slot)).transpose()
+    }
+
+    /// The number of the first entry with an id.
+    pub(super) fn seq_of(&self, id: &EntryId) -> Option<Seq> {
+        let candidates = self.index().candidates(id);
+        candidates.into_iter().find_map(|slot| {
+            let stored = self.load(slot).ok()?;
+            (stored.entry.id == *id).then_some(stored.entry.seq)
+        })
+    }
+
+    pub(super) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn standing(&self) -> MutexGuard<'_, Standing> {
+        lock(&self.standing)
+    }
+
+    /// Reads a line of the index.
+    pub(super) fn load(&self, slot: Slot) -> io::Result<Stored> {
+        load(&self.file(), slot).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "{} was changed by somebody else: entry {} {error}",
+                    self.path.display(),
+                    slot.seq
+                ),
+            ),
+            _ => error,
+        })
+    }
+}
+
+impl Standing {
+    pub(super) fn new(checker: Checker, bytes: u64) -> Self {
+        Self {
+            head: checker.head(),
+            checker,
+            bytes,
+            foreign_bytes: 0,
+            first_own: None,
+            was_cut: false,
+        }
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            entries: self.checker.entries(),
+            bytes: self.bytes,
+            bad_lines: self.checker.bad(),
+            head: self.head.clone(),
+            chain_ok: self.checker.fault().is_none() && !self.was_cut,
+            foreign_bytes: self.foreign_bytes,
+        }
+    }
+}
+
+/// Reads a line at its place in a file. What is no entry is invalid data.
+pub(super) fn load(file: &File, slot: Slot) -> io::Result<Stored> {
+    let changed = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let mut line = vec![0; slot.len as usize];
+    file.read_exact_at(&mut line, slot.offset)?;
+    let mut parsed = parse(&line).map_err(|bad| changed(bad.to_string()))?;
+    parsed.entry.seq = Seq(slot.seq.into());
+    Ok(Stored {
+        entry: parsed.entry,
+        line: String::from_utf8(line).map_err(|_| changed("is not text".to_owned()))?,
+        hash: parsed.link.map(|link| link.hash).unwrap_or_default(),
+    })
+}

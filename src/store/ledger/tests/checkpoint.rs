@@ -1,0 +1,242 @@
+//! Opening from a checkpoint gives what reading the whole file gives; what does not belong to the
+//! file is not taken.
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::support::Project;
+use crate::core::entry::Entry;
+use crate::core::id::{EntryId, Seq};
+use crate::core::snapshot::Snapshot;
+use crate::store::dirs::UserDirs;
+use crate::store::ledger::checkpoint::{CheckpointKeeper, discard, read};
+use crate::store::ledger::{Checkpoint, Filter, OpenOptions, Reading, verify};
+use crate::wire::line::arbitrary;
+
+impl Project {
+    fn user(&self) -> UserDirs {
+        UserDirs {
+            registry: self.dirs.root.join("registry"),
+            data: self.dirs.root.join("data"),
+        }
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        read(&self.dirs, &self.user())
+    }
+
+    fn options_with_checkpoint(&self) -> OpenOptions {
+        OpenOptions {
+            checkpoint: self.checkpoint(),
+            ..self.options()
+        }
+    }
+
+    /// Appends in a run of its own, which leaves a checkpoint.
+    fn run(&self, entries: Vec<Entry>) {
+        let mut open = self.open_with(self.options_with_checkpoint());
+        let keeper = CheckpointKeeper::start(&self.dirs, &self.user(), 0).unwrap();
+        let mut hash = String::new();
+        for entry in entries {
+            for stored in open.append(vec![entry]).unwrap() {
+                hash.clone_from(&stored.hash);
+            }
+        }
+        let (ledger, world) = (open.ledger.clone(), open.live.clone());
+        open.close();
+        keeper.close(ledger, self.session.clone(), Arc::new(world), hash);
+    }
+
+    fn notes(&self, ids: std::ops::Range<usize>) -> Vec<Entry> {
+        ids.map(|n| self.note(&format!("n{n}"), &format!("text {n}")))
+            .collect()
+    }
+
+    /// What two ways of opening the file give, to be compared.
+    fn seen(&self, checkpoint: Option<Checkpoint>) -> Seen {
+        let reading = Reading::open(&self.path(), &self.session, checkpoint).unwrap();
+        let all = reading
+            .page(&Filter::default(), None, true, 10_000)
+            .unwrap();
+        let ids = all.entries.iter().map(|stored| &stored.entry.id);
+        Seen {
+            seqs: ids.map(|id| reading.seq_of(id)).collect(),
+            world: reading.snapshot().clone(),
+            stats: format!("{:?}", reading.stats()),
+            lines: all.entries.into_iter().map(|stored| stored.line).collect(),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Seen {
+    world: Snapshot,
+    stats: String,
+    lines: Vec<String>,
+    seqs: Vec<Option<Seq>>,
+}
+
+#[test]
+fn a_checkpoint_spares_reading_and_changes_nothing() {
+    let project = Project::new();
+    project.run(project.notes(0..50));
+    project.run(project.notes(50..60));
+    assert!(project.checkpoint().is_some());
+    assert_eq!(project.seen(project.checkpoint()), project.seen(None));
+
+    let open = project.open_with(project.options_with_checkpoint());
+    assert!(open.report.is_read);
+    assert_eq!(open.report.recent.len(), 60);
+    let firsts: Vec<u64> = open.report.recent.iter().map(|s| s.entry.seq.0).collect();
+    assert_eq!(firsts, (1..=60).collect::<Vec<u64>>());
+    open.close();
+}
+
+#[test]
+fn what_was_appended_after_a_checkpoint_is_read() {
+    let project = Project::new();
+    project.run(project.notes(0..5));
+    let mut open = project.open();
+    open.append(project.notes(5..9)).unwrap();
+    open.close();
+    let open = project.open_with(project.options_with_checkpoint());
+    // The file changed without the keeper, so the part before the checkpoint is not vouched for.
+    assert!(!open.report.is_read);
+    assert_eq!(open.report.entries, 9);
+    open.close();
+    assert_eq!(project.seen(project.checkpoint()), project.seen(None));
+}
+
+#[test]
+fn more_entries_than_one_block_of_slots() {
+    let project = Project::new();
+    let mut open = project.open();
+    for from in (0..9_000).step_by(500) {
+        open.append(project.notes(from..from + 500)).unwrap();
+    }
+    open.close();
+    for from in [9_000, 9_010] {
+        project.run(project.notes(from..from + 10));
+        let checkpoint = project.checkpoint();
+        assert!(checkpoint.is_some());
+        let reading = Reading::open(&project.path(), &project.session, checkpoint).unwrap();
+        assert_eq!(reading.seq_of(&EntryId::new("n8191")), Some(Seq(8192)));
+        assert_eq!(reading.stats().entries as usize, from + 10);
+    }
+}
+
+#[test]
+fn a_checkpoint_that_anybody_changed_is_not_taken() {
+    for name in ["checkpoint", "checkpoint.slots"] {
+        let project = Project::new();
+        project.run(project.notes(0..20));
+        let path = project.dirs.state_file(name);
+        let bytes = fs::read(&path).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        for at in (0..bytes.len()).step_by(7) {
+            file.write_all_at(&[bytes[at] ^ 1], at as u64).unwrap();
+            assert!(project.checkpoint().is_none(), "{name}, byte {at}");
+            file.write_all_at(&[bytes[at]], at as u64).unwrap();
+        }
+        assert!(project.checkpoint().is_some());
+        file.set_len(bytes.len() as u64 - 1).unwrap();
+        assert!(project.checkpoint().is_none());
+    }
+}
+
+#[test]
+fn a_checkpoint_without_its_digest_outside_of_the_project_is_nothing() {
+    let project = Project::new();
+    project.run(project.notes(0..20));
+    let outside = project.user().checkpoint(&project.dirs.instance_id());
+    assert_eq!(crate::store::testing::mode(&outside), 0o600);
+    fs::remove_file(outside).unwrap();
+    assert!(project.checkpoint().is_none());
+    assert_eq!(project.seen(project.checkpoint()).lines.len(), 20);
+}
+
+#[test]
+fn a_ledger_that_is_not_the_one_of_the_checkpoint_is_read_as_a_whole() {
+    let project = Project::new();
+    project.run(project.notes(0..20));
+    let whole = project.bytes();
+    let line = project.lines()[0].len();
+    let mut replaced = whole.clone();
+    replaced.extend_from_slice(&whole[..line]);
+    let mut edited = whole.clone();
+    let last = whole.len() - 100;
+    edited[last] ^= 1;
+    for bytes in [
+        Vec::new(),
+        whole[..line].to_vec(),
+        whole[..whole.len() - 1].to_vec(),
+        whole[line..].to_vec(),
+        edited,
+        replaced,
+    ] {
+        project.write(&bytes);
+        assert_eq!(project.seen(project.checkpoint()), project.seen(None));
+    }
+}
+
+#[test]
+fn an_edit_before_the_checkpoint_is_noticed_as_not_read() {
+    let project = Project::new();
+    project.run(project.notes(0..20));
+    let mut bytes = project.bytes();
+    let at = bytes.windows(6).position(|w| w == b"text 3").unwrap();
+    bytes[at] = b'T';
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(project.path())
+        .unwrap();
+    file.write_all_at(&bytes, 0).unwrap();
+    let open = project.open_with(project.options_with_checkpoint());
+    assert!(!open.report.is_read);
+    open.close();
+    assert!(!verify(&project.path(), None).unwrap().ok);
+
+    // A line that is no entry any more has no place in the index.
+    bytes[at - 20..at].fill(b'"');
+    file.write_all_at(&bytes, 0).unwrap();
+    assert_eq!(project.seen(project.checkpoint()), project.seen(None));
+}
+
+#[test]
+fn another_sessions_checkpoint_is_not_taken_and_discarding_removes_all_of_it() {
+    let project = Project::new();
+    project.run(project.notes(0..20));
+    let checkpoint = project.checkpoint().unwrap();
+    let file = fs::File::open(project.path()).unwrap();
+    assert!(checkpoint.fits(&project.session, &file));
+    let other = crate::core::id::SessionId::new("session_1795000000001_a1b2c3d4");
+    assert!(!checkpoint.fits(&other, &file));
+    discard(&project.dirs).unwrap();
+    discard(&project.dirs).unwrap();
+    assert!(project.checkpoint().is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_entries_give_the_same_world_from_a_checkpoint(
+        first in prop::collection::vec(arbitrary::entry(), 1..20),
+        second in prop::collection::vec(arbitrary::entry(), 1..20),
+        later in prop::collection::vec(arbitrary::entry(), 0..5),
+    ) {
+        let project = Project::new();
+        project.run(first);
+        project.run(second);
+        let mut open = project.open();
+        for entry in later {
+            let _ = open.append(vec![entry]);
+        }
+        open.close();
+        prop_assert!(project.checkpoint().is_some());
+        prop_assert_eq!(project.seen(project.checkpoint()), project.seen(None));
+    }
+}
