@@ -142,7 +142,6 @@ impl Verb {
                 | Self::Permissions(_)
                 | Self::ReleaseGate(_)
                 | Self::Viewer(_)
-                | Self::Ledger(ledger::Verb::Compact(_))
                 | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )
     }

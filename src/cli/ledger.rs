@@ -4,11 +4,12 @@ use clap::Subcommand;
 
 use super::context::Context;
 use super::exit::Verdict;
-use super::unbuilt;
 
 mod clear;
+mod compact;
 mod export;
 mod list;
+mod open;
 mod rebuild;
 mod search;
 mod sessions;
@@ -24,15 +25,14 @@ pub enum Verb {
     Show(show::Args),
     /// Check the chain from the first entry to the last
     Verify(verify::Args),
-    /// Put the session away and start a new one
+    /// Put the session away, or delete it, and start a new one
     Clear(clear::Args),
+    /// Put the session away, and go on with what is open in it
+    Compact(compact::Args),
     /// Search the texts, newest first
     Search(search::Args),
     /// Write the record out: JSON lines, Markdown or one HTML file
     Export(export::Args),
-    /// Shorten the record (not in this version)
-    #[command(hide = true)]
-    Compact(unbuilt::Args),
     /// Throw away what is derived from the record, and make it anew
     Rebuild(rebuild::Args),
 }
@@ -43,9 +43,9 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
         Verb::Show(args) => show::run(context, &args),
         Verb::Verify(args) => verify::run(context, &args),
         Verb::Clear(args) => clear::run(context, &args),
+        Verb::Compact(args) => compact::run(context, &args),
         Verb::Search(args) => search::run(context, &args),
         Verb::Export(args) => export::run(context, &args),
         Verb::Rebuild(args) => rebuild::run(context, &args),
-        Verb::Compact(args) => args.refuse(),
     }
 }

@@ -28,7 +28,12 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
         EntryKind::Message(message) => {
             track(world, entry);
-            if let (true, Some(to)) = (message.require_reply, entry.receiver()) {
+            let is_open = message.require_reply
+                && !entry
+                    .carried
+                    .as_ref()
+                    .is_some_and(|carried| carried.answered);
+            if let (true, Some(to)) = (is_open, entry.receiver()) {
                 world.open_questions.insert(
                     entry.seq,
                     QuestionSnapshot {
@@ -192,6 +197,13 @@ impl EntryKind {
 }
 
 fn track(world: &mut Snapshot, entry: &Entry) {
+    if entry
+        .carried
+        .as_ref()
+        .is_some_and(|carried| carried.settled)
+    {
+        return;
+    }
     if let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) {
         world.unsettled.insert(
             entry.id.clone(),

@@ -34,6 +34,7 @@ use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
+use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
 use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
@@ -164,6 +165,7 @@ impl Builder {
             .as_ref()
             .is_none_or(|session| !exists(&self.dirs.ledger(session)));
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
+        let mended = mend(&self.dirs, &session_id);
         let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
         let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
         let mut opened = ledger::open(
@@ -272,7 +274,7 @@ impl Builder {
             writer_events,
         );
         if is_new || report.entries == 0 {
-            daemon.start_session(&session_id, None);
+            daemon.start_session();
         }
         if is_adopted {
             daemon.adopt(report.entries, &self.unread(is_clone));
@@ -287,6 +289,7 @@ impl Builder {
             },
             "the daemon started",
         );
+        daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
             daemon.note_fact(
                 Party::System,

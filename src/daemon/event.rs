@@ -4,6 +4,7 @@ use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
 use super::watch::WatchFact;
+use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::entry::WorkTree;
 use crate::store::ledger::WriterEvent;
@@ -55,6 +56,8 @@ pub enum Event {
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
     },
+    /// A text that is kept beside the ledger was wanted and could not be had.
+    TextLost(LostText),
     /// Which processes the operator's socket must refuse now.
     AgentPids {
         /// The answer.

@@ -15,17 +15,21 @@ mod codex_lane;
 mod commands;
 mod configuration;
 pub mod control;
+mod digest;
 pub mod event;
 pub mod handle;
 mod inbox;
+mod mended;
 mod metrics;
 mod operator;
 mod outbox;
 mod run;
 mod start_error;
 mod status;
+mod succession;
 mod tree;
 mod watch;
+mod whole_text;
 
 #[cfg(test)]
 mod tests;

@@ -82,6 +82,8 @@ pub struct Daemon {
     pub(super) deciding: HashSet<EntryId>,
     /// Messages whose place in the queue the operator is changing.
     pub(super) changing: HashSet<EntryId>,
+    /// Entries of which the record says already that their whole text is lost.
+    pub(super) lost_texts: HashSet<EntryId>,
     /// Agents' processes with their start: an id alone may be somebody else's by now.
     pub(super) known_agent_pids: HashMap<u32, Option<String>>,
     pub(super) events: mpsc::WeakSender<Event>,
@@ -219,6 +221,7 @@ impl Daemon {
             claims: HashMap::new(),
             deciding: HashSet::new(),
             changing: HashSet::new(),
+            lost_texts: HashSet::new(),
             known_agent_pids: HashMap::new(),
             events,
             writer_events,
@@ -285,6 +288,7 @@ impl Daemon {
             Event::Codex(fact) => self.on_codex(fact),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_pids());
             }
@@ -340,7 +344,11 @@ impl Daemon {
     fn write_again(&mut self) {
         if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
             self.write_again_at = None;
-            for (entries, then) in std::mem::take(&mut self.unwritten) {
+            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+                // The session that they were of may be sealed by now.
+                for entry in &mut entries {
+                    entry.session_id = self.session_id.clone();
+                }
                 self.record_fact(entries, then);
             }
         }
@@ -375,8 +383,10 @@ impl Daemon {
             source,
             target,
             content: content.into(),
+            whole: None,
             kind,
             runtime_session,
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }
@@ -388,22 +398,10 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
-                self.keepers.search.grown();
-                if let Some(last) = entries.last() {
-                    self.keepers.heads.set(Head {
-                        seq: last.entry.seq.0,
-                        hash: last.hash.clone(),
-                        session_id: self.session_id.clone(),
-                    });
-                    self.keepers.checkpoints.moved(
-                        &self.ledger,
-                        &self.session_id,
-                        &self.world,
-                        &last.hash,
-                    );
-                }
-                if let Some(pending) = self.pending.remove(&token) {
-                    (pending.then)(self, Ok(&entries));
+                self.come_to(&entries);
+                match self.pending.remove(&token) {
+                    Some(pending) => (pending.then)(self, Ok(&entries)),
+                    None => self.forget_taken_back(&entries),
                 }
                 self.pump();
             }
@@ -461,8 +459,23 @@ impl Daemon {
         self.record_fact(vec![entry], Box::new(|_, _| {}));
     }
 
+    /// Has everybody who follows the record know how far it is.
+    pub(super) fn come_to(&mut self, entries: &[Arc<Stored>]) {
+        self.keepers.search.grown();
+        if let Some(last) = entries.last() {
+            self.keepers.heads.set(Head {
+                seq: last.entry.seq.0,
+                hash: last.hash.clone(),
+                session_id: self.session_id.clone(),
+            });
+            self.keepers
+                .checkpoints
+                .moved(&self.ledger, &self.session_id, &self.world, &last.hash);
+        }
+    }
+
     /// Fold, then tell. Only durable entries come here.
-    fn publish(&mut self, stored: &Arc<Stored>) {
+    pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
         fold(Arc::make_mut(&mut self.world), &stored.entry);
         if self.recent.len() == RECENT_ENTRIES_MAX {
             self.recent.pop_front();

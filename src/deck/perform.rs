@@ -10,7 +10,7 @@ use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    ClearParams, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
+    ClearParams, Cleared, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
     QueueChangeParams, Reply, SendParams,
 };
 use crate::wire::search::SearchParams;
@@ -42,25 +42,16 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             });
             Some(notice(operator.call(change).await, "queued again"))
         }
-        Effect::ClearSession { discard: false } => {
+        Effect::ClearSession { discard } => {
             let clear = Command::Clear(ClearParams {
                 session_id: model.status.session_id.clone(),
+                discard,
             });
             Some(match operator.call(clear).await {
-                Ok(Reply::Cleared(cleared)) => Msg::Notice(
-                    Level::Info,
-                    format!(
-                        "{} entries are sealed in {}",
-                        cleared.entries, cleared.archive
-                    ),
-                ),
+                Ok(Reply::Cleared(cleared)) => was_cleared(&cleared),
                 other => notice(other, "cleared"),
             })
         }
-        Effect::ClearSession { discard: true } => Some(Msg::Notice(
-            Level::Warn,
-            "deleting for good is not in this version; the archive keeps the record".to_owned(),
-        )),
         Effect::SendMessage { to, text } => {
             let send = Command::Send(SendParams {
                 from: None,
@@ -110,6 +101,18 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
     }
 }
 
+fn was_cleared(cleared: &Cleared) -> Msg {
+    if !cleared.left.is_empty() {
+        let left = cleared.left.join("; ");
+        return Msg::Notice(Level::Error, format!("not everything is deleted: {left}"));
+    }
+    let text = match &cleared.archive {
+        Some(archive) => format!("{} entries are sealed in {archive}", cleared.entries),
+        None => format!("{} entries are deleted for good", cleared.entries),
+    };
+    Msg::Notice(Level::Info, text)
+}
+
 async fn decide(
     operator: &Client,
     proposal_id: String,
@@ -126,10 +129,16 @@ async fn decide(
 }
 
 async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
-    let show = Command::LedgerShow {
+    let show = |full| Command::LedgerShow {
         entry: seq.to_string(),
+        full,
     };
-    match operator.call(show).await {
+    let mut shown = operator.call(show(true)).await;
+    if shown.is_err() {
+        // A long text that is lost: its beginning says itself that it is one.
+        shown = operator.call(show(false)).await;
+    }
+    match shown {
         Ok(Reply::Entry(value)) => {
             let entry = entry(value)?;
             Some(Msg::EntryText {

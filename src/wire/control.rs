@@ -176,6 +176,9 @@ pub enum Command {
     LedgerShow {
         /// An entry id, or a seq in digits.
         entry: String,
+        /// With all of a text that the line holds only the beginning of, in its place.
+        #[serde(default)]
+        full: bool,
     },
     /// Words in the record.
     #[serde(rename = "ledger/search")]
@@ -209,6 +212,9 @@ pub enum Command {
     /// Operator: seal the session and start a new one.
     #[serde(rename = "ledger/clear")]
     Clear(ClearParams),
+    /// Operator: seal the session, and go on in a new one with what is open in it.
+    #[serde(rename = "ledger/compact")]
+    Compact(CompactParams),
     /// Operator: end the daemon.
     #[serde(rename = "daemon/stop")]
     Stop(StopParams),
@@ -226,6 +232,7 @@ impl Command {
         match self {
             Self::Decide(_)
             | Self::Clear(_)
+            | Self::Compact(_)
             | Self::Stop(_)
             | Self::QueueChange(_)
             | Self::Trust(_) => true,
@@ -496,6 +503,16 @@ pub struct DecideParams {
 pub struct ClearParams {
     /// Must be the current session, so that a late key does not clear the next one.
     pub session_id: Option<SessionId>,
+    /// Delete it instead of keeping it in the archives.
+    pub discard: bool,
+}
+
+/// Arguments of [`Command::Compact`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactParams {
+    /// Must be the current session.
+    pub session_id: Option<SessionId>,
 }
 
 /// Arguments of [`Command::Trust`].
@@ -573,6 +590,8 @@ pub enum Reply {
     Codex(CodexJoin),
     /// The session was sealed.
     Cleared(Cleared),
+    /// The session was sealed, and what was open in it carried on.
+    Compacted(Compacted),
 }
 
 /// A message or handoff was recorded.
@@ -730,12 +749,37 @@ pub struct CodexJoin {
 pub struct Cleared {
     /// The sealed session.
     pub sealed: SessionId,
+    /// Where its file lies now; `None` when it was deleted.
+    pub archive: Option<String>,
+    /// How many entries it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+    /// The session that follows.
+    pub session_id: SessionId,
+    /// Messages that nobody had settled, taken back.
+    pub cancelled: Vec<EntryId>,
+    /// What should have been deleted and is still there, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+}
+
+/// The session was sealed, and what was open in it carried on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compacted {
+    /// The sealed session.
+    pub sealed: SessionId,
     /// Where its file lies now.
     pub archive: String,
     /// How many entries it had.
     pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
     /// The session that follows.
     pub session_id: SessionId,
+    /// How many entries were carried into it, under their own ids.
+    pub carried: u64,
 }
 
 /// What a client is told unasked.

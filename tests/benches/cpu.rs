@@ -31,11 +31,13 @@ fn note(session: &SessionId, number: usize, chars: usize) -> Entry {
         source: Party::Human,
         target: None,
         content: SENTENCE.chars().cycle().take(chars).collect(),
+        whole: None,
         kind: EntryKind::Note {
             note: NoteKind::Plan,
             handles: Vec::new(),
         },
         runtime_session: Some(RuntimeSession::default()),
+        carried: None,
         meta: Map::new(),
         seq: Seq(number as u64),
     }

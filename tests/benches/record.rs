@@ -123,6 +123,8 @@ fn entry(number: usize, from: Agent, kind: EntryKind, sentences: usize) -> Entry
         source: from.into(),
         target: None,
         content: format!("{number}: {}", SENTENCE.repeat(sentences)),
+        whole: None,
+        carried: None,
         kind,
         runtime_session: Some(RuntimeSession::default()),
         meta: Map::new(),

@@ -161,6 +161,8 @@ fn entry(session: &SessionId, number: u64, random: &mut u64) -> Entry {
         source: Party::Human,
         target: None,
         content,
+        whole: None,
+        carried: None,
         kind: EntryKind::Note {
             note: NoteKind::Note,
             handles: Vec::new(),

@@ -11,6 +11,7 @@ mod control;
 mod deck;
 mod demo;
 mod harness;
+mod keeping;
 mod ledger;
 mod pair;
 mod readme;

@@ -131,6 +131,20 @@ pub const SCENES: &[Scene] = &[
         size: (120, 40),
     },
     Scene {
+        name: "clear_archive",
+        world: pair_at_work,
+        keys: "C<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "clear_discard",
+        world: pair_at_work,
+        keys: "Cj<enter>31",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
         name: "quit",
         world: pair_at_work,
         keys: "q",

@@ -125,14 +125,38 @@ fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
 #[test]
 fn clearing_needs_the_typed_word() {
     let mut deck = deck(pair_at_work());
-    assert_eq!(keys(&mut deck, "C<enter>"), []);
+    assert_eq!(keys(&mut deck, "C<enter><enter>"), []);
     assert_eq!(keys(&mut deck, "clea<enter>"), []);
     assert_eq!(
         keys(&mut deck, "r<enter>"),
         [Effect::ClearSession { discard: false }]
     );
-    assert_eq!(keys(&mut deck, "Cyes<enter><esc>"), []);
+    assert_eq!(keys(&mut deck, "C<enter>yes<enter><esc>"), []);
     assert!(!shown(&deck).contains("Clear the session"));
+    // Nothing is the last answer.
+    assert_eq!(keys(&mut deck, "CG<enter>"), []);
+    assert!(!shown(&deck).contains("Clear the session"));
+}
+
+#[test]
+fn deleting_for_good_needs_the_end_of_the_sessions_id() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "Cj<enter>"), []);
+    assert!(shown(&deck).contains("cannot be undone"));
+    assert_eq!(keys(&mut deck, "clear<enter>"), [], "no habit does it");
+    assert_eq!(keys(&mut deck, "<esc>Cj<enter>31c<enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "2<enter>"),
+        [Effect::ClearSession { discard: true }]
+    );
+    let mut unknown = pair_at_work();
+    unknown.session_id = String::new();
+    let mut deck = self::deck(unknown);
+    assert_eq!(
+        keys(&mut deck, "Cj<enter><enter>"),
+        [],
+        "nothing is no word"
+    );
 }
 
 #[test]

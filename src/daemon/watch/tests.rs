@@ -74,6 +74,8 @@ impl Written {
             source: Party::System,
             target: None,
             content: format!("text {n}"),
+            whole: None,
+            carried: None,
             kind: EntryKind::Lifecycle {
                 event: "test".to_owned(),
             },

@@ -59,6 +59,12 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
     },
+    /// The disk took longer than somebody can wait.
+    #[error("{} did not take an entry in time: it may be recorded yet", path.display())]
+    Late {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// An entry that no reader would take back.
     #[error("an entry cannot be recorded: {reason}")]
     Refused {

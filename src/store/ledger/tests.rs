@@ -14,3 +14,4 @@ mod open;
 mod page;
 mod tamper;
 mod tamper_anywhere;
+mod whole;

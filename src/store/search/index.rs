@@ -229,27 +229,30 @@ impl Index {
         total_max: u64,
     ) -> Result<Rows, SearchError> {
         let fts = query.to_fts();
-        let find = || -> rusqlite::Result<Rows> {
-            // Walked from the end of the lists of numbers, so that a word which is everywhere
-            // costs no more than `limit`.
+        // Walked from the end of the lists of numbers, so that a word which is everywhere costs
+        // no more than what is counted.
+        let newest = |before: Option<u64>, max: u64| -> rusqlite::Result<Vec<u64>> {
             let mut newest = self.db.prepare_cached(
                 "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 \
                  ORDER BY rowid DESC LIMIT ?3",
             )?;
             let before = before.map_or(i64::MAX, number);
-            let seqs = newest
-                .query_map(params![fts, before, number(limit as u64)], |row| {
+            newest
+                .query_map(params![fts, before, number(max)], |row| {
                     Ok(row.get::<_, i64>(0)?.unsigned_abs())
                 })?
-                .collect::<rusqlite::Result<_>>()?;
-            let mut count = self.db.prepare_cached(
-                "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)",
-            )?;
-            let total: i64 = count.query_row(params![fts, number(total_max)], |row| row.get(0))?;
-            Ok(Rows {
-                seqs,
-                total: total.unsigned_abs(),
-            })
+                .collect()
+        };
+        let find = || -> rusqlite::Result<Rows> {
+            // One walk serves for both on a first page: SQLite gathers a long beginning of words
+            // (`every*`) anew for each.
+            let mut seqs = newest(None, total_max.max(limit as u64))?;
+            let total = (seqs.len() as u64).min(total_max);
+            if before.is_some() {
+                seqs = newest(before, limit as u64)?;
+            }
+            seqs.truncate(limit);
+            Ok(Rows { seqs, total })
         };
         find().map_err(|source| self.failed(source))
     }

@@ -16,6 +16,7 @@ mod file;
 mod find;
 mod follow;
 mod index;
+mod keep_up;
 mod page;
 mod query;
 mod seek;

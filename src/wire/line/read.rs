@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{HANDLES, HANDLES_ONE, Link, RUNTIME_SESSION, event, is_hash};
+use super::{CARRIED, HANDLES, HANDLES_ONE, Link, RUNTIME_SESSION, WHOLE, event, is_hash};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::{
@@ -13,6 +13,7 @@ use crate::core::entry::{
     FinalityProposal, Handoff, Message, TurnRecord,
 };
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, TurnId};
+use crate::core::whole::Whole;
 
 /// A line that is an entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +84,10 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
     if runtime_session.is_some() {
         meta.shift_remove(RUNTIME_SESSION);
     }
+    let carried = meta.get(CARRIED).cloned().and_then(as_type);
+    if carried.is_some() {
+        meta.shift_remove(CARRIED);
+    }
     let mut entry = Entry {
         id: EntryId::new(id),
         timestamp_ms,
@@ -90,10 +95,13 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
         source: Party::from(source),
         target: target.map(Party::from),
         content: content.unwrap_or_default(),
+        // A name that is no hash names nothing.
+        whole: take::<Whole>(&mut line, WHOLE).filter(|whole| is_hash(&whole.sha256)),
         kind: EntryKind::Lifecycle {
             event: String::new(),
         },
         runtime_session,
+        carried,
         meta,
         seq: Seq(seq.unwrap_or(0)),
     };
@@ -435,6 +443,7 @@ mod tests {
             source: Party::System,
             target: Some(Agent::Codex.into()),
             content: "Codex has it by queue".to_owned(),
+            whole: None,
             kind: EntryKind::Delivery(DeliveryRecord {
                 message_id: EntryId::new("0"),
                 attempt_id: None,
@@ -445,6 +454,7 @@ mod tests {
                 turn_id: None,
             }),
             runtime_session: None,
+            carried: None,
             meta: Map::new(),
             seq: Seq(2),
         };

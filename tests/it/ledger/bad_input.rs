@@ -15,7 +15,6 @@ use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;
 use crate::support::privileged;
 use crate::support::project::Project;
-use crate::support::skipped;
 use crate::support::small_disk::SmallDisk;
 
 /// A project whose record has three notes in it, and no daemon.
@@ -386,7 +385,6 @@ fn a_ledger_that_may_not_be_opened_says_so() {
     } else if privileged::granted() {
         Box::new(|launch| denied(&place, &launch))
     } else {
-        skipped::note("privileged", "root may open everything");
         return;
     };
     let started = run(&denied(place.project.ctxrelay(["daemon", "--json"])));

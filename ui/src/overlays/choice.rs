@@ -20,6 +20,11 @@ pub(crate) enum Pick {
     Nothing,
     /// Asks the caller for this.
     Effect(Effect),
+    /// Asks for a typed word before the session's record is archived, or deleted for good.
+    Clear {
+        /// Deleted.
+        discard: bool,
+    },
     /// Shows this part of the timeline.
     Filter(Filter),
     /// Uses this theme.

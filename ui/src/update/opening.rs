@@ -205,28 +205,86 @@ pub(super) fn ask_theme(deck: &mut Deck) {
     deck.overlays.push(Overlay::Choice(choice));
 }
 
+/// How many characters of the session's id are typed before it is deleted: short, and no habit,
+/// because they are others each time.
+const TYPED: usize = 4;
+
 pub(super) fn ask_clear(deck: &mut Deck) {
     let entries = text::grouped(deck.view.ledger.entries);
+    let mut lines = vec![format!("This session's record has {entries} entries.")];
+    lines.extend(left_open(deck));
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        "Clear the session's history?",
+        lines,
+        vec![
+            ChoiceOption::new(
+                "archive",
+                "sealed and kept; a new, empty one begins",
+                Pick::Clear { discard: false },
+            ),
+            ChoiceOption::new(
+                "delete for good",
+                "for a secret that got into it",
+                Pick::Clear { discard: true },
+            ),
+            ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
+        ],
+    )));
+}
+
+fn confirm_clear(deck: &mut Deck, discard: bool) {
+    let entries = text::grouped(deck.view.ledger.entries);
+    let (title, hint, word, what) = if discard {
+        let session = sanitize::line(&deck.view.session_id);
+        let from = session.chars().count().saturating_sub(TYPED);
+        (
+            "Delete this session for good?",
+            "the last four characters of its id",
+            session.chars().skip(from).collect(),
+            format!(
+                "This session's record of {entries} entries is deleted, with its long texts and \
+                 everything that was set aside of it. Only how many entries it had and its head \
+                 stay. This cannot be undone. The disk may hold the old bytes for a while: a \
+                 secret that was in them should be changed."
+            ),
+        )
+    } else {
+        (
+            "Clear the session's history?",
+            "clear",
+            "clear".to_owned(),
+            format!(
+                "This session's record of {entries} entries is sealed and moved to the archive, \
+                 and a new, empty one begins. Nothing is deleted."
+            ),
+        )
+    };
+    let mut lines = vec![what];
+    lines.extend(left_open(deck));
+    deck.overlays.push(Overlay::Confirm(Confirm {
+        title,
+        lines,
+        field: TextField::line(hint),
+        word,
+        effect: Effect::ClearSession { discard },
+    }));
+}
+
+/// What is open and does not go on in the next session.
+fn left_open(deck: &Deck) -> Vec<String> {
     let waiting: u32 = deck.view.agents.iter().map(|card| card.queue.open()).sum();
-    let mut lines = vec![format!(
-        "This session's record of {entries} entries is sealed and moved to the archive, and a new, empty one begins. \
-         Nothing is deleted."
-    )];
+    let mut lines = Vec::new();
     match waiting {
         0 => {}
-        1 => lines.push("One message has not arrived yet.".to_owned()),
-        n => lines.push(format!("{n} messages have not arrived yet.")),
+        1 => lines.push("One message has not arrived yet: it is taken back.".to_owned()),
+        n => lines.push(format!(
+            "{n} messages have not arrived yet: they are taken back."
+        )),
     }
     if !deck.view.inbox.is_empty() {
         lines.push("What waits in the inbox goes with it, unanswered.".to_owned());
     }
-    deck.overlays.push(Overlay::Confirm(Confirm {
-        title: "Clear the session's history?",
-        lines,
-        word: "clear",
-        field: TextField::line("clear"),
-        effect: Effect::ClearSession { discard: false },
-    }));
+    lines
 }
 
 pub(super) fn ask_coordinator(deck: &mut Deck) {
@@ -386,6 +444,10 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
                 deck.say(Level::Info, "copied");
             }
             vec![effect]
+        }
+        Pick::Clear { discard } => {
+            confirm_clear(deck, discard);
+            Vec::new()
         }
         Pick::Filter(filter) => {
             deck.timeline.set_filter(&deck.view.timeline, filter);

@@ -27,6 +27,8 @@ const ENTRIES_BETWEEN: u64 = 2_048;
 /// Keeps the checkpoint of one project.
 #[derive(Debug)]
 pub struct CheckpointKeeper {
+    dirs: ProjectDirs,
+    user: UserDirs,
     offers: Arc<Latest<Offer>>,
     thread: Option<JoinHandle<()>>,
     offered: u64,
@@ -56,10 +58,24 @@ impl CheckpointKeeper {
             .name("checkpoint-writer".to_owned())
             .spawn(move || files.keep(&pending))?;
         Ok(Self {
+            dirs: dirs.clone(),
+            user: user.clone(),
             offers,
             thread: Some(thread),
             offered: from,
         })
+    }
+
+    /// Ends what is being written, and goes on without anything of what was offered so far: when
+    /// this returns, nothing of a session that went before is written any more.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread; no checkpoints are written then.
+    pub fn begin_anew(&mut self) -> io::Result<()> {
+        self.finish();
+        *self = Self::start(&self.dirs, &self.user, 0)?;
+        Ok(())
     }
 
     /// Takes note that the world has come to this entry, and writes it down if the last

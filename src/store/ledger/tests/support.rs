@@ -148,11 +148,13 @@ impl Project {
             source: Party::Human,
             target: None,
             content: text.to_owned(),
+            whole: None,
             kind: EntryKind::Note {
                 note: NoteKind::Plan,
                 handles: Vec::new(),
             },
             runtime_session: Some(RuntimeSession::default()),
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }

@@ -96,11 +96,13 @@ impl Bench {
             source: Party::Human,
             target: None,
             content: text.to_owned(),
+            whole: None,
             kind: EntryKind::Note {
                 note: NoteKind::Note,
                 handles: Vec::new(),
             },
             runtime_session: None,
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }
