@@ -86,7 +86,8 @@ fn left(orderly: bool) -> (Project, PathBuf) {
 
 #[test]
 fn a_record_that_was_changed_while_no_daemon_ran_is_an_alarm_at_the_next_start() {
-    let changes: [(&str, fn(&Path)); 5] = [
+    type Change = (&'static str, fn(&Path));
+    let changes: [Change; 5] = [
         ("cut", cut),
         ("rewritten with good hashes", rewrite),
         ("replaced by an older ledger", replace),
