@@ -27,6 +27,7 @@ mod metrics;
 mod operator;
 mod outbox;
 mod run;
+mod same_handoff;
 mod start_error;
 mod status;
 mod succession;

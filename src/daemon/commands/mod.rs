@@ -13,8 +13,6 @@ mod search;
 mod send;
 mod trust;
 
-pub(super) use send::RecentHandoff;
-
 use super::attach::ConnId;
 use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
@@ -93,6 +91,8 @@ impl Daemon {
                 self.stop(Stop::now(params.kill));
             }
             Command::QueueChange(params) => self.change_queue(params, reply),
+            Command::QueueDrain(params) => self.drain_queue(&params, reply),
+            Command::QueueRebuild => self.rebuild_queue(reply),
             Command::Trust(params) => self.trust(&params, reply),
         }
     }
