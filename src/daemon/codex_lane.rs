@@ -6,6 +6,7 @@
 
 mod deliver;
 mod facts;
+mod markers;
 mod remembered;
 mod turns;
 

@@ -3,8 +3,8 @@
 use super::event::Answer;
 use super::run::answer;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{Admission, Admissions};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::delivery::{Admission, Admissions, Outcome};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::wire::control::{Refusal, Reply, Sent};
 
@@ -114,6 +114,18 @@ impl SameHandoffs {
             });
             answer(reply, said);
         }
+    }
+
+    /// A handoff that no call waits for was recorded.
+    pub fn recorded(&mut self, id: &EntryId, seq: Seq) {
+        let sent = Sent {
+            message_id: id.clone(),
+            delivery_attempt_id: None,
+            outcome: Outcome::QueuedForNextTurn,
+            seq,
+            duplicate: false,
+        };
+        self.decided(id, Ok(&sent));
     }
 
     /// It does not stand any more: asked again it is another one.
