@@ -1,6 +1,5 @@
 //! [`Inflight`]: the messages that were handed over and have no proof yet.
 
-
 use crate::core::delivery::recovery::Doubt;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 

@@ -24,6 +24,7 @@ impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: Answer) {
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
+            .and_then(|to| self.check_handles(&params.handles).map(|()| to))
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
@@ -54,6 +55,7 @@ impl Daemon {
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
             .and_then(|to| check_length("reason", &params.reason).map(|()| to))
             .and_then(|to| check_length("context_refs", &params.context_refs.concat()).map(|()| to))
+            .and_then(|to| self.check_handles(&params.handles).map(|()| to))
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
