@@ -227,8 +227,9 @@ fn two_hundred_messages_each_way_are_each_shown_once_and_in_order() {
 const KILLS: usize = 6;
 
 fn kill(pid: &Value) {
-    let pid = i32::try_from(pid.as_i64().unwrap()).unwrap();
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    // There is none while the one that was killed before has no successor yet.
+    let Some(pid) = pid.as_i64() else { return };
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     // It may have ended by itself, because the other one was killed.
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
 }
@@ -277,11 +278,17 @@ fn whatever_is_killed_at_any_moment_no_acknowledged_message_is_lost_or_doubled()
         .expect_success()
         .json();
     let waiting = queue["messages"].as_array().unwrap();
-    let shown = shown(&pair.responses.steps(), "survivor ");
+    // How often it stands in the conversation. That the model is asked again after a killed turn,
+    // with the same conversation, is no second delivery.
+    let steps = pair.responses.steps();
+    let times = |number: usize| {
+        let text = format!("survivor {number}.");
+        steps.iter().map(|step| step.count_of(&text)).max()
+    };
     let mut lost = Vec::new();
     for (number, id) in &acknowledged {
         let row = waiting.iter().find(|row| row["id"] == *id);
-        match shown.iter().filter(|shown| *shown == number).count() {
+        match times(*number).unwrap_or_default() {
             1 => {}
             // In sight of the operator, and sent again by nobody else.
             0 if row.is_some_and(|row| row["state"] == "ambiguous") => {}
@@ -290,7 +297,7 @@ fn whatever_is_killed_at_any_moment_no_acknowledged_message_is_lost_or_doubled()
             times => lost.push((*number, times, row.cloned())),
         }
     }
-    assert_eq!(lost, [], "{shown:?}\n{}", pair.responses.log());
+    assert_eq!(lost, [], "{}", pair.responses.log());
     assert!(!acknowledged.is_empty());
     verify(&pair);
     // A detached daemon ends by itself; not waiting half a minute for it.
