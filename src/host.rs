@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::core::id::RuntimeSession;
 use crate::daemon::build::Builder;
 pub use crate::daemon::build::{Running, StartError};
+pub use crate::daemon::estate::Estate;
 use crate::daemon::handle::DaemonHandle;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
@@ -65,6 +66,24 @@ impl Setting {
         detached: bool,
         clears_kill: bool,
     ) -> Result<Running, StartError> {
+        self.start(None, detached, clears_kill).await
+    }
+
+    /// Goes on in place of a daemon that left, in this process, on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`]; what was left has come to its end then.
+    pub async fn take_over(&self, estate: Estate, detached: bool) -> Result<Running, StartError> {
+        self.start(Some(estate), detached, false).await
+    }
+
+    async fn start(
+        &self,
+        estate: Option<Estate>,
+        detached: bool,
+        clears_kill: bool,
+    ) -> Result<Running, StartError> {
         let builder = Builder {
             dirs: self.dirs.clone(),
             user_dirs: self.user_dirs.clone(),
@@ -81,7 +100,7 @@ impl Setting {
             ..self.hello(Role::Codex, None)
         };
         builder
-            .start(move |daemon| mcp_service(daemon, hello))
+            .start(estate, move |daemon| mcp_service(daemon, hello))
             .await
     }
 }

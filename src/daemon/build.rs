@@ -1,5 +1,6 @@
 //! [`Builder`]: takes the owner's lock, binds the ports, opens ledger and queue, and starts the
-//! loop. The order is the order of what the next step relies on.
+//! loop. The order is the order of what the next step relies on. A daemon that follows another one
+//! inherits lock, ports and app-server instead, as an [`Estate`].
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -9,17 +10,19 @@ use std::time::Duration;
 use axum::Router;
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
+use super::estate::{Estate, Premises};
 use super::event::Event;
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
 use super::run::{Daemon, Identity, Keepers, now_ms};
+pub use super::start_error::StartError;
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
@@ -29,9 +32,9 @@ use crate::core::redact::Redactor;
 use crate::store::child;
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{self, CheckpointKeeper, LedgerError, WriterEvent};
+use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
 use crate::store::owner::OwnerLock;
-use crate::store::queue::{Queue, QueueError};
+use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
 use crate::store::{secrets, sentinel, session};
 use crate::wire::control::PROTOCOL;
@@ -41,6 +44,9 @@ pub const STEP: Duration = Duration::from_secs(4);
 
 /// How many groups of ports are tried when strangers hold the first ones.
 const GROUPS_MAX: usize = 40;
+
+/// For calls over HTTP that are still being answered when another process is to go on.
+const LAST_CALLS: Duration = Duration::from_millis(500);
 
 /// What a daemon is made of. Everything that a test wants to be different is here.
 #[derive(Debug, Clone)]
@@ -72,113 +78,30 @@ pub struct Running {
     pub handle: DaemonHandle,
     /// What it published.
     pub published: Published,
-}
-
-/// Why a daemon did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Another process owns the project.
-    #[error("another process hosts the daemon of this project")]
-    Owned,
-    /// The operator killed it, and this is no explicit start.
-    #[error("the daemon of this project was killed by the operator")]
-    Killed,
-    /// The project cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Unwritable {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The named port is taken.
-    #[error("port {port} is held by another program")]
-    PortTaken {
-        /// Which.
-        port: u16,
-    },
-    /// No group of ports is free.
-    #[error("no free group of ports from {base} on")]
-    NoPorts {
-        /// Where the search began.
-        base: u16,
-    },
-    /// The ledger cannot be opened.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// The queue cannot be opened.
-    #[error("cannot open the queue: {0}")]
-    Queue(#[from] QueueError),
-    /// The operator's socket cannot be bound.
-    #[error("cannot bind {}: {source}", path.display())]
-    Socket {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
-impl StartError {
-    /// A stable word for `--json`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Owned => "already_running",
-            Self::Killed => "killed",
-            Self::Unwritable { .. } => "unwritable",
-            Self::PortTaken { .. } | Self::NoPorts { .. } => "port_taken",
-            Self::Ledger(_) => "ledger",
-            Self::Queue(_) => "queue",
-            Self::Socket { .. } => "socket",
-        }
-    }
-
-    /// The next step.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
-            Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
-            Self::Unwritable { path, .. } => {
-                format!(
-                    "make {} writable for you, or name another folder with --project",
-                    path.display()
-                )
-            }
-            Self::PortTaken { port } => format!(
-                "end the program that holds port {port}, or choose other ports with CODEX_WS_PORT, \
-                 CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
-            ),
-            Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
-            Self::Ledger(_) => {
-                "see that the session file under .contextrelay/sessions is a plain file of yours"
-                    .to_owned()
-            }
-            Self::Queue(_) => {
-                "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()
-            }
-            Self::Socket { .. } => {
-                "see that the folder is yours and its path is shorter than 100 characters"
-                    .to_owned()
-            }
-        }
-    }
+    /// What it leaves when it was told to leave; an error when it ended without.
+    pub estate: oneshot::Receiver<Estate>,
+    /// The operator wants this program to go on in its place.
+    pub successors: mpsc::Receiver<PathBuf>,
 }
 
 impl Builder {
-    /// Starts the daemon on the current runtime. `mcp` makes the service behind `/mcp`.
+    /// Starts the daemon on the current runtime, in place of the one that left an estate if there
+    /// is one. `mcp` makes the service behind `/mcp`.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; nothing is left running then.
     pub async fn start<F>(
         self,
+        estate: Option<Estate>,
         mcp: impl FnOnce(DaemonHandle) -> F + Send,
     ) -> Result<Running, StartError>
     where
         F: Future<Output = Router> + Send,
     {
         // To be asked before the ports are allocated, which registers the project.
-        let is_clone = exists(&self.dirs.sessions())
+        let is_clone = estate.is_none()
+            && exists(&self.dirs.sessions())
             && !registry::is_known(&self.user_dirs, &self.dirs)
                 .map_err(|source| self.registry_failed(source))?;
         self.dirs
@@ -191,16 +114,24 @@ impl Builder {
             path: self.dirs.state.clone(),
             source,
         };
-        let lock = OwnerLock::try_acquire(&self.dirs)
-            .map_err(unwritable)?
-            .ok_or(StartError::Owned)?;
+        let (lock, inherited) = match estate {
+            Some(estate) => (estate.lock, Some((estate.premises, estate.remains))),
+            None => {
+                let lock = OwnerLock::try_acquire(&self.dirs).map_err(unwritable)?;
+                (lock.ok_or(StartError::Owned)?, None)
+            }
+        };
         if self.clears_kill {
             sentinel::clear(&self.dirs).map_err(unwritable)?;
         } else if sentinel::is_killed(&self.dirs) {
             return Err(StartError::Killed);
         }
         // What a daemon that died left behind; nothing here depends on it any more.
-        if let Some(record) = child::read::<hold::ChildRecord>(&self.dirs) {
+        let server_runs_on = inherited
+            .as_ref()
+            .is_some_and(|(_, remains)| remains.codex.has_server());
+        let record = child::read::<hold::ChildRecord>(&self.dirs);
+        if let Some(record) = record.filter(|_| !server_runs_on) {
             let reaped = tokio::task::spawn_blocking(move || hold::reap(&record)).await;
             tracing::info!(?reaped, "looked for what an earlier daemon left");
             child::remove(&self.dirs).map_err(unwritable)?;
@@ -209,7 +140,12 @@ impl Builder {
         if is_clone {
             Queue::discard(&self.dirs).map_err(unwritable)?;
         }
-        let (ports, control, proxy) = self.bind().await?;
+        let (premises, remains) = match inherited {
+            Some((premises, remains)) => (premises, Some(remains)),
+            None => (self.bind().await?, None),
+        };
+        let ports = premises.ports;
+        let listeners = premises.listen().map_err(unwritable)?;
 
         let ended = CancellationToken::new();
         let (events, inbox) = mpsc::channel(EVENTS_MAX);
@@ -261,16 +197,22 @@ impl Builder {
         })?;
         let (outbox, unknowable) = Outbox::open(Queue::open(&self.dirs)?, &opened.snapshot)?;
 
-        let mcp_token = secrets::random_hex(32).map_err(unwritable)?;
+        let (codex_left, lane_left, agents_left) = match remains {
+            Some(remains) => (Some(remains.codex), Some(remains.lane), remains.agents),
+            None => (None, None, Vec::new()),
+        };
+        let terminal_stays = codex_left.as_ref().is_some_and(|left| left.has_terminal());
+        let mcp_token = premises.mcp_token.clone();
         let (adapter, mut facts) = codex::start(CodexOptions {
             project_root: self.dirs.root.clone(),
             program: self.codex_program.clone(),
             preferred_port: ports.codex,
             control_port: ports.control,
             mcp_token: mcp_token.clone(),
-            proxy_listener: proxy,
+            proxy_listener: listeners.proxy,
             proxy_token: secrets.proxy.clone(),
             resume_thread: opened.snapshot.agent(Agent::Codex).thread_id,
+            inherited: codex_left,
             hold_program: self.own_program.clone(),
             instance_id: self.dirs.instance_id(),
             record_child: {
@@ -296,11 +238,6 @@ impl Builder {
             claude_installed: self.claude_installed,
             codex_installed: self.codex_program.is_some(),
         };
-        let socket_path = self.user_dirs.operator_socket(&identity.instance_id);
-        let socket = operator::bind(&socket_path).map_err(|source| StartError::Socket {
-            path: socket_path,
-            source,
-        })?;
         let published = Published {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -316,6 +253,11 @@ impl Builder {
         let from = opened.snapshot.seq.0;
         let checkpoints =
             CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
+        let mut lane = CodexLane::new(adapter);
+        if let Some(left) = lane_left {
+            lane.inherit(left, terminal_stays);
+        }
+        let (ask_successor, successors) = mpsc::channel(1);
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
@@ -326,10 +268,12 @@ impl Builder {
             opened.snapshot,
             report.recent,
             outbox,
-            CodexLane::new(adapter),
+            lane,
             weak.clone(),
             writer_events,
         );
+        daemon.known_agent_pids.extend(agents_left);
+        daemon.successors = Some(ask_successor);
         if is_new || report.entries == 0 {
             daemon.start_session(&session_id, None);
         }
@@ -379,44 +323,71 @@ impl Builder {
         tokio::spawn(async move {
             while let Some(fact) = facts.recv().await {
                 if forward.events().send(Event::Codex(fact)).await.is_err() {
-                    break;
+                    return;
                 }
             }
+            let _ = forward.events().send(Event::CodexSilent).await;
         });
+        let stop = CancellationToken::new();
+        let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
+        let serving = [
+            tokio::spawn(listener::serve(
+                listeners.control,
+                handle.clone(),
+                guard,
+                mcp(handle.clone()).await,
+                stop.clone(),
+            )),
+            tokio::spawn(operator::serve(
+                listeners.operator,
+                handle.clone(),
+                stop.clone(),
+            )),
+        ];
+        let (leave, estate) = oneshot::channel();
         let dirs = self.dirs.clone();
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
         // that is no more, and who waits for the end may take the lock.
-        let (end, serving) = (ended.drop_guard(), CancellationToken::new());
-        let stop = serving.clone();
+        let end = ended.drop_guard();
+        let stop = stop.drop_guard();
         tokio::spawn(async move {
             let _end = end;
-            let _lock = lock;
-            let _serving = serving.drop_guard();
-            daemon.run(inbox).await;
-            let _ = std::fs::remove_file(dirs.state_file("ports.json"));
+            let lock = lock;
+            let premises = premises;
+            let stop = stop;
+            let Some(remains) = daemon.run(inbox).await else {
+                let _ = std::fs::remove_file(dirs.state_file("ports.json"));
+                return;
+            };
+            // Nothing is accepted here any more; who comes waits for the next owner to do it.
+            drop(stop);
+            quiet(serving).await;
+            let left = Estate {
+                lock,
+                premises,
+                remains,
+            };
+            // Nobody waits for it: then this is the end.
+            let _ = leave.send(left);
         });
-        let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
-        tokio::spawn(listener::serve(
-            control,
-            handle.clone(),
-            guard,
-            mcp(handle.clone()).await,
-            stop.clone(),
-        ));
-        tokio::spawn(operator::serve(socket, handle.clone(), stop));
-        Ok(Running { handle, published })
+        Ok(Running {
+            handle,
+            published,
+            estate,
+            successors,
+        })
     }
 
     /// Binds control and proxy: the project's own group, the next free one when strangers hold
-    /// it, or exactly what the user named.
-    async fn bind(&self) -> Result<(Ports, TcpListener, TcpListener), StartError> {
+    /// it, or exactly what the user named; and the operator's socket.
+    async fn bind(&self) -> Result<Premises, StartError> {
         let mut ports = registry::allocate(&self.user_dirs, &self.dirs, self.port_base, self.ports)
             .map_err(|source| self.registry_failed(source))?;
         let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
         let mut taken = Vec::new();
         while taken.len() < GROUPS_MAX {
             match (listen(ports.control).await, listen(ports.proxy).await) {
-                (Ok(control), Ok(proxy)) => return Ok((ports, control, proxy)),
+                (Ok(control), Ok(proxy)) => return self.premises(ports, control, proxy),
                 (control, _) if self.ports.is_some() => {
                     return Err(StartError::PortTaken {
                         port: if control.is_err() {
@@ -438,10 +409,41 @@ impl Builder {
         })
     }
 
+    fn premises(
+        &self,
+        ports: Ports,
+        control: TcpListener,
+        proxy: TcpListener,
+    ) -> Result<Premises, StartError> {
+        let path = self.user_dirs.operator_socket(&self.dirs.instance_id());
+        let premises = || {
+            Ok(Premises {
+                ports,
+                control: control.into_std()?.into(),
+                proxy: proxy.into_std()?.into(),
+                operator: operator::bind(&path)?.into_std()?.into(),
+                mcp_token: secrets::random_hex(32)?,
+            })
+        };
+        premises().map_err(|source| StartError::Socket {
+            path: path.clone(),
+            source,
+        })
+    }
+
     fn registry_failed(&self, source: std::io::Error) -> StartError {
         StartError::Unwritable {
             path: self.user_dirs.instances(),
             source,
+        }
+    }
+}
+
+/// Waits until nothing is served any more; an answer that is not taken is not waited for.
+async fn quiet(serving: [tokio::task::JoinHandle<()>; 2]) {
+    for mut task in serving {
+        if tokio::time::timeout(LAST_CALLS, &mut task).await.is_err() {
+            task.abort();
         }
     }
 }

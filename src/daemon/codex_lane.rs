@@ -1,6 +1,10 @@
 //! How messages reach Codex: one at a time, through the adapter, proven by the `userMessage`
 //! item that carries our id.
 
+mod carried;
+
+pub(super) use carried::CarriedLane;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
@@ -70,7 +74,7 @@ pub struct CodexLane {
 
 /// A message that we brought into a turn. Kept here and not looked up when the turn ends: the
 /// session may have been cleared meanwhile, and the answer is still owed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 struct Relayed {
     id: EntryId,
     from: Party,

@@ -13,13 +13,16 @@ mod claude_lane;
 mod codex_lane;
 mod commands;
 pub mod control;
+pub mod estate;
 pub mod event;
 pub mod handle;
 mod inbox;
+mod leaving;
 mod metrics;
 mod operator;
 mod outbox;
 mod run;
+mod start_error;
 mod status;
 mod tree;
 

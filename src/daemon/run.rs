@@ -2,6 +2,7 @@
 //! an entry is durable folds it, publishes it and lets it have effects.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,8 +13,10 @@ use tokio::time::{Instant, sleep_until};
 use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
 use super::codex_lane::CodexLane;
+use super::estate::Remains;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
+use super::leaving::Leaving;
 use super::outbox::Outbox;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
@@ -88,6 +91,10 @@ pub struct Daemon {
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+    /// It stops because another process goes on.
+    pub(super) leaving: Option<Leaving>,
+    /// Where to ask for that; `None` where nobody can do it.
+    pub(super) successors: Option<mpsc::Sender<PathBuf>>,
 }
 
 /// What writes down, beside the ledger, how far it has come.
@@ -213,11 +220,13 @@ impl Daemon {
             next_token: 0,
             idle_since: None,
             stopping: None,
+            leaving: None,
+            successors: None,
         }
     }
 
-    /// Runs until somebody ends it.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
+    /// Runs until somebody ends it, and returns what is left for another process that goes on.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) -> Option<Remains> {
         loop {
             let deadline = self.next_deadline();
             let event = tokio::select! {
@@ -232,10 +241,7 @@ impl Daemon {
                 self.on_event(event);
             }
             self.watch_idleness();
-            if self
-                .stopping
-                .is_some_and(|stop| self.pending.is_empty() || Instant::now() >= stop.by)
-            {
+            if self.may_end() {
                 break;
             }
         }
@@ -243,7 +249,10 @@ impl Daemon {
         // ledger's writer waits for a place in a queue that is no longer read.
         self.part(&mut events).await;
         drop(events);
-        self.finish().await;
+        let remains = self.remains();
+        let closed = self.finish(remains.is_none()).await;
+        // A writer that hangs may still write: nobody else may begin before this process has ended.
+        remains.filter(|_| closed)
     }
 
     pub(super) fn on_event(&mut self, event: Event) {
@@ -272,6 +281,9 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
+            Event::CodexSilent => self.codex_silent(),
+            Event::CodexLeft(passed) => self.codex_left(passed.map(|passed| *passed)),
+            Event::Leave { reply } => self.leave(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }
     }
@@ -437,6 +449,11 @@ impl Daemon {
         }
     }
 
+    /// Whether something that has happened is not recorded because the disk refuses.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
     pub(super) fn pending_count(&self) -> usize {
         self.pending.len()
     }
@@ -512,15 +529,7 @@ impl Daemon {
         if self.stopping.is_some() {
             return;
         }
-        for attachment in self.attachments.values() {
-            attachment
-                .outlet
-                .send(Notification::Stopping { killed: stop.kill });
-        }
-        let refusal = stopping();
-        for waiter in self.waiters.drain(..) {
-            waiter.refuse(&refusal);
-        }
+        self.stop_serving(stop.kill);
         self.note_fact(
             Party::System,
             EntryKind::Lifecycle {
@@ -535,9 +544,12 @@ impl Daemon {
         self.stopping = Some(stop);
     }
 
-    /// Ends what the daemon owns, each step with a deadline of its own.
-    async fn finish(self) {
-        self.codex.shutdown().await;
+    /// Ends what the daemon owns, each step with a deadline of its own; Codex only if it is not
+    /// left to another process. Whether everything is written and closed.
+    async fn finish(self, with_codex: bool) -> bool {
+        if with_codex {
+            self.codex.shutdown().await;
+        }
         let (ledger, session, world) = (self.ledger, self.session_id, self.world);
         let Keepers { heads, checkpoints } = self.keepers;
         let last = self.recent.back().map(|last| last.hash.clone());
@@ -546,12 +558,11 @@ impl Daemon {
             heads.close();
             checkpoints.close(ledger, session, world, last.unwrap_or_default());
         });
-        if tokio::time::timeout(super::build::STEP, closed)
-            .await
-            .is_err()
-        {
+        let closed = tokio::time::timeout(super::build::STEP, closed).await;
+        if closed.is_err() {
             tracing::error!("the ledger's writer did not end in time");
         }
+        matches!(closed, Ok(Ok(())))
     }
 }
 

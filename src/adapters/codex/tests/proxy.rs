@@ -28,8 +28,9 @@ async fn bench_with(waits: Waits) -> Bench {
         wanted,
         facts,
         waits,
+        release: CancellationToken::new(),
     };
-    tokio::spawn(Arc::new(proxy).serve(listener));
+    tokio::spawn(Arc::new(proxy).serve(listener, Vec::new()));
     let bench = Bench {
         port,
         facts: told,

@@ -1,0 +1,128 @@
+//! [`Leaving`]: how the loop ends when another process is to go on in its place. Commands are no
+//! longer taken; what is under way is recorded; the Codex adapter lets go of what runs.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::estate::Remains;
+use super::event::Event;
+use super::run::{Daemon, Stop};
+use crate::adapters::codex::passed::Passed;
+use crate::core::agent::Party;
+use crate::core::entry::EntryKind;
+use crate::wire::control::{Notification, Refusal};
+
+/// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
+/// each of which has ten seconds and takes milliseconds.
+const RELEASE_WAIT: Duration = Duration::from_secs(12);
+
+/// What is known of the Codex adapter meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    /// What it left.
+    passed: Option<Passed>,
+    /// It failed to.
+    failed: bool,
+    /// All of its facts have come.
+    silent: bool,
+}
+
+impl Daemon {
+    /// Begins to leave.
+    pub(super) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
+        if self.stopping.is_some() {
+            let _ = reply.send(Err(super::run::stopping()));
+            return;
+        }
+        if self.has_unwritten() {
+            let refusal = Refusal::new(
+                "ledger_unwritable",
+                "something that happened is not recorded yet",
+                "free space or make the project writable first",
+            );
+            let _ = reply.send(Err(refusal));
+            return;
+        }
+        self.stop_serving(false);
+        self.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: "daemon_handed_over".to_owned(),
+            },
+            "the daemon hands over to another process",
+        );
+        self.stopping = Some(Stop {
+            kill: false,
+            by: Instant::now() + RELEASE_WAIT,
+        });
+        self.leaving = Some(Leaving::default());
+        let (release, released) = oneshot::channel();
+        let asked = self.codex.release(release);
+        if let (true, Some(events)) = (asked, self.events.upgrade()) {
+            tokio::spawn(async move {
+                let passed = released.await.ok().map(Box::new);
+                let _ = events.send(Event::CodexLeft(passed)).await;
+            });
+        } else {
+            self.codex_left(None);
+        }
+        let _ = reply.send(Ok(()));
+    }
+
+    /// The adapter let go.
+    pub(super) fn codex_left(&mut self, passed: Option<Passed>) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.failed = passed.is_none();
+            leaving.passed = passed;
+        }
+    }
+
+    /// The adapter has told everything.
+    pub(super) fn codex_silent(&mut self) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.silent = true;
+        }
+    }
+
+    /// Whether nothing more has to be waited for.
+    pub(super) fn may_end(&self) -> bool {
+        let Some(stop) = self.stopping else {
+            return false;
+        };
+        let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
+        left && self.pending_count() == 0 || Instant::now() >= stop.by
+    }
+
+    /// What the next process gets; `None` when it has to begin without.
+    pub(super) fn remains(&mut self) -> Option<Remains> {
+        let leaving = self.leaving.take()?;
+        if self.pending_count() > 0 || self.has_unwritten() || !leaving.is_over() {
+            tracing::error!("the daemon cannot hand over what is under way; it ends instead");
+            return None;
+        }
+        Some(Remains {
+            codex: leaving.passed?,
+            lane: self.codex.carried(),
+            agents: self.known_agent_pids.drain().collect(),
+        })
+    }
+
+    /// Tells everybody, and takes no more.
+    pub(super) fn stop_serving(&mut self, killed: bool) {
+        for attachment in self.attachments.values() {
+            attachment.outlet.send(Notification::Stopping { killed });
+        }
+        let refusal = super::run::stopping();
+        for waiter in self.waiters.drain(..) {
+            waiter.refuse(&refusal);
+        }
+    }
+}
+
+impl Leaving {
+    fn is_over(&self) -> bool {
+        self.failed || self.passed.is_some() && self.silent
+    }
+}

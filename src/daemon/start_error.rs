@@ -1,0 +1,96 @@
+//! [`StartError`]: why a daemon did not start, with the next step.
+
+use std::path::PathBuf;
+
+use crate::store::ledger::LedgerError;
+use crate::store::queue::QueueError;
+
+/// Why a daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process owns the project.
+    #[error("another process hosts the daemon of this project")]
+    Owned,
+    /// The operator killed it, and this is no explicit start.
+    #[error("the daemon of this project was killed by the operator")]
+    Killed,
+    /// The project cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Unwritable {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The named port is taken.
+    #[error("port {port} is held by another program")]
+    PortTaken {
+        /// Which.
+        port: u16,
+    },
+    /// No group of ports is free.
+    #[error("no free group of ports from {base} on")]
+    NoPorts {
+        /// Where the search began.
+        base: u16,
+    },
+    /// The ledger cannot be opened.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The queue cannot be opened.
+    #[error("cannot open the queue: {0}")]
+    Queue(#[from] QueueError),
+    /// The operator's socket cannot be bound.
+    #[error("cannot bind {}: {source}", path.display())]
+    Socket {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl StartError {
+    /// A stable word for `--json`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Owned => "already_running",
+            Self::Killed => "killed",
+            Self::Unwritable { .. } => "unwritable",
+            Self::PortTaken { .. } | Self::NoPorts { .. } => "port_taken",
+            Self::Ledger(_) => "ledger",
+            Self::Queue(_) => "queue",
+            Self::Socket { .. } => "socket",
+        }
+    }
+
+    /// The next step.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
+            Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
+            Self::Unwritable { path, .. } => {
+                format!(
+                    "make {} writable for you, or name another folder with --project",
+                    path.display()
+                )
+            }
+            Self::PortTaken { port } => format!(
+                "end the program that holds port {port}, or choose other ports with CODEX_WS_PORT, \
+                 CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
+            ),
+            Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
+            Self::Ledger(_) => {
+                "see that the session file under .contextrelay/sessions is a plain file of yours"
+                    .to_owned()
+            }
+            Self::Queue(_) => {
+                "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()
+            }
+            Self::Socket { .. } => {
+                "see that the folder is yours and its path is shorter than 100 characters"
+                    .to_owned()
+            }
+        }
+    }
+}
