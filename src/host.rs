@@ -9,7 +9,7 @@ use crate::bridge;
 use crate::client::Client;
 use crate::core::id::RuntimeSession;
 use crate::daemon::build::Builder;
-pub use crate::daemon::build::{Running, StartError};
+pub use crate::daemon::build::{Running, StartError, Succession};
 pub use crate::daemon::estate::Estate;
 use crate::daemon::handle::DaemonHandle;
 use crate::store::dirs::{ProjectDirs, UserDirs};

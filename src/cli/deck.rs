@@ -14,11 +14,14 @@ use tokio::time::timeout;
 
 use super::args::DemoArgs;
 use super::context::Context;
+use super::daemon::{Signals, attend};
 use super::detach;
 use super::exit::{ExitKind, Failure, Verdict};
+use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::output::Output;
 use super::shell::quote;
+use super::successor::CANNOT_TAKE_OVER;
 use crate::adapters::git;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
 use crate::core::agent::Agent;
@@ -28,6 +31,7 @@ use crate::demo::play::{Ending, play};
 use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
 use crate::host::Setting;
+use crate::store::dirs::Published;
 use crate::wire::control::{Command, Reply, Role};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
@@ -51,44 +55,110 @@ pub fn run(context: &Context) -> Verdict {
     let _log = logging::start(setting);
     let verdict = match started {
         Ok(running) => runtime.block_on(host(context, running)),
-        Err(StartError::Owned) => runtime.block_on(attach(setting)).map(|_| None),
+        Err(StartError::Owned) => runtime.block_on(attach(setting)).map(|_| After::Nothing),
         Err(error) => return Err(error.into()),
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
-    // Only now is the lock free for the one that goes on.
-    if let Some(said) = verdict? {
-        let ready = detach::start(setting, false)?;
-        context.out.line(&format!(
-            "{said}: the daemon goes on in the background, control port {}; `ctxrelay` comes back to it",
-            ready.control_port
-        ))?;
+    match verdict? {
+        After::Nothing => Ok(ExitKind::Ok),
+        After::GoesOn(said) => {
+            let ready = Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)?;
+            report(context, said, &ready)
+        }
+        // Only now is the lock free.
+        After::StartsAnew(said) => report(context, said, &detach::start(setting, false)?),
     }
+}
+
+/// What is to be done when the deck was left.
+enum After {
+    Nothing,
+    /// Another process has the daemon; says why.
+    GoesOn(&'static str),
+    /// A new daemon is to begin; says why.
+    StartsAnew(&'static str),
+}
+
+fn report(context: &Context, said: &str, ready: &Published) -> Verdict {
+    context.out.line(&format!(
+        "{said}: the daemon goes on in the background, control port {}; `ctxrelay` comes back to it",
+        ready.control_port
+    ))?;
     Ok(ExitKind::Ok)
 }
 
-/// The deck over the daemon of this process. Returns why a detached one should go on.
-async fn host(context: &Context, running: Running) -> Result<Option<&'static str>, Failure> {
+/// The deck over the daemon of this process, until it is left for good.
+async fn host(context: &Context, running: Running) -> Result<After, Failure> {
     let setting = &context.setting;
-    let client = Client::in_process(
-        running.handle.clone(),
-        setting.hello(Role::Deck, None),
-        true,
-    )
-    .await?;
-    let options = options(setting, client.clone(), client.clone(), true, false)?;
-    let left = show(options).await;
-    let attached = match client.call(Command::ReadStatus).await {
-        Ok(Reply::Status(status)) => {
-            status.agents.claude.state.is_attached() || status.agents.codex.tui
+    let mut running = running;
+    let mut notice = None;
+    loop {
+        let client = Client::in_process(
+            running.handle.clone(),
+            setting.hello(Role::Deck, None),
+            true,
+        )
+        .await?;
+        let mut options = options(setting, client.clone(), client.clone(), true, false)?;
+        options.notice = notice.take();
+        let left = match show(options).await {
+            Ok(left) => left,
+            Err(error) => {
+                end(&running).await;
+                return Err(Failure::internal("show the deck", error));
+            }
+        };
+        let agents = match client.call(Command::ReadStatus).await {
+            Ok(Reply::Status(status)) => Some(status.agents),
+            _ => None,
+        };
+        let attached = agents
+            .as_ref()
+            .is_some_and(|agents| agents.claude.state.is_attached() || agents.codex.tui);
+        let said = match left {
+            Left::Chosen(QuitChoice::Stay) => "left",
+            Left::Gone if attached => "the terminal went away",
+            Left::Chosen(QuitChoice::Stop) | Left::Gone => {
+                end(&running).await;
+                return Ok(After::Nothing);
+            }
+        };
+        let program = setting.own_program.clone();
+        let (kept, failure) = match hand_over(setting, running, &program, |_| ()).await {
+            HandedOver::Done => return Ok(After::GoesOn(said)),
+            HandedOver::Kept(kept, failure) => (*kept, failure),
+            HandedOver::Ended(failure) => {
+                tracing::error!(why = failure.message, "a new daemon begins");
+                return Ok(After::StartsAnew(said));
+            }
+        };
+        if left == Left::Gone {
+            // Nobody is left to be told: the daemon goes on right here, without a screen.
+            stay(setting, kept).await?;
+            return Ok(After::Nothing);
         }
-        _ => false,
-    };
-    end(&running).await;
-    match left.map_err(|error| Failure::internal("show the deck", error))? {
-        Left::Chosen(QuitChoice::Stay) => Ok(Some("left")),
-        Left::Gone if attached => Ok(Some("the terminal went away")),
-        Left::Chosen(QuitChoice::Stop) | Left::Gone => Ok(None),
+        let in_turn = agents.is_some_and(|agents| agents.codex.turn_id.is_some());
+        if failure.code == CANNOT_TAKE_OVER && !in_turn {
+            // Another version was installed meanwhile, and nothing is lost by a stop.
+            end(&kept).await;
+            return Ok(After::StartsAnew(said));
+        }
+        notice = Some(failure.message);
+        running = kept;
     }
+}
+
+/// Goes on in this process, as a daemon that ends when nobody needs it.
+async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
+    let signals = Signals::new()?;
+    let running = match running.handle.leave_all().await {
+        Err(_) => running,
+        Ok(()) => match running.estate.await {
+            Ok(estate) => setting.take_over(estate, true).await?,
+            Err(_) => return Err(Failure::no_daemon()),
+        },
+    };
+    attend(setting, running, signals).await.map(drop)
 }
 
 /// The deck over a daemon that runs elsewhere.
@@ -181,6 +251,7 @@ fn options(
         utc_offset_s: utc_offset_s(),
         start_agent: Arc::new(move |agent| start_agent(&starter, agent)),
         read_tree: Arc::new(move || git::work_tree(&root)),
+        notice: None,
         told_to_end: signals()?,
     })
 }

@@ -49,7 +49,8 @@ impl ExitKind {
             "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
             | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
-            | "overloaded" | "protocol_version" | "queue_full" | "unanswered" => Self::Unavailable,
+            | "overloaded" | "protocol_version" | "queue_full" | "unanswered" | "cannot_take_over"
+            | "successor_failed" | "hosted_by_deck" => Self::Unavailable,
             _ => Self::Internal,
         }
     }
@@ -152,6 +153,12 @@ impl From<Refusal> for Failure {
             message: refusal.message,
             hint: refusal.hint,
         }
+    }
+}
+
+impl From<&Failure> for Refusal {
+    fn from(failure: &Failure) -> Self {
+        Self::new(&failure.code, failure.message.clone(), failure.hint.clone())
     }
 }
 

@@ -17,7 +17,7 @@ use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
 use super::estate::{Estate, Premises};
-use super::event::Event;
+use super::event::{Answer, Event};
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
@@ -80,8 +80,18 @@ pub struct Running {
     pub published: Published,
     /// What it leaves when it was told to leave; an error when it ended without.
     pub estate: oneshot::Receiver<Estate>,
-    /// The operator wants this program to go on in its place.
-    pub successors: mpsc::Receiver<PathBuf>,
+    /// Programs that the operator wants to go on in its place. Where nobody takes them, the
+    /// operator is told that it cannot be done.
+    pub successors: mpsc::Receiver<Succession>,
+}
+
+/// The operator wants another program to go on.
+#[derive(Debug)]
+pub struct Succession {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Whether it has begun.
+    pub reply: Answer,
 }
 
 impl Builder {

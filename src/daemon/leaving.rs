@@ -3,16 +3,18 @@
 
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::build::Succession;
 use super::estate::Remains;
-use super::event::Event;
-use super::run::{Daemon, Stop};
+use super::event::{Answer, Event};
+use super::run::{Daemon, Stop, answer};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
-use crate::wire::control::{Notification, Refusal};
+use crate::wire::control::{HandOverParams, Notification, Refusal};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
@@ -30,6 +32,45 @@ pub(super) struct Leaving {
 }
 
 impl Daemon {
+    /// Asks whoever hosts the daemon to have another program go on.
+    pub(super) fn hand_over(&mut self, params: HandOverParams, reply: Answer) {
+        if !params.program.is_absolute() {
+            let refusal = Refusal::new(
+                "invalid_arguments",
+                "`program` is not an absolute path",
+                "name the program that is to go on by its whole path",
+            );
+            return answer(reply, Err(refusal));
+        }
+        let succession = Succession {
+            program: params.program,
+            reply,
+        };
+        let asked = match &self.successors {
+            Some(successors) => successors.try_send(succession),
+            None => Err(TrySendError::Closed(succession)),
+        };
+        match asked {
+            Ok(()) => {}
+            Err(TrySendError::Full(succession)) => answer(
+                succession.reply,
+                Err(Refusal::new(
+                    "daemon_stopping",
+                    "the daemon is being replaced already",
+                    "wait a moment",
+                )),
+            ),
+            Err(TrySendError::Closed(succession)) => answer(
+                succession.reply,
+                Err(Refusal::new(
+                    "hosted_by_deck",
+                    "a deck hosts the daemon",
+                    "leave that deck (q, then stay in the background) and start the new one",
+                )),
+            ),
+        }
+    }
+
     /// Begins to leave.
     pub(super) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
         if self.stopping.is_some() {

@@ -2,7 +2,6 @@
 //! an entry is durable folds it, publishes it and lets it have effects.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::attach::{Attachment, ConnId};
+use super::build::Succession;
 use super::claude_lane::ClaudeLane;
 use super::codex_lane::CodexLane;
 use super::estate::Remains;
@@ -94,7 +94,7 @@ pub struct Daemon {
     /// It stops because another process goes on.
     pub(super) leaving: Option<Leaving>,
     /// Where to ask for that; `None` where nobody can do it.
-    pub(super) successors: Option<mpsc::Sender<PathBuf>>,
+    pub(super) successors: Option<mpsc::Sender<Succession>>,
 }
 
 /// What writes down, beside the ledger, how far it has come.

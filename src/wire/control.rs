@@ -5,6 +5,8 @@
 //! Additive changes are free: readers ignore unknown fields, [`PROTOCOL`] changes when they
 //! must not.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -204,6 +206,9 @@ pub enum Command {
     /// Operator: end the daemon.
     #[serde(rename = "daemon/stop")]
     Stop(StopParams),
+    /// Operator: have another program go on in place of the daemon's process.
+    #[serde(rename = "daemon/handOver")]
+    HandOver(HandOverParams),
     /// Operator: what to do with a message.
     #[serde(rename = "queue/change")]
     QueueChange(QueueChangeParams),
@@ -213,7 +218,11 @@ impl Command {
     /// Whether only the operator may ask this.
     pub fn is_operator_only(&self) -> bool {
         match self {
-            Self::Decide(_) | Self::Clear(_) | Self::Stop(_) | Self::QueueChange(_) => true,
+            Self::Decide(_)
+            | Self::Clear(_)
+            | Self::Stop(_)
+            | Self::HandOver(_)
+            | Self::QueueChange(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
@@ -489,6 +498,14 @@ pub struct ClearParams {
 pub struct StopParams {
     /// Write the `killed` sentinel: bridges then stay dormant.
     pub kill: bool,
+}
+
+/// Arguments of [`Command::HandOver`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HandOverParams {
+    /// The program, absolute: `ctxrelay` of the version that is to go on.
+    pub program: PathBuf,
 }
 
 /// Arguments of [`Command::QueueChange`].

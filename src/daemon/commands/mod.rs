@@ -83,6 +83,7 @@ impl Daemon {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
             }
+            Command::HandOver(params) => self.hand_over(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
         }
     }
