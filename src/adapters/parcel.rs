@@ -150,7 +150,7 @@ mod tests {
             let flags = rustix::io::fcntl_getfd(&descriptor).unwrap();
             assert!(flags.contains(FdFlags::CLOEXEC));
             let mut file = File::from(descriptor);
-            std::io::Seek::rewind(&mut file).unwrap();
+            io::Seek::rewind(&mut file).unwrap();
             let mut read = String::new();
             file.read_to_string(&mut read).unwrap();
             assert_eq!(read, at.to_string());

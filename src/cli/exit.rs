@@ -49,8 +49,8 @@ impl ExitKind {
             "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
             | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
-            | "overloaded" | "protocol_version" | "queue_full" | "unanswered" | "cannot_take_over"
-            | "successor_failed" | "hosted_by_deck" => Self::Unavailable,
+            | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
+            | "cannot_take_over" | "successor_failed" | "hosted_by_deck" => Self::Unavailable,
             _ => Self::Internal,
         }
     }

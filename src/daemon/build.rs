@@ -11,7 +11,9 @@ use axum::Router;
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
@@ -338,40 +340,27 @@ impl Builder {
             }
             let _ = forward.events().send(Event::CodexSilent).await;
         });
-        let stop = CancellationToken::new();
+        let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
         let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
-        let serving = [
-            tokio::spawn(listener::serve(
-                listeners.control,
-                handle.clone(),
-                guard,
-                mcp(handle.clone()).await,
-                stop.clone(),
-            )),
-            tokio::spawn(operator::serve(
-                listeners.operator,
-                handle.clone(),
-                stop.clone(),
-            )),
-        ];
         let (leave, estate) = oneshot::channel();
         let dirs = self.dirs.clone();
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
         // that is no more, and who waits for the end may take the lock.
-        let end = ended.drop_guard();
-        let stop = stop.drop_guard();
+        let (end, stop_serving) = (ended.drop_guard(), stop.clone().drop_guard());
+        let served = serving.clone();
         tokio::spawn(async move {
             let _end = end;
             let lock = lock;
             let premises = premises;
-            let stop = stop;
+            let stop_serving = stop_serving;
             let Some(remains) = daemon.run(inbox).await else {
                 let _ = std::fs::remove_file(dirs.state_file("ports.json"));
                 return;
             };
             // Nothing is accepted here any more; who comes waits for the next owner to do it.
-            drop(stop);
-            quiet(serving).await;
+            drop(stop_serving);
+            served.close();
+            let _ = timeout(LAST_CALLS, served.wait()).await;
             let left = Estate {
                 lock,
                 premises,
@@ -380,6 +369,14 @@ impl Builder {
             // Nobody waits for it: then this is the end.
             let _ = leave.send(left);
         });
+        serving.spawn(listener::serve(
+            listeners.control,
+            handle.clone(),
+            guard,
+            mcp(handle.clone()).await,
+            stop.clone(),
+        ));
+        serving.spawn(operator::serve(listeners.operator, handle.clone(), stop));
         Ok(Running {
             handle,
             published,
@@ -445,15 +442,6 @@ impl Builder {
         StartError::Unwritable {
             path: self.user_dirs.instances(),
             source,
-        }
-    }
-}
-
-/// Waits until nothing is served any more; an answer that is not taken is not waited for.
-async fn quiet(serving: [tokio::task::JoinHandle<()>; 2]) {
-    for mut task in serving {
-        if tokio::time::timeout(LAST_CALLS, &mut task).await.is_err() {
-            task.abort();
         }
     }
 }

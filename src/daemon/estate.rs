@@ -194,3 +194,7 @@ impl Premises {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "tests/estate.rs"]
+mod tests;

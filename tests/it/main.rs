@@ -8,6 +8,7 @@ mod cli;
 mod control;
 mod deck;
 mod demo;
+mod hand_over;
 mod harness;
 mod pair;
 mod readme;

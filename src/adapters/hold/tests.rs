@@ -286,3 +286,53 @@ async fn a_process_that_only_has_the_same_number_is_left_alone() {
     assert!(lives(record.pid));
     child.end().await;
 }
+
+/// What the next owner gets, through a copy of the descriptor as another process would.
+fn passed_on(child: HeldChild) -> PassedChild {
+    let passed = child.pass().unwrap();
+    let copy = passed.lifeline().try_clone_to_owned().unwrap();
+    PassedChild::new(passed.record().clone(), copy)
+}
+
+#[tokio::test]
+async fn a_child_outlives_its_owner_when_another_has_its_lifeline() {
+    let (child, grandchild) = held_shell(WRAPPER, "m").await;
+    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let leader = heir.record().pid;
+    assert_eq!(heir.record().owner, std::process::id());
+    // It is not told gone while it lives, and a look that is given up loses nothing.
+    assert!(
+        tokio::time::timeout(Duration::from_millis(50), heir.gone())
+            .await
+            .is_err()
+    );
+    assert!(lives(leader) && lives(grandchild.unwrap()));
+    heir.end().await;
+    assert!(!lives(leader));
+    eventually("the grandchild ends", || !lives(grandchild.unwrap()));
+}
+
+#[tokio::test]
+async fn an_heir_hears_how_the_child_ended() {
+    let (child, grandchild) = held_shell("sleep 1000 & echo pid $!; wait $!; exit 7", "m").await;
+    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    kill(grandchild.unwrap(), Signal::KILL);
+    assert_eq!(heir.gone().await.unwrap(), Some(7));
+
+    let (child, grandchild) = held_shell(WRAPPER, &mark("heir")).await;
+    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let leader = heir.record().pid;
+    kill(heir.record().hold, Signal::KILL);
+    assert_eq!(heir.gone().await.unwrap(), None);
+    assert!(!lives(leader) && !lives(grandchild.unwrap()));
+}
+
+#[tokio::test]
+async fn a_child_that_nobody_takes_on_ends() {
+    let (child, grandchild) = held_shell(WRAPPER, "m").await;
+    let leader = child.record().pid;
+    drop(passed_on(child));
+    eventually("the group ends", || {
+        !lives(leader) && !lives(grandchild.unwrap())
+    });
+}

@@ -1,0 +1,435 @@
+//! The daemon goes from one process to another: nobody else can take the project in between, the
+//! agents are back at once, and what Codex does goes on.
+
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::child::{is_alive, run};
+use crate::support::codex_home;
+use crate::support::mcp::McpClient;
+use crate::support::model_request::hears;
+use crate::support::operator;
+use crate::support::pair::Pair;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Gate, Reply};
+use crate::support::wait::{timeout, wait_until};
+
+/// Between two looks at the lock: far below what a start of a daemon takes.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Looks at the project's lock all the time, as a second daemon would that is about to start.
+struct LockWatch {
+    stop: Arc<AtomicBool>,
+    looking: JoinHandle<(u64, u64)>,
+}
+
+impl LockWatch {
+    fn start(project: &Project) -> Self {
+        let path = project.state().join("state/daemon.lock");
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let looking = std::thread::spawn(move || {
+            let (mut looks, mut free) = (0, 0);
+            while !told.load(Ordering::Relaxed) {
+                looks += 1;
+                match File::open(&path).unwrap().try_lock() {
+                    Ok(()) => free += 1,
+                    Err(TryLockError::WouldBlock) => {}
+                    Err(TryLockError::Error(error)) => panic!("{error}"),
+                }
+                std::thread::sleep(LOOK);
+            }
+            (looks, free)
+        });
+        Self { stop, looking }
+    }
+
+    #[track_caller]
+    fn expect_never_free(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let (looks, free) = self.looking.join().unwrap();
+        assert!(looks > 10, "only {looks} looks");
+        assert_eq!(free, 0, "the lock was free in {free} of {looks} looks");
+    }
+}
+
+fn status(project: &Project) -> Value {
+    project.run(["status", "--json"]).expect_success().json()
+}
+
+fn pid(status: &Value) -> u32 {
+    u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
+}
+
+/// Waits until a daemon runs that is not this process, and returns its status.
+#[track_caller]
+fn another_daemon(project: &Project, before: u32) -> Value {
+    wait_until("another daemon", timeout(), || {
+        let now = project.run(["status", "--json"]).json();
+        (now["running"] == true && pid(&now) != before).then_some(now)
+    })
+}
+
+fn of_type(project: &Project, entry_type: &str) -> Vec<Value> {
+    let mut lines = project.ledger();
+    lines.retain(|line| line["type"] == entry_type);
+    lines
+}
+
+#[track_caller]
+fn expect_sound(project: &Project) {
+    let verified = project.run(["ledger", "verify", "--json"]).json();
+    assert_eq!(verified["ok"], true, "{verified}");
+}
+
+#[track_caller]
+fn end_daemon(project: &Project) {
+    let pid = pid(&status(project));
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
+    wait_until("the daemon's end", timeout(), || {
+        (!is_alive(pid)).then_some(())
+    });
+}
+
+#[track_caller]
+fn leave(deck: &mut Pty) {
+    deck.press(Key::Char('q'));
+    deck.wait_for_text("stay in the background");
+    deck.press(Key::Enter);
+    assert_eq!(deck.wait_exit(), 0, "{}", deck.screen());
+}
+
+#[test]
+fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
+    let project = Project::new();
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    deck.wait_for_text("before");
+    let hosted = pid(&status(&project));
+    let watch = LockWatch::start(&project);
+    leave(&mut deck);
+    let now = status(&project);
+    assert_eq!(now["running"], true);
+    assert_ne!(pid(&now), hosted);
+    claude.tool("append_note", json!({"text": "after"}));
+    let second = run(&project.ctxrelay(["--json", "daemon"]));
+    assert_eq!(second.json()["error"]["code"], "already_running");
+    watch.expect_never_free();
+    let notes = of_type(&project, "note");
+    assert_eq!(notes.len(), 2, "{notes:#?}");
+    expect_sound(&project);
+    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    end_daemon(&project);
+}
+
+#[test]
+fn a_closed_pane_passes_the_daemon_on_while_an_agent_is_attached() {
+    let project = Project::new();
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let hosted = pid(&status(&project));
+    let watch = LockWatch::start(&project);
+    deck.signal(Signal::HUP);
+    deck.wait_exit();
+    another_daemon(&project, hosted);
+    claude.tool("append_note", json!({"text": "after"}));
+    watch.expect_never_free();
+    expect_sound(&project);
+    end_daemon(&project);
+}
+
+/// A program that begins as a successor does, and then does `then`.
+fn successor(project: &Project, greeting: &str, then: &str) -> PathBuf {
+    let path = project.base().join("successor");
+    let script = format!("#!/bin/sh\nprintf '%s\\n' '{greeting}' >&0\n{then}\n");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let watch = LockWatch::start(&project);
+    // It takes the estate in and dies of it.
+    let taken = project.base().join("taken");
+    let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
+    let program = successor(&project, r#"{"format":1,"version":"x"}"#, &then);
+    operator::call(&project, "daemon/handOver", json!({"program": program})).unwrap();
+    wait_until("the successor to have the estate", timeout(), || {
+        std::fs::metadata(&taken)
+            .is_ok_and(|found| found.len() == 64)
+            .then_some(())
+    });
+    claude.tool("append_note", json!({"text": "after"}));
+    assert_eq!(pid(&status(&project)), daemon.pid());
+    watch.expect_never_free();
+    assert_eq!(of_type(&project, "note").len(), 2);
+    expect_sound(&project);
+}
+
+#[test]
+fn a_program_of_another_kind_is_refused_before_anything_stops() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let later = successor(
+        &project,
+        r#"{"format":999,"version":"9.0.0"}"#,
+        "cat >/dev/null",
+    );
+    let programs = [
+        later.as_path(),
+        "/bin/false".as_ref(),
+        "/no/such/program".as_ref(),
+    ];
+    for program in programs {
+        let refused = operator::call(&project, "daemon/handOver", json!({"program": program}));
+        let refused = refused.unwrap_err();
+        let code = if program.exists() {
+            "cannot_take_over"
+        } else {
+            "internal"
+        };
+        assert_eq!(refused.data["code"], code, "{refused:?}");
+    }
+    let events = of_type(&project, "runtime_event");
+    let handed = |line: &Value| line.to_string().contains("daemon_handed_over");
+    assert!(!events.iter().any(handed), "{events:#?}");
+    claude.tool("append_note", json!({"text": "undisturbed"}));
+    assert_eq!(pid(&status(&project)), daemon.pid());
+}
+
+#[test]
+fn the_operator_replaces_a_running_daemon_and_an_agent_cannot() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    let before = daemon.pid();
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let program = env!("CARGO_BIN_EXE_ctxrelay");
+    let mut agent = project.control().unwrap();
+    agent.expect(
+        "hello",
+        json!({"protocol": 1, "role": "cli", "pid": std::process::id()}),
+    );
+    let refused = agent
+        .call("daemon/handOver", json!({"program": program}))
+        .unwrap_err();
+    assert_eq!(refused.data["code"], "operator_only");
+    let watch = LockWatch::start(&project);
+    operator::call(&project, "daemon/handOver", json!({"program": program})).unwrap();
+    let code = wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    assert!(code.success());
+    claude.tool("append_note", json!({"text": "after"}));
+    assert_ne!(pid(&status(&project)), before);
+    watch.expect_never_free();
+    expect_sound(&project);
+    end_daemon(&project);
+}
+
+fn agents(pair: &Pair) -> Value {
+    run(&pair.ctxrelay(["status", "--json"]))
+        .expect_success()
+        .json()["agents"]
+        .take()
+}
+
+/// A turn of the real Codex, begun by a message of Claude's and held by its model; a second
+/// message behind it; and `hand_over` in the middle.
+fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
+    let project = &pair.project;
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let mut codex = pair.codex();
+    codex.wait_for_text(codex_home::COMPOSER);
+    wait_until("Codex's terminal", timeout(), || {
+        let codex = &agents(pair)["codex"];
+        (codex["tui"] == true && codex["state"] == "idle").then_some(())
+    });
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held(
+            "Half of the answer, ",
+            &gate,
+            "the other half.",
+        ));
+    pair.responses
+        .when(hears("the second question"))
+        .once()
+        .reply(Reply::mcp(
+            "ctxrelay",
+            "append_note",
+            json!({"text": "a note of the next turn"}),
+        ));
+    let first = claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    codex.wait_for_text("Half of the answer");
+    let second = claude.tool("reply", json!({"text": "the second question"}));
+    wait_until("the second in Codex's queue", timeout(), || {
+        let status = run(&pair.ctxrelay(["status", "--json"])).json();
+        (status["queue"]["codex"]["inFlight"] == 1).then_some(())
+    });
+    let before = agents(pair);
+    let hosted = pid(&status(project));
+    let watch = LockWatch::start(project);
+
+    hand_over();
+
+    another_daemon(project, hosted);
+    watch.expect_never_free();
+    let now = wait_until("Codex and Claude back", timeout(), || {
+        let now = agents(pair);
+        let back = now["codex"]["state"] == "busy" && now["claude"]["state"] != "offline";
+        back.then_some(now)
+    });
+    assert_eq!(
+        now["codex"]["appServer"]["pid"],
+        before["codex"]["appServer"]["pid"]
+    );
+    assert_eq!(now["codex"]["turnId"], before["codex"]["turnId"]);
+    assert_eq!(now["codex"]["threadId"], before["codex"]["threadId"]);
+    assert_eq!(now["codex"]["tui"], true);
+    gate.open();
+    codex.wait_for_text("the other half.");
+    // The answer to Claude's message, though the process that brought it is gone.
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    assert!(answer.to_string().contains("the other half."), "{answer}");
+    // The next turn, and a tool call of Codex at the new process.
+    wait_until("the note of the next turn", timeout(), || {
+        (!of_type(project, "note").is_empty()).then_some(())
+    });
+    wait_until("both messages to be proven", timeout(), || {
+        let ledger = project.ledger();
+        [&first, &second]
+            .iter()
+            .all(|sent| confirmations(&ledger, sent) > 0)
+            .then_some(())
+    });
+    let ledger = project.ledger();
+    for sent in [&first, &second] {
+        assert_eq!(confirmations(&ledger, sent), 1, "{ledger:#?}");
+    }
+    for words in ["the first question", "the second question"] {
+        assert_eq!(pair.responses.times_heard(words), 1, "{words}");
+    }
+    let turn = before["codex"]["turnId"].as_str().unwrap();
+    let ended = ledger
+        .iter()
+        .filter(|line| {
+            let text = line.to_string();
+            text.contains(turn) && text.contains("\"completed\"")
+        })
+        .count();
+    assert_eq!(ended, 1, "{ledger:#?}");
+    let screen = String::from_utf8_lossy(&codex.transcript()).into_owned();
+    assert!(!screen.contains("Reconnecting"), "the terminal was cut off");
+    expect_sound(project);
+    drop(codex);
+    end_daemon(project);
+    let app_server = before["codex"]["appServer"]["pid"].as_u64().unwrap();
+    let app_server = u32::try_from(app_server).unwrap();
+    wait_until("the end of the app-server", timeout(), || {
+        (!is_alive(app_server)).then_some(())
+    });
+}
+
+/// How often the record says that a message was confirmed.
+fn confirmations(ledger: &[Value], sent: &Value) -> usize {
+    let id = sent["message_id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{sent}"));
+    ledger
+        .iter()
+        .filter(|line| line["type"] == "runtime_event")
+        .map(Value::to_string)
+        .filter(|text| text.contains(id) && text.contains("\"confirmed\""))
+        .count()
+}
+
+#[test]
+fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("Timeline");
+    codex_goes_on(&pair, || leave(&mut deck));
+}
+
+#[test]
+fn a_turn_of_codex_goes_on_when_the_daemon_is_replaced() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    codex_goes_on(&pair, || {
+        let program = env!("CARGO_BIN_EXE_ctxrelay");
+        operator::call(
+            &pair.project,
+            "daemon/handOver",
+            json!({"program": program}),
+        )
+        .unwrap();
+        wait_until("the end of the process before", timeout(), || {
+            daemon.child().try_exit()
+        });
+    });
+}
+
+#[test]
+fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
+    let Some(pair) = Pair::new() else { return };
+    let daemon = pair.daemon();
+    let project = &pair.project;
+    let mut codex = pair.codex();
+    codex.wait_for_text(codex_home::COMPOSER);
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held(
+            "Half of the answer, ",
+            &gate,
+            "the other half.",
+        ));
+    claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    let before = agents(&pair);
+    let taken = project.base().join("taken");
+    let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
+    let program = successor(project, r#"{"format":1,"version":"x"}"#, &then);
+    operator::call(project, "daemon/handOver", json!({"program": program})).unwrap();
+    let now = wait_until("Codex in its turn again", timeout(), || {
+        let now = run(&pair.ctxrelay(["status", "--json"])).json()["agents"].take();
+        (taken.exists() && now["codex"]["state"] == "busy").then_some(now)
+    });
+    assert_eq!(
+        now["codex"]["appServer"]["pid"],
+        before["codex"]["appServer"]["pid"]
+    );
+    assert_eq!(pid(&status(project)), daemon.pid());
+    gate.open();
+    codex.wait_for_text("the other half.");
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    assert!(answer.to_string().contains("the other half."), "{answer}");
+    let screen = String::from_utf8_lossy(&codex.transcript()).into_owned();
+    assert!(!screen.contains("Reconnecting"), "the terminal was cut off");
+    expect_sound(project);
+}
