@@ -6,16 +6,19 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
+use super::connect;
 use super::context::Context;
 use super::detach;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
+use super::operator;
 use super::output::Output;
+use super::replace::replace;
 use super::successor::Before;
 use crate::host::{Estate, Running, Setting, Succession};
 use crate::store::dirs::{ProjectDirs, Published};
-use crate::wire::control::{Refusal, Reply};
+use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -30,6 +33,9 @@ pub struct Args {
     /// Go on in the background; it ends by itself when nothing is attached for 30 s
     #[arg(long)]
     pub detach: bool,
+    /// Go on in place of the daemon that runs, for instance after an update
+    #[arg(long, conflicts_with = "detach")]
+    pub replace: bool,
     /// Do not start what the operator killed
     #[arg(long, hide = true)]
     pub unless_killed: bool,
@@ -37,13 +43,23 @@ pub struct Args {
     #[arg(long, hide = true, conflicts_with = "detach")]
     pub detached_child: bool,
     /// As the background process, in place of the daemon on standard input
-    #[arg(long, hide = true, conflicts_with_all = ["detach", "detached_child"])]
+    #[arg(long, hide = true, conflicts_with_all = ["detach", "detached_child", "replace"])]
     pub take_over: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
     if args.detach {
         let ready = detach::start(&context.setting, !args.unless_killed)?;
+        announce(&context.out, &context.setting.dirs, &ready)?;
+        return Ok(ExitKind::Ok);
+    }
+    if args.replace {
+        let params = HandOverParams {
+            program: context.setting.own_program.clone(),
+        };
+        let runtime = connect::runtime()?;
+        runtime.block_on(operator::check(context, &Command::HandOver(params)))?;
+        let ready = replace(context, &runtime)?;
         announce(&context.out, &context.setting.dirs, &ready)?;
         return Ok(ExitKind::Ok);
     }

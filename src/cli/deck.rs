@@ -20,6 +20,7 @@ use super::exit::{ExitKind, Failure, Verdict};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::output::Output;
+use super::replace::offer;
 use super::shell::quote;
 use super::successor::CANNOT_TAKE_OVER;
 use crate::adapters::git;
@@ -55,7 +56,12 @@ pub fn run(context: &Context) -> Verdict {
     let _log = logging::start(setting);
     let verdict = match started {
         Ok(running) => runtime.block_on(host(context, running)),
-        Err(StartError::Owned) => runtime.block_on(attach(setting)).map(|_| After::Nothing),
+        Err(StartError::Owned) => {
+            let read_only = offer(context, &runtime);
+            runtime
+                .block_on(attach(setting, read_only))
+                .map(|_| After::Nothing)
+        }
         Err(error) => return Err(error.into()),
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -161,8 +167,9 @@ async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
     attend(setting, running, signals).await.map(drop)
 }
 
-/// The deck over a daemon that runs elsewhere.
-async fn attach(setting: &Setting) -> Result<Left, Failure> {
+/// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
+/// alone.
+async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Failure> {
     let hello = setting.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
         dial: project_dial(setting.dirs.clone(), None),
@@ -174,7 +181,12 @@ async fn attach(setting: &Setting) -> Result<Left, Failure> {
         hello,
         on_connect: Vec::new(),
     });
-    let options = options(setting, client, operator.clone(), false, false)?;
+    let operator = match read_only {
+        Some(_) => client.clone(),
+        None => operator,
+    };
+    let mut options = options(setting, client, operator.clone(), false, false)?;
+    options.notice = read_only;
     let left = show(options)
         .await
         .map_err(|error| Failure::internal("show the deck", error))?;

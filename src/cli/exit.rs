@@ -50,7 +50,8 @@ impl ExitKind {
             | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
             | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
-            | "cannot_take_over" | "successor_failed" | "hosted_by_deck" => Self::Unavailable,
+            | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"
+            | "busy" => Self::Unavailable,
             _ => Self::Internal,
         }
     }

@@ -41,6 +41,7 @@ mod pair;
 mod queue;
 mod recover;
 mod redact;
+mod replace;
 pub mod run;
 pub mod settings;
 mod shell;

@@ -3,6 +3,8 @@
 //! One task per client owns the connection, dials again for ever, says `hello` first and hands
 //! answers back by id. It knows frames and deadlines, and nothing of what the commands mean.
 
+mod frame;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +22,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::endpoint::DialError;
 use super::socket::{self, OpenError};
 use super::{Client, ClientError, Connection, Dial, NOTIFICATIONS_MAX, Transport};
-use crate::wire::control::{Command, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome};
-use crate::wire::jsonrpc::{ErrorObject, Frame};
+use crate::wire::control::{
+    Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome,
+};
+use crate::wire::jsonrpc::Frame;
+use frame::{refusal, request_frame, with_id};
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
 /// wild, and the caller is told instead of the queue growing.
@@ -42,6 +47,9 @@ const HELLO_WAIT: Duration = Duration::from_secs(5);
 
 /// How long one frame may take to leave. A daemon that does not read for so long is stuck.
 const SEND_WAIT: Duration = Duration::from_secs(10);
+
+/// How often a call follows a daemon that moves to another process.
+const MOVES_MAX: u32 = 2;
 
 /// The first pause between two attempts; doubled up to [`REDIAL_MAX`].
 const REDIAL_MIN: Duration = Duration::from_millis(50);
@@ -136,14 +144,30 @@ struct Call {
 }
 
 impl Handle {
+    /// Asks. When the daemon goes on in another process just then, that one is asked: the first
+    /// said that it did nothing.
     pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {
-        let answer_wait = match &command {
+        for _ in 0..MOVES_MAX {
+            let mut connection = self.connection.clone();
+            connection.borrow_and_update();
+            match self.call_once(&command).await {
+                Err(ClientError::Refused(refusal)) if refusal.code == DAEMON_MOVING => {
+                    let _ = timeout(self.connect_wait, connection.changed()).await;
+                }
+                result => return result,
+            }
+        }
+        self.call_once(&command).await
+    }
+
+    async fn call_once(&self, command: &Command) -> Result<Reply, ClientError> {
+        let answer_wait = match command {
             Command::WaitMessages(params) => {
                 Duration::from_millis(params.timeout_ms).saturating_add(WAIT_GRACE)
             }
             _ => ANSWER_WAIT,
         };
-        let frame = request_frame(&command)?;
+        let frame = request_frame(command)?;
         let deadline = Instant::now() + self.connect_wait;
         self.reachable(deadline).await?;
 
@@ -418,21 +442,6 @@ impl Link {
     }
 }
 
-/// A command as a request without its id.
-fn request_frame(command: &Command) -> Result<Frame, ClientError> {
-    let tagged =
-        serde_json::to_value(command).map_err(|error| ClientError::Protocol(error.to_string()))?;
-    serde_json::from_value(tagged).map_err(|error| ClientError::Protocol(error.to_string()))
-}
-
-fn with_id(frame: Frame, id: u64) -> Frame {
-    Frame {
-        jsonrpc: Some("2.0".to_owned()),
-        id: Some(Value::from(id)),
-        ..frame
-    }
-}
-
 async fn send<S>(ws: &mut WebSocketStream<S>, frame: &Frame) -> Result<(), Broken>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -462,19 +471,6 @@ fn read_frame(message: &Message) -> Result<Option<Frame>, Broken> {
             .map_err(|error| Broken::Frame(error.to_string())),
         Message::Close(_) => Err(Broken::Closed),
         _ => Ok(None),
-    }
-}
-
-/// The refusal in a JSON-RPC error; one without `data` still says something.
-fn refusal(error: ErrorObject) -> Refusal {
-    let word = |key: &str| {
-        let data = error.data.as_ref()?;
-        data.get(key)?.as_str().map(str::to_owned)
-    };
-    Refusal {
-        code: word("code").unwrap_or_else(|| format!("rpc{}", error.code)),
-        hint: word("hint").unwrap_or_default(),
-        message: error.message,
     }
 }
 

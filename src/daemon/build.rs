@@ -29,7 +29,7 @@ use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::fold::DAEMON_STARTED;
+use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER};
 use crate::core::redact::Redactor;
 use crate::store::child;
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
@@ -289,12 +289,17 @@ impl Builder {
         if is_new || report.entries == 0 {
             daemon.start_session(&session_id, None);
         }
+        let (event, said) = if server_runs_on {
+            (DAEMON_TAKEN_OVER, "the daemon goes on in another process")
+        } else {
+            (DAEMON_STARTED, "the daemon started")
+        };
         daemon.note_fact(
             Party::System,
             EntryKind::Lifecycle {
-                event: DAEMON_STARTED.to_owned(),
+                event: event.to_owned(),
             },
-            "the daemon started",
+            said,
         );
         if let Some(torn) = &report.torn {
             daemon.note_fact(

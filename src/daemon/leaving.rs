@@ -14,7 +14,7 @@ use super::run::{Daemon, Stop, answer};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
-use crate::wire::control::{HandOverParams, Notification, Refusal};
+use crate::wire::control::{DAEMON_MOVING, HandOverParams, Notification, Refusal};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
@@ -86,6 +86,7 @@ impl Daemon {
             let _ = reply.send(Err(refusal));
             return;
         }
+        self.leaving = Some(Leaving::default());
         self.stop_serving(false);
         self.note_fact(
             Party::System,
@@ -98,7 +99,6 @@ impl Daemon {
             kill: false,
             by: Instant::now() + RELEASE_WAIT,
         });
-        self.leaving = Some(Leaving::default());
         let (release, released) = oneshot::channel();
         let asked = self.codex.release(release);
         if let (true, Some(events)) = (asked, self.events.upgrade()) {
@@ -150,12 +150,24 @@ impl Daemon {
         })
     }
 
+    /// Refuses because the daemon ends, or goes on elsewhere.
+    pub(super) fn not_now(&self) -> Refusal {
+        match self.leaving {
+            None => super::run::stopping(),
+            Some(_) => Refusal::new(
+                DAEMON_MOVING,
+                "the daemon goes on in another process",
+                "the call was not carried out; repeat it in a moment",
+            ),
+        }
+    }
+
     /// Tells everybody, and takes no more.
     pub(super) fn stop_serving(&mut self, killed: bool) {
         for attachment in self.attachments.values() {
             attachment.outlet.send(Notification::Stopping { killed });
         }
-        let refusal = super::run::stopping();
+        let refusal = self.not_now();
         for waiter in self.waiters.drain(..) {
             waiter.refuse(&refusal);
         }

@@ -16,7 +16,7 @@ use crate::support::child::{is_alive, run};
 use crate::support::codex_home;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::hears;
-use crate::support::operator;
+use crate::support::operator::Operator;
 use crate::support::pair::Pair;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -25,6 +25,9 @@ use crate::support::wait::{timeout, wait_until};
 
 /// Between two looks at the lock: far below what a start of a daemon takes.
 const LOOK: Duration = Duration::from_micros(200);
+
+/// How long an agent may be without its daemon, in ms.
+const BACK_MS: i64 = 2000;
 
 /// Looks at the project's lock all the time, as a second daemon would that is about to start.
 struct LockWatch {
@@ -164,6 +167,7 @@ fn successor(project: &Project, greeting: &str, then: &str) -> PathBuf {
 fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
     let project = Project::new();
     let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     claude.tool("append_note", json!({"text": "before"}));
     let watch = LockWatch::start(&project);
@@ -171,7 +175,7 @@ fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
     let taken = project.base().join("taken");
     let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
     let program = successor(&project, r#"{"format":1,"version":"x"}"#, &then);
-    operator::call(&project, "daemon/handOver", json!({"program": program})).unwrap();
+    operator.hand_over(program).unwrap();
     wait_until("the successor to have the estate", timeout(), || {
         std::fs::metadata(&taken)
             .is_ok_and(|found| found.len() == 64)
@@ -188,6 +192,7 @@ fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
 fn a_program_of_another_kind_is_refused_before_anything_stops() {
     let project = Project::new();
     let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     let later = successor(
         &project,
@@ -200,7 +205,7 @@ fn a_program_of_another_kind_is_refused_before_anything_stops() {
         "/no/such/program".as_ref(),
     ];
     for program in programs {
-        let refused = operator::call(&project, "daemon/handOver", json!({"program": program}));
+        let refused = operator.hand_over(program);
         let refused = refused.unwrap_err();
         let code = if program.exists() {
             "cannot_take_over"
@@ -221,6 +226,7 @@ fn the_operator_replaces_a_running_daemon_and_an_agent_cannot() {
     let project = Project::new();
     let mut daemon = project.daemon();
     let before = daemon.pid();
+    let mut operator = Operator::connect(&project);
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     claude.tool("append_note", json!({"text": "before"}));
     let program = env!("CARGO_BIN_EXE_ctxrelay");
@@ -234,7 +240,7 @@ fn the_operator_replaces_a_running_daemon_and_an_agent_cannot() {
         .unwrap_err();
     assert_eq!(refused.data["code"], "operator_only");
     let watch = LockWatch::start(&project);
-    operator::call(&project, "daemon/handOver", json!({"program": program})).unwrap();
+    operator.hand_over(program).unwrap();
     let code = wait_until("the end of the process before", timeout(), || {
         daemon.child().try_exit()
     });
@@ -289,6 +295,7 @@ fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
         let status = run(&pair.ctxrelay(["status", "--json"])).json();
         (status["queue"]["codex"]["inFlight"] == 1).then_some(())
     });
+    let waiting = claude.begin_tool("wait_for_messages", json!({"timeout_s": 50}));
     let before = agents(pair);
     let hosted = pid(&status(project));
     let watch = LockWatch::start(project);
@@ -309,11 +316,14 @@ fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
     assert_eq!(now["codex"]["turnId"], before["codex"]["turnId"]);
     assert_eq!(now["codex"]["threadId"], before["codex"]["threadId"]);
     assert_eq!(now["codex"]["tui"], true);
+    expect_back_soon(&project.ledger());
     gate.open();
     codex.wait_for_text("the other half.");
-    // The answer to Claude's message, though the process that brought it is gone.
-    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
-    assert!(answer.to_string().contains("the other half."), "{answer}");
+    // The answer to Claude's message, though the process that brought it is gone; asked for before
+    // the hand-over.
+    let answer = claude.tool_result(&waiting);
+    assert!(!answer.is_error, "{answer:?}");
+    assert!(answer.text.contains("the other half."), "{answer:?}");
     // The next turn, and a tool call of Codex at the new process.
     wait_until("the note of the next turn", timeout(), || {
         (!of_type(project, "note").is_empty()).then_some(())
@@ -353,6 +363,22 @@ fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
     });
 }
 
+/// The bridge came back to the next process within the promised time.
+#[track_caller]
+fn expect_back_soon(ledger: &[Value]) {
+    let at = |what: &str, after: i64| {
+        ledger
+            .iter()
+            .filter(|line| line["content"] == what)
+            .filter_map(|line| line["timestamp"].as_i64())
+            .find(|at| *at >= after)
+            .unwrap_or_else(|| panic!("no {what:?} in {ledger:#?}"))
+    };
+    let left = at("the daemon hands over to another process", 0);
+    let away = at("Claude attached", left) - left;
+    assert!(away < BACK_MS, "the bridge was away for {away} ms");
+}
+
 /// How often the record says that a message was confirmed.
 fn confirmations(ledger: &[Value], sent: &Value) -> usize {
     let id = sent["message_id"]
@@ -378,14 +404,10 @@ fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
 fn a_turn_of_codex_goes_on_when_the_daemon_is_replaced() {
     let Some(pair) = Pair::new() else { return };
     let mut daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
     codex_goes_on(&pair, || {
         let program = env!("CARGO_BIN_EXE_ctxrelay");
-        operator::call(
-            &pair.project,
-            "daemon/handOver",
-            json!({"program": program}),
-        )
-        .unwrap();
+        operator.hand_over(program).unwrap();
         wait_until("the end of the process before", timeout(), || {
             daemon.child().try_exit()
         });
@@ -397,6 +419,7 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
     let Some(pair) = Pair::new() else { return };
     let daemon = pair.daemon();
     let project = &pair.project;
+    let mut operator = Operator::connect(project);
     let mut codex = pair.codex();
     codex.wait_for_text(codex_home::COMPOSER);
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
@@ -415,7 +438,7 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
     let taken = project.base().join("taken");
     let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
     let program = successor(project, r#"{"format":1,"version":"x"}"#, &then);
-    operator::call(project, "daemon/handOver", json!({"program": program})).unwrap();
+    operator.hand_over(program).unwrap();
     let now = wait_until("Codex in its turn again", timeout(), || {
         let now = run(&pair.ctxrelay(["status", "--json"])).json()["agents"].take();
         (taken.exists() && now["codex"]["state"] == "busy").then_some(now)
@@ -432,4 +455,46 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
     let screen = String::from_utf8_lossy(&codex.transcript()).into_owned();
     assert!(!screen.contains("Reconnecting"), "the terminal was cut off");
     expect_sound(project);
+}
+
+#[test]
+fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    let published = project.state().join("state/ports.json");
+    let text = std::fs::read_to_string(&published).unwrap();
+    let mut older: Value = serde_json::from_str(&text).unwrap();
+    older["version"] = json!("0.0.9");
+    std::fs::write(&published, older.to_string()).unwrap();
+
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("the daemon is version 0.0.9");
+    deck.type_text("n");
+    deck.press(Key::Enter);
+    deck.wait_for_text("read-only until it is restarted");
+    deck.press(Key::Char('C'));
+    deck.wait_for_text("clear");
+    deck.type_text("clear");
+    deck.press(Key::Enter);
+    wait_until("the refusal", timeout(), || {
+        project
+            .ledger()
+            .iter()
+            .any(|line| line.to_string().contains("operator_only"))
+            .then_some(())
+    });
+    drop(deck);
+    assert_eq!(pid(&status(&project)), daemon.pid());
+
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("the daemon is version 0.0.9");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Timeline");
+    assert_ne!(pid(&status(&project)), daemon.pid());
+    let code = wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    assert!(code.success());
+    drop(deck);
+    end_daemon(&project);
 }

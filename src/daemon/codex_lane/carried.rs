@@ -18,6 +18,7 @@ pub(in crate::daemon) struct CarriedLane {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, ())>,
+    turn: Option<TurnId>,
     limited: bool,
     tui: bool,
     tui_pid: Option<u32>,
@@ -37,6 +38,7 @@ impl CodexLane {
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
+            turn: self.turn.clone(),
             limited: self.limited,
             tui: self.tui,
             tui_pid: self.tui_pid,
@@ -50,6 +52,8 @@ impl CodexLane {
         self.attempts = Remembered::from_vec(carried.attempts);
         self.relayed = Remembered::from_vec(carried.relayed);
         self.answered = Remembered::from_vec(carried.answered);
+        // The adapter knows that it runs, and tells its end only.
+        self.turn = carried.turn;
         self.limited = carried.limited;
         self.tui = carried.tui && terminal_stays;
         self.tui_pid = carried.tui_pid.filter(|_| self.tui);

@@ -32,7 +32,7 @@ impl Daemon {
             );
         };
         if self.stopping.is_some() {
-            return answer(reply, Err(super::run::stopping()));
+            return answer(reply, Err(self.not_now()));
         }
         if command.is_operator_only() && !attachment.operator {
             tracing::warn!(

@@ -1,8 +1,11 @@
-//! [`call`]: one command over the operator's socket, as the deck and the command line send it.
+//! [`Operator`]: commands over the operator's socket, as the deck and the command line send them.
+
+use std::path::Path;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
+use tokio::runtime::{Builder, Runtime};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -11,30 +14,61 @@ use super::project::Project;
 use super::wait::timeout;
 use super::ws::RpcError;
 
-/// Says hello and sends one command.
-///
-/// # Errors
-///
-/// What the daemon refuses it with.
-#[track_caller]
-pub fn call(project: &Project, method: &str, params: Value) -> Result<Value, RpcError> {
-    let runs = std::fs::read_dir(project.registry().join("run")).unwrap();
-    let socket = runs
-        .map(|instance| instance.unwrap().path().join("operator.sock"))
-        .find(|path| path.exists())
-        .expect("an operator's socket");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let conversation = async {
-        let stream = UnixStream::connect(&socket).await.unwrap();
-        let (mut ws, _) = client_async("ws://operator/", stream).await.unwrap();
+/// The operator's connection. Made before an agent that the test itself stands for is attached:
+/// nobody below an agent is the operator.
+#[derive(Debug)]
+pub struct Operator {
+    runtime: Runtime,
+    ws: WebSocketStream<UnixStream>,
+    last_id: u64,
+}
+
+impl Operator {
+    /// Says hello.
+    #[track_caller]
+    pub fn connect(project: &Project) -> Self {
+        let runs = std::fs::read_dir(project.registry().join("run")).unwrap();
+        let socket = runs
+            .map(|instance| instance.unwrap().path().join("operator.sock"))
+            .find(|path| path.exists())
+            .expect("an operator's socket");
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (ws, _) = runtime.block_on(async {
+            let stream = UnixStream::connect(&socket).await.unwrap();
+            client_async("ws://operator/", stream).await.unwrap()
+        });
+        let mut operator = Self {
+            runtime,
+            ws,
+            last_id: 0,
+        };
         let hello = json!({"protocol": 1, "role": "cli", "pid": std::process::id()});
-        ask(&mut ws, 1, "hello", hello).await.unwrap();
-        ask(&mut ws, 2, method, params).await
-    };
-    runtime.block_on(async { tokio::time::timeout(timeout(), conversation).await.unwrap() })
+        operator.call("hello", hello).unwrap();
+        operator
+    }
+
+    /// Sends one command.
+    ///
+    /// # Errors
+    ///
+    /// What the daemon refuses it with.
+    #[track_caller]
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
+        self.last_id += 1;
+        let asked = ask(&mut self.ws, self.last_id, method, params);
+        self.runtime
+            .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
+    }
+
+    /// Has a program go on in place of the daemon.
+    ///
+    /// # Errors
+    ///
+    /// What the daemon refuses it with.
+    #[track_caller]
+    pub fn hand_over(&mut self, program: impl AsRef<Path>) -> Result<Value, RpcError> {
+        self.call("daemon/handOver", json!({"program": program.as_ref()}))
+    }
 }
 
 async fn ask(
