@@ -253,10 +253,7 @@ async fn follow(
     let mut view_due: Option<Instant> = Some(Instant::now());
     let mut read_due: Option<Instant> = None;
     connection.mark_changed();
-    if let Some(notice) = &options.notice {
-        let msg = Msg::Notice(Level::Error, notice.clone());
-        let _ = inputs.try_send(Input::Msg(Box::new(msg)));
-    }
+    let mut notice = options.notice.clone();
     loop {
         if stale
             && read_due.is_none_or(|due| due <= Instant::now())
@@ -279,6 +276,11 @@ async fn follow(
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(view));
             if let Err(TrySendError::Disconnected(_)) = inputs.try_send(Input::Look) {
                 return Left::Gone;
+            }
+            // Behind the first view, which brings the time that a notice stands for.
+            if let Some(notice) = notice.take() {
+                let msg = Msg::Notice(Level::Error, notice);
+                let _ = inputs.try_send(Input::Msg(Box::new(msg)));
             }
         }
         if status_due.is_some_and(|due| due <= now) {

@@ -472,6 +472,7 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
     deck.type_text("n");
     deck.press(Key::Enter);
     deck.wait_for_text("read-only until it is restarted");
+    deck.wait_for_text("the daemon started");
     deck.press(Key::Char('C'));
     deck.wait_for_text("clear");
     deck.type_text("clear");
@@ -497,4 +498,47 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
     assert!(code.success());
     drop(deck);
     end_daemon(&project);
+}
+
+#[test]
+fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
+    let Some(pair) = Pair::new() else { return };
+    // A program of its own, which is replaced while it runs, as an update does.
+    let installed = pair.project.base().join("ctxrelay");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_ctxrelay"), &installed)
+        .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_ctxrelay"), &installed).map(drop))
+        .unwrap();
+    let mut launch = pair.ctxrelay([]);
+    launch.program.clone_from(&installed);
+    let mut deck = Pty::spawn(&launch).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held("Half, ", &gate, "the other half."));
+    claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    let before = agents(&pair);
+    let hosted = pid(&status(&pair.project));
+    let newer = successor(
+        &pair.project,
+        r#"{"format":999,"version":"9.0.0"}"#,
+        "cat >/dev/null",
+    );
+    std::fs::rename(newer, &installed).unwrap();
+
+    deck.press(Key::Char('q'));
+    deck.wait_for_text("stay in the background");
+    deck.press(Key::Enter);
+    deck.wait_for_text("cannot take over");
+    deck.wait_for_text("Timeline");
+    assert_eq!(pid(&status(&pair.project)), hosted);
+    let now = agents(&pair);
+    assert_eq!(now["codex"]["turnId"], before["codex"]["turnId"]);
+    gate.open();
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    assert!(answer.to_string().contains("the other half."), "{answer}");
+    expect_sound(&pair.project);
 }
