@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    claude, claude_plugin, codex, codex_mcp, completions, daemon, doctor, finality, hold, hook,
-    init, instances, kill, ledger, man, pair, queue, recover, redact, status, unbuilt, uninit,
+    claude, claude_plugin, codex, codex_mcp, completions, config, daemon, doctor, finality, hold,
+    hook, init, instances, kill, ledger, man, pair, queue, recover, redact, status, trust, unbuilt,
+    uninit,
 };
 
 /// The command line.
@@ -82,6 +83,11 @@ pub enum Verb {
     Kill(kill::Args),
     /// See what the redaction would mask in a file
     Redact(redact::Args),
+    /// The project's configuration
+    #[command(subcommand)]
+    Config(config::Verb),
+    /// See and trust what has power in the project's configuration
+    Trust(trust::Args),
     /// Completions for a shell
     Completions(completions::Args),
     /// The manual page
@@ -112,9 +118,6 @@ pub enum Verb {
     /// The project's evidence commands (not in this version)
     #[command(hide = true)]
     Gates(unbuilt::Args),
-    /// Trust for the project's configuration (not in this version)
-    #[command(hide = true)]
-    Trust(unbuilt::Args),
     /// Who may write to git (not in this version)
     #[command(hide = true)]
     Coordinator(unbuilt::Args),
@@ -127,9 +130,6 @@ pub enum Verb {
     /// The browser deck (not in this version)
     #[command(hide = true)]
     Viewer(unbuilt::Args),
-    /// The configuration's schema (not in this version)
-    #[command(hide = true)]
-    Config(unbuilt::Args),
 }
 
 impl Verb {
@@ -138,18 +138,10 @@ impl Verb {
         matches!(
             self,
             Self::Gates(_)
-                | Self::Trust(_)
                 | Self::Coordinator(_)
                 | Self::Permissions(_)
                 | Self::ReleaseGate(_)
                 | Self::Viewer(_)
-                | Self::Config(_)
-                | Self::Ledger(
-                    ledger::Verb::Search(_)
-                        | ledger::Verb::Export(_)
-                        | ledger::Verb::Compact(_)
-                        | ledger::Verb::Rebuild(_)
-                )
                 | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )
     }
@@ -192,6 +184,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "instances",
             "kill",
             "redact",
+            "config",
+            "trust",
             "completions",
             "man",
         ],

@@ -15,6 +15,7 @@ use crate::core::fold::fold;
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
 use crate::host::Setting;
+use crate::store::config;
 use crate::store::dirs::{ProjectDirs, open_private};
 use crate::store::ledger::{self, Reading, Stored};
 use crate::store::{sentinel, session};
@@ -166,6 +167,9 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
                 .to_owned(),
         );
     }
+    status
+        .notices
+        .extend(config::load(dirs, &setting.user_dirs).notices());
     let Some((session, path)) = current(dirs)? else {
         status.ledger.chain = "ok".to_owned();
         return Ok(status);

@@ -47,7 +47,9 @@ impl ExitKind {
             "operator_only" | "rejected" => Self::Refused,
             "invalid_arguments" | "too_large" => Self::Usage,
             "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
-            | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable" => Self::State,
+            | "blob_missing" | "blob_altered" | "blob_unreadable" | "stale_config"
+            | "trust_failed" | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable"
+            | "rebuild_failed" | "search_failed" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
             | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
             | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"

@@ -4,10 +4,15 @@ use clap::Subcommand;
 
 use super::context::Context;
 use super::exit::Verdict;
-use super::unbuilt;
 
 mod clear;
+mod compact;
+mod export;
 mod list;
+mod open;
+mod rebuild;
+mod search;
+mod sessions;
 mod show;
 mod verify;
 
@@ -20,20 +25,16 @@ pub enum Verb {
     Show(show::Args),
     /// Check the chain from the first entry to the last
     Verify(verify::Args),
-    /// Put the session away and start a new one
+    /// Put the session away, or delete it, and start a new one
     Clear(clear::Args),
-    /// Search the texts (not in this version)
-    #[command(hide = true)]
-    Search(unbuilt::Args),
-    /// Write the record to a file (not in this version)
-    #[command(hide = true)]
-    Export(unbuilt::Args),
-    /// Shorten the record (not in this version)
-    #[command(hide = true)]
-    Compact(unbuilt::Args),
-    /// Rebuild what is derived from the record (not in this version)
-    #[command(hide = true)]
-    Rebuild(unbuilt::Args),
+    /// Put the session away, and go on with what is open in it
+    Compact(compact::Args),
+    /// Search the texts, newest first
+    Search(search::Args),
+    /// Write the record out: JSON lines, Markdown or one HTML file
+    Export(export::Args),
+    /// Throw away what is derived from the record, and make it anew
+    Rebuild(rebuild::Args),
 }
 
 pub fn run(context: &Context, verb: Verb) -> Verdict {
@@ -42,8 +43,9 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
         Verb::Show(args) => show::run(context, &args),
         Verb::Verify(args) => verify::run(context, &args),
         Verb::Clear(args) => clear::run(context, &args),
-        Verb::Search(args) | Verb::Export(args) | Verb::Compact(args) | Verb::Rebuild(args) => {
-            args.refuse()
-        }
+        Verb::Compact(args) => compact::run(context, &args),
+        Verb::Search(args) => search::run(context, &args),
+        Verb::Export(args) => export::run(context, &args),
+        Verb::Rebuild(args) => rebuild::run(context, &args),
     }
 }

@@ -43,6 +43,9 @@ impl Tone {
     }
 }
 
+/// How much of a large result is gathered for one write.
+const STREAM_BYTES: usize = 64 * 1024;
+
 /// Where a verb prints.
 #[derive(Debug, Clone)]
 pub struct Output {
@@ -129,6 +132,17 @@ impl Output {
             .map_err(|error| Failure::from_output(&error))
     }
 
+    /// Standard output for a result that is too large to hold. What goes there is made harmless by
+    /// its writer; [`Self::is_terminal`] says whether a terminal would obey it.
+    pub fn stream(&self) -> impl io::Write + use<> {
+        io::BufWriter::with_capacity(STREAM_BYTES, io::stdout().lock())
+    }
+
+    /// Whether standard output is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Says something to the person that is not the result.
     pub fn note(&self, text: &str) {
         // Nobody to tell is no fault: the result is what counts.
@@ -194,7 +208,7 @@ fn put(mut to: impl io::Write, text: &str) -> Result<(), Failure> {
 
 /// Escapes what a terminal could take for a command, or hides: JSON itself escapes only C0. The
 /// value stays the same, because such characters stand only inside of strings.
-fn harmless_json(text: &str) -> String {
+pub fn harmless_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_hidden(c) {

@@ -169,6 +169,7 @@ fn show(context: &Context, name: &str) -> Verdict {
         let row = find(&rows, name)?;
         let command = Command::LedgerShow {
             entry: row.id.to_string(),
+            full: false,
         };
         let entry = match live.ask(command).await? {
             Reply::Entry(entry) => entry,

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::words::count;
 use crate::core::redact::Redactor;
+use crate::store::config;
 
 /// The largest file that is looked at, in bytes: more than any message can be.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -24,7 +25,18 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
     let text = read(&args.check)?;
-    let redactor = Redactor::new();
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    for notice in loaded.notices() {
+        context.out.note(&notice);
+    }
+    let waiting: Vec<&str> = loaded
+        .waiting
+        .iter()
+        .filter(|waiting| waiting.matters_now())
+        .map(|waiting| waiting.key.as_str())
+        .collect();
+    let redactor = Redactor::with(loaded.rules.clone());
     let mut found = Vec::new();
     let mut marks = 0;
     for (at, line) in text.lines().enumerate() {
@@ -43,7 +55,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
             .collect();
         context
             .out
-            .json(&json!({"ok": marks == 0, "marks": marks, "lines": lines}))?;
+            .json(&json!({"ok": marks == 0, "marks": marks, "lines": lines, "waiting": waiting}))?;
     } else {
         for (line, masked) in &found {
             context.out.line(&format!("{line:>6}  {masked}"))?;

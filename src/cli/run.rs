@@ -8,9 +8,9 @@ use super::exit::{ExitKind, Failure, Verdict};
 use super::output::Output;
 use super::settings::Named;
 use super::{
-    bridge, claude, claude_plugin, codex, codex_mcp, completions, daemon, deck, doctor, doorbell,
-    finality, hold, hook, init, instances, kill, ledger, man, pair, queue, recover, redact,
-    settings, status, uninit,
+    bridge, claude, claude_plugin, codex, codex_mcp, completions, config, daemon, deck, doctor,
+    doorbell, finality, hold, hook, init, instances, kill, ledger, man, pair, queue, recover,
+    redact, settings, status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -76,16 +76,15 @@ fn dispatch(cli: Cli, out: Output) -> Verdict {
         // These need no project, and must work where none can be found.
         Some(Verb::Completions(args)) => return completions::run(&out, &args),
         Some(Verb::Man(args)) => return man::run(&out, &args),
+        Some(Verb::Config(config::Verb::Schema)) => return config::schema(&out),
         Some(Verb::Hold(args)) => return hold::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
         Some(
             Verb::Gates(args)
-            | Verb::Trust(args)
             | Verb::Coordinator(args)
             | Verb::Permissions(args)
             | Verb::ReleaseGate(args)
-            | Verb::Viewer(args)
-            | Verb::Config(args),
+            | Verb::Viewer(args),
         ) => return args.refuse(),
         Some(Verb::Demo(args)) => return deck::demo(&out, &args),
         verb => verb,
@@ -122,6 +121,8 @@ fn dispatch(cli: Cli, out: Output) -> Verdict {
         Some(Verb::Instances(args)) => instances::run(context, &args),
         Some(Verb::Kill(args)) => kill::run(context, &args),
         Some(Verb::Redact(args)) => redact::run(context, &args),
+        Some(Verb::Config(config::Verb::Show)) => config::show(context),
+        Some(Verb::Trust(args)) => trust::run(context, &args),
         Some(Verb::Bridge) => bridge::run(context),
         Some(Verb::Doorbell) => doorbell::run(context),
         Some(Verb::Hook(args)) => hook::run(context, &args),
@@ -132,13 +133,12 @@ fn dispatch(cli: Cli, out: Output) -> Verdict {
             | Verb::Hold(_)
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
+            | Verb::Config(config::Verb::Schema)
             | Verb::Gates(_)
-            | Verb::Trust(_)
             | Verb::Coordinator(_)
             | Verb::Permissions(_)
             | Verb::ReleaseGate(_)
-            | Verb::Viewer(_)
-            | Verb::Config(_),
+            | Verb::Viewer(_),
         ) => Ok(ExitKind::Ok),
     }
 }

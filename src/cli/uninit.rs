@@ -11,7 +11,7 @@ use super::init::{INSTRUCTION_FILES, Step, edit, report};
 use super::managed_block::without_block;
 use super::operator;
 use crate::store::dirs::exists;
-use crate::store::registry;
+use crate::store::{registry, trust};
 
 /// Arguments of `uninit`.
 #[derive(Debug, clap::Args)]
@@ -93,6 +93,8 @@ fn record(context: &Context, args: &Args) -> Result<Step, Failure> {
     let step = remove(&dirs.relay, name, false)?;
     registry::forget(&context.setting.user_dirs, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
+    trust::forget(&context.setting.user_dirs, &dirs.instance_id())
+        .map_err(|error| Failure::internal("forget what was trusted of the project", error))?;
     Ok(step)
 }
 

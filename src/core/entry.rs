@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, AgentState, Party};
+use super::carried::Carried;
 use super::delivery::{OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use super::whole::Whole;
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,12 +24,16 @@ pub struct Entry {
     pub source: Party,
     /// For whom it is.
     pub target: Option<Party>,
-    /// The readable text.
+    /// The readable text; its beginning when it is too long for a line, see `whole`.
     pub content: String,
+    /// Where all of a text is that is cut in `content`.
+    pub whole: Option<Whole>,
     /// What happened, with its details.
     pub kind: EntryKind,
     /// The pair that it belongs to; `None` in entries of older ledgers means shared by all.
     pub runtime_session: Option<RuntimeSession>,
+    /// Where it stood before a compaction carried it here.
+    pub carried: Option<Carried>,
     /// Further `meta` keys, kept as they were read.
     pub meta: Map<String, Value>,
     /// Where in the ledger it stands. [`Seq`] 0 until it is appended.
@@ -97,6 +103,37 @@ pub struct Predecessor {
     pub entries: u64,
     /// The hash of its last entry.
     pub head: String,
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Fate::is_archived")]
+    pub fate: Fate,
+}
+
+/// What becomes of a session that is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It is kept in the archives.
+    #[default]
+    Archived,
+    /// It is kept in the archives, and what was open in it was carried into its successor.
+    Compacted,
+    /// It is deleted; its number of entries and its head are all that is left.
+    Discarded,
+}
+
+impl Fate {
+    fn is_archived(&self) -> bool {
+        *self == Self::Archived
+    }
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Archived => "archived",
+            Self::Compacted => "compacted",
+            Self::Discarded => "discarded",
+        }
+    }
 }
 
 /// A message's details.

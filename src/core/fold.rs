@@ -28,7 +28,12 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
         EntryKind::Message(message) => {
             track(world, entry);
-            if let (true, Some(to)) = (message.require_reply, entry.receiver()) {
+            let is_open = message.require_reply
+                && !entry
+                    .carried
+                    .as_ref()
+                    .is_some_and(|carried| carried.answered);
+            if let (true, Some(to)) = (is_open, entry.receiver()) {
                 world.open_questions.insert(
                     entry.seq,
                     QuestionSnapshot {
@@ -141,6 +146,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 claude.leave(entry.timestamp_ms);
             }
         }
+        EntryKind::Lifecycle { event } if event == ADOPTED => forget_deliveries(world),
         EntryKind::Lifecycle { .. } => {}
         EntryKind::Error { code } => push_recent(
             &mut world.errors,
@@ -163,6 +169,15 @@ pub const DAEMON_STARTED: &str = "daemon_started";
 /// The lifecycle event that opens the life of a daemon which goes on in place of another one, with
 /// its app-server.
 pub const DAEMON_TAKEN_OVER: &str = "daemon_taken_over";
+/// The lifecycle event that takes over a record of ContextRelay 3.
+pub const ADOPTED: &str = "contextrelay_3_adopted";
+
+/// Forgets how far messages are on their way. ContextRelay 3 kept that in another place and under
+/// other ids, so that by its record alone every message it ever took would be on its way.
+pub fn forget_deliveries(world: &mut Snapshot) {
+    world.unsettled.clear();
+    world.open_questions.clear();
+}
 
 impl EntryKind {
     /// The `type` on the line.
@@ -186,6 +201,13 @@ impl EntryKind {
 }
 
 fn track(world: &mut Snapshot, entry: &Entry) {
+    if entry
+        .carried
+        .as_ref()
+        .is_some_and(|carried| carried.settled)
+    {
+        return;
+    }
     if let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) {
         world.unsettled.insert(
             entry.id.clone(),

@@ -3,6 +3,7 @@
 //! Pure: no IO, no clock, no runtime. Time and fresh ids are arguments.
 
 pub mod agent;
+pub mod carried;
 pub mod delivery;
 pub mod entry;
 pub mod envelope;
@@ -10,3 +11,4 @@ pub mod fold;
 pub mod id;
 pub mod redact;
 pub mod snapshot;
+pub mod whole;

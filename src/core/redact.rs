@@ -1,39 +1,61 @@
 //! [`Redactor`]: takes secrets out of text before it is recorded or delivered.
 //!
-//! Three layers, from sure to likely: formats that only a secret has ([`rule::RULES`]), names that
-//! say that a secret follows ([`assign`]), and the same names as keys of structured values
-//! ([`walk`]). A mark names the rule that set it: `[REDACTED_GITHUB_TOKEN]`. Knows nothing of
-//! lines but which of their fields are the protocol's own.
+//! Four layers, from sure to likely: the project's own rules ([`OwnRules`]), formats that only a
+//! secret has ([`rule::RULES`]), names that say that a secret follows ([`assign`]), and the same
+//! names as keys of structured values ([`walk`]). A mark names the rule that set it:
+//! `[REDACTED_GITHUB_TOKEN]`. Knows nothing of lines but which of their fields are the protocol's
+//! own, and nothing of where a project's rules come from.
 //!
 //! Linear in the text: regular expressions without backtracking, and look-arounds by hand with
 //! fixed bounds.
 
+mod allow;
 mod assign;
 mod mark;
 mod name;
+mod own;
 mod rule;
 mod value;
 mod walk;
 
-#[cfg(test)]
-mod tests;
-
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 use assign::Assignments;
+use mark::mark;
+use own::{OwnRule, Work};
 use rule::{Rule, mask_all};
+use walk::Reach;
+
+pub use own::{BadRule, OwnRules, PATTERN_BYTES_MAX, RULES_MAX};
 
 /// How often the rules are applied to one text. One rule's mark can uncover what another one
 /// looks for, and the second round finds nothing new unless a text was made to need it.
 const ROUNDS_MAX: usize = 6;
 
-/// Masks secrets. Made once: it compiles some hundred expressions.
+/// The mark of a text that no number of rounds would settle.
+const UNSETTLED: &str = "TEXT";
+
+/// Masks secrets. Made once: it compiles some hundred expressions. The project's own rules can be
+/// exchanged while it is in use; a text is redacted by the old ones or by the new ones.
 #[derive(Debug)]
 pub struct Redactor {
+    current: RwLock<Arc<RuleSet>>,
+}
+
+/// The rules at one moment.
+#[derive(Debug)]
+struct RuleSet {
+    built_in: Arc<BuiltIn>,
+    own: OwnRules,
+}
+
+/// What every project has.
+#[derive(Debug)]
+struct BuiltIn {
     /// For each rule, and last for the assignments, the beginning that a match must have. One
     /// pass over a text tells which rules are worth trying, which mostly is none.
     hints: RegexSet,
@@ -43,13 +65,107 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// The built-in rules.
+    /// The built-in rules alone.
+    pub fn new() -> Self {
+        Self::with(OwnRules::default())
+    }
+
+    /// The built-in rules and a project's own.
+    pub fn with(own: OwnRules) -> Self {
+        let built_in = Arc::new(BuiltIn::new());
+        Self {
+            current: RwLock::new(Arc::new(RuleSet { built_in, own })),
+        }
+    }
+
+    /// Takes other rules of the project from now on.
+    pub fn replace(&self, own: OwnRules) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let built_in = Arc::clone(&current.built_in);
+        *current = Arc::new(RuleSet { built_in, own });
+    }
+
+    /// Masks every string of a ledger line, keys included, except what the protocol itself puts
+    /// there, and sets `meta.redacted` when anything was masked. Returns how many marks were set.
     ///
+    /// Idempotent: a line that was redacted is left as it is.
+    pub fn redact_entry(&self, line: &mut Value) -> u32 {
+        walk::entry(&self.rules(), line)
+    }
+
+    /// Masks a text. The second value is how many marks were set.
+    pub fn redact_text<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
+        self.rules().redact_text(text, Reach::All)
+    }
+
+    fn rules(&self) -> Arc<RuleSet> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RuleSet {
+    fn redact_text<'a>(&self, text: &'a str, reach: Reach) -> (Cow<'a, str>, u32) {
+        let own = match reach {
+            Reach::All => self.own.rules(),
+            Reach::BuiltIn => &[],
+        };
+        let mut work = Work::for_text(text, own.len());
+        let mut text = Cow::Borrowed(text);
+        let mut marks = 0;
+        for _ in 0..ROUNDS_MAX {
+            match self.round(own, &mut text, &mut work) {
+                Some(0) => return (text, marks),
+                Some(set) => marks += set,
+                None => break,
+            }
+        }
+        match self.round(own, &mut text, &mut work) {
+            Some(0) => (text, marks),
+            // A rule of the project that feeds on its own marks or takes too long, or a text made
+            // to defeat the rules one by one: what is left of it cannot be told from a secret.
+            _ => (Cow::Owned(mark(UNSETTLED)), marks + 1),
+        }
+    }
+
+    /// How many marks were set; `None` when the work that a text may cost was used up.
+    fn round(&self, own: &[OwnRule], text: &mut Cow<'_, str>, work: &mut Work) -> Option<u32> {
+        let mut marks = 0;
+        let mut take = |text: &mut Cow<'_, str>, masked: Option<(String, u32)>| {
+            if let Some((masked, set)) = masked {
+                *text = Cow::Owned(masked);
+                marks += set;
+            }
+        };
+        let allow = self.own.allow();
+        for rule in own {
+            let masked = rule.mask_all(text, allow, work)?;
+            take(text, masked);
+        }
+        for at in self.built_in.hints.matches(text).iter() {
+            let masked = match self.built_in.rules.get(at) {
+                Some((rule, pattern)) => {
+                    mask_all(rule, pattern.get_or_init(|| rule.compile()), text, allow)
+                }
+                None => self.built_in.assignments.mask_all(text, allow),
+            };
+            take(text, masked);
+        }
+        Some(marks)
+    }
+}
+
+impl BuiltIn {
     /// # Panics
     ///
     /// Never: the expressions are constants that a test compiles.
     #[expect(clippy::expect_used, reason = "constants, compiled by every test run")]
-    pub fn new() -> Self {
+    fn new() -> Self {
         let hints = rule::RULES
             .iter()
             .map(|rule| rule.hint)
@@ -63,50 +179,7 @@ impl Redactor {
             assignments: Assignments::new(),
         }
     }
-
-    /// Masks every string of a ledger line, keys included, except what the protocol itself puts
-    /// there, and sets `meta.redacted` when anything was masked. Returns how many marks were set.
-    ///
-    /// Idempotent: a line that was redacted is left as it is.
-    pub fn redact_entry(&self, line: &mut Value) -> u32 {
-        walk::entry(self, line)
-    }
-
-    /// Masks a text. The second value is how many marks were set.
-    pub fn redact_text<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
-        let mut text = Cow::Borrowed(text);
-        let mut marks = 0;
-        for _ in 0..ROUNDS_MAX {
-            let set = self.round(&mut text);
-            if set == 0 {
-                break;
-            }
-            marks += set;
-        }
-        (text, marks)
-    }
-
-    fn round(&self, text: &mut Cow<'_, str>) -> u32 {
-        let hinted = self.hints.matches(text);
-        let mut marks = 0;
-        for at in hinted.iter() {
-            let masked = match self.rules.get(at) {
-                Some((rule, pattern)) => {
-                    mask_all(rule, pattern.get_or_init(|| rule.compile()), text)
-                }
-                None => self.assignments.mask_all(text),
-            };
-            if let Some((masked, set)) = masked {
-                *text = Cow::Owned(masked);
-                marks += set;
-            }
-        }
-        marks
-    }
 }
 
-impl Default for Redactor {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,14 @@
 //! loop. The order is the order of what the next step relies on. A daemon that follows another one
 //! inherits lock, ports and app-server instead, as an [`Estate`].
 
-use std::net::Ipv4Addr;
+mod bind;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use sha2::{Digest as _, Sha256};
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -18,34 +18,36 @@ use tokio_util::task::TaskTracker;
 use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
-use super::estate::{Estate, Premises};
+use super::estate::Estate;
 use super::event::{Answer, Event};
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
 use super::run::{Daemon, Identity, Keepers, now_ms};
 pub use super::start_error::StartError;
+use super::watch::{Watch, Watched};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER};
+use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER, forget_deliveries};
 use crate::core::redact::Redactor;
 use crate::store::child;
+use crate::store::config::{self, Loaded};
+use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
+use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
 use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
-use crate::store::{secrets, sentinel, session};
+use crate::store::search::Search;
+use crate::store::{secrets, sentinel, session, trust};
 use crate::wire::control::PROTOCOL;
 
 /// The longest that one step of an orderly shutdown may take.
 pub const STEP: Duration = Duration::from_secs(4);
-
-/// How many groups of ports are tried when strangers hold the first ones.
-const GROUPS_MAX: usize = 40;
 
 /// For calls over HTTP that are still being answered when another process is to go on.
 const LAST_CALLS: Duration = Duration::from_millis(500);
@@ -148,7 +150,15 @@ impl Builder {
             tracing::info!(?reaped, "looked for what an earlier daemon left");
             child::remove(&self.dirs).map_err(unwritable)?;
         }
+        config::close_to_others(&self.dirs);
+        let adopted = config::adopt(&self.dirs);
+        if is_clone {
+            trust::forget(&self.user_dirs, &self.dirs.instance_id())
+                .map_err(|source| self.registry_failed(source))?;
+        }
+        let loaded = config::load(&self.dirs, &self.user_dirs);
         let secrets = secrets::ensure(&self.dirs, is_clone).map_err(unwritable)?;
+        let foreign_queue = contextrelay3::set_aside(&self.dirs).map_err(unwritable)?;
         if is_clone {
             Queue::discard(&self.dirs).map_err(unwritable)?;
         }
@@ -189,9 +199,10 @@ impl Builder {
             .as_ref()
             .is_none_or(|session| !exists(&self.dirs.ledger(session)));
         let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
-        let redactor = Arc::new(Redactor::new());
+        let mended = mend(&self.dirs, &session_id);
+        let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
         let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
-        let opened = ledger::open(
+        let mut opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
                 session: session_id.clone(),
@@ -207,7 +218,54 @@ impl Builder {
                 source,
             }
         })?;
+        // Entries and no chain: nobody of ours has written here yet.
+        let is_adopted = opened.report.entries > 0 && opened.report.head.is_none();
+        if is_adopted {
+            forget_deliveries(&mut opened.snapshot);
+        }
         let (outbox, unknowable) = Outbox::open(Queue::open(&self.dirs)?, &opened.snapshot)?;
+
+        let identity = Identity {
+            instance_id: self.dirs.instance_id(),
+            fingerprint: fingerprint(&secrets.identity),
+            started_ms: now_ms(),
+            control_port: ports.control,
+            proxy_port: ports.proxy,
+            detached: self.detached,
+            claude_installed: self.claude_installed,
+            codex_installed: self.codex_program.is_some(),
+        };
+        let published = Published {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            control_port: ports.control,
+            proxy_port: ports.proxy,
+            started_at: identity.started_ms,
+            detached: self.detached,
+        };
+        let report = opened.report;
+        let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
+            .map_err(|source| self.registry_failed(source))?;
+        let from = opened.snapshot.seq.0;
+        let checkpoints =
+            CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
+        // The index of a clone is somebody else's word about our record.
+        let search = Search::start(
+            &self.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            is_clone,
+        )
+        .map_err(unwritable)?;
+        // The last step that can fail. What was inherited is touched only behind it: until then the
+        // owner before us can go on with it.
+        write_private(
+            &self.dirs.state_file("ports.json"),
+            &serde_json::to_vec(&published).unwrap_or_default(),
+        )
+        .map_err(unwritable)?;
 
         let (codex_left, lane_left, agents_left) = match remains {
             Some(remains) => (Some(remains.codex), Some(remains.lane), remains.agents),
@@ -240,31 +298,6 @@ impl Builder {
                 })
             },
         });
-        let identity = Identity {
-            instance_id: self.dirs.instance_id(),
-            fingerprint: fingerprint(&secrets.identity),
-            started_ms: now_ms(),
-            control_port: ports.control,
-            proxy_port: ports.proxy,
-            detached: self.detached,
-            claude_installed: self.claude_installed,
-            codex_installed: self.codex_program.is_some(),
-        };
-        let published = Published {
-            pid: std::process::id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            protocol: PROTOCOL,
-            control_port: ports.control,
-            proxy_port: ports.proxy,
-            started_at: identity.started_ms,
-            detached: self.detached,
-        };
-        let report = opened.report;
-        let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
-            .map_err(|source| self.registry_failed(source))?;
-        let from = opened.snapshot.seq.0;
-        let checkpoints =
-            CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
         let mut lane = CodexLane::new(adapter);
         if let Some(left) = lane_left {
             lane.inherit(left, terminal_stays);
@@ -275,7 +308,11 @@ impl Builder {
             identity,
             opened.ledger,
             redactor,
-            Keepers { heads, checkpoints },
+            Keepers {
+                heads,
+                checkpoints,
+                search,
+            },
             session_id.clone(),
             opened.snapshot,
             report.recent,
@@ -287,7 +324,13 @@ impl Builder {
         daemon.known_agent_pids.extend(agents_left);
         daemon.successors = Some(ask_successor);
         if is_new || report.entries == 0 {
-            daemon.start_session(&session_id, None);
+            daemon.start_session();
+        }
+        if is_adopted {
+            daemon.adopt(report.entries, &self.unread(is_clone));
+        }
+        if let Some(aside) = &foreign_queue {
+            daemon.note_foreign_queue(aside);
         }
         let (event, said) = if server_runs_on {
             (DAEMON_TAKEN_OVER, "the daemon goes on in another process")
@@ -301,6 +344,7 @@ impl Builder {
             },
             said,
         );
+        daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
             daemon.note_fact(
                 Party::System,
@@ -330,12 +374,14 @@ impl Builder {
             }
         }
         daemon.recover_codex();
-        write_private(
-            &self.dirs.state_file("ports.json"),
-            &serde_json::to_vec(&published).unwrap_or_default(),
-        )
-        .map_err(unwritable)?;
-
+        daemon.note_adopted_config(adopted);
+        daemon.configure(self.user_dirs.clone(), &loaded);
+        if loaded.config.codex.autostart && self.codex_program.is_some() {
+            // Whoever waits for the answer is nobody: what goes wrong is a notice.
+            let (reply, _) = oneshot::channel();
+            daemon.ensure_codex(reply);
+        }
+        daemon.watch = self.watch(&daemon, loaded, !report.is_read, &weak);
         let forward = handle.clone();
         tokio::spawn(async move {
             while let Some(fact) = facts.recv().await {
@@ -390,57 +436,37 @@ impl Builder {
         })
     }
 
-    /// Binds control and proxy: the project's own group, the next free one when strangers hold
-    /// it, or exactly what the user named; and the operator's socket.
-    async fn bind(&self) -> Result<Premises, StartError> {
-        let mut ports = registry::allocate(&self.user_dirs, &self.dirs, self.port_base, self.ports)
-            .map_err(|source| self.registry_failed(source))?;
-        let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-        let mut taken = Vec::new();
-        while taken.len() < GROUPS_MAX {
-            match (listen(ports.control).await, listen(ports.proxy).await) {
-                (Ok(control), Ok(proxy)) => return self.premises(ports, control, proxy),
-                (control, _) if self.ports.is_some() => {
-                    return Err(StartError::PortTaken {
-                        port: if control.is_err() {
-                            ports.control
-                        } else {
-                            ports.proxy
-                        },
-                    });
-                }
-                _ => {}
-            }
-            tracing::warn!(?ports, "another program holds the project's ports");
-            taken.push(ports);
-            ports = registry::move_on(&self.user_dirs, &self.dirs, self.port_base, &taken)
-                .map_err(|source| self.registry_failed(source))?;
+    /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
+    /// else's.
+    fn unread(&self, is_clone: bool) -> Unread {
+        if is_clone {
+            return Unread::default();
         }
-        Err(StartError::NoPorts {
-            base: self.port_base,
+        contextrelay3::unread(&self.dirs).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the queue of ContextRelay 3 cannot be read");
+            Unread::default()
         })
     }
 
-    fn premises(
+    /// Watches the project's files; a daemon that cannot works without.
+    fn watch(
         &self,
-        ports: Ports,
-        control: TcpListener,
-        proxy: TcpListener,
-    ) -> Result<Premises, StartError> {
-        let path = self.user_dirs.operator_socket(&self.dirs.instance_id());
-        let premises = || {
-            Ok(Premises {
-                ports,
-                control: control.into_std()?.into(),
-                proxy: proxy.into_std()?.into(),
-                operator: operator::bind(&path)?.into_std()?.into(),
-                mcp_token: secrets::random_hex(32)?,
-            })
+        daemon: &Daemon,
+        loaded: Loaded,
+        suspect: bool,
+        events: &mpsc::WeakSender<Event>,
+    ) -> Option<Watch> {
+        let watched = Watched {
+            dirs: self.dirs.clone(),
+            user: self.user_dirs.clone(),
+            session: daemon.session_id.clone(),
+            ledger: daemon.ledger.clone(),
+            suspect,
+            config: loaded.file,
         };
-        premises().map_err(|source| StartError::Socket {
-            path: path.clone(),
-            source,
-        })
+        Watch::start(watched, events.clone())
+            .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
+            .ok()
     }
 
     fn registry_failed(&self, source: std::io::Error) -> StartError {

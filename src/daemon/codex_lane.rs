@@ -385,7 +385,7 @@ impl Daemon {
     }
 
     /// Nobody can find out any more whether Codex has the message.
-    fn give_up_knowing(&mut self, id: &EntryId) {
+    pub(super) fn give_up_knowing(&mut self, id: &EntryId) {
         let is_open = self.outbox.get(id).is_some_and(|row| {
             matches!(row.state, DeliveryState::Attempted | DeliveryState::Offered)
         });

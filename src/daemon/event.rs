@@ -3,6 +3,8 @@
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
+use super::watch::WatchFact;
+use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::core::entry::WorkTree;
@@ -50,6 +52,8 @@ pub enum Event {
     CodexSilent,
     /// The Codex adapter let go of what runs; `None` when it could not.
     CodexLeft(Option<Box<Passed>>),
+    /// Something in the project's folder was changed by somebody else.
+    Watch(WatchFact),
     /// The state of the work tree was read for somebody.
     TreeRead {
         /// What for.
@@ -57,6 +61,8 @@ pub enum Event {
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
     },
+    /// A text that is kept beside the ledger was wanted and could not be had.
+    TextLost(LostText),
     /// Which processes the operator's socket must refuse now.
     AgentPids {
         /// The answer.

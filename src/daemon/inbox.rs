@@ -214,7 +214,7 @@ impl Daemon {
                 reason: reason.as_deref(),
                 context_refs: &context_refs,
             },
-            &entry.content,
+            &self.whole_text(entry),
         );
         InboxMessage {
             message_id: entry.id.clone(),

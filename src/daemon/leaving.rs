@@ -128,7 +128,7 @@ impl Daemon {
     }
 
     /// Whether nothing more has to be waited for.
-    pub(super) fn may_end(&self) -> bool {
+    pub(super) fn may_stop(&self) -> bool {
         let Some(stop) = self.stopping else {
             return false;
         };

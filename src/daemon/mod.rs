@@ -7,24 +7,31 @@
 //!
 //! Knows nothing of screens and command lines.
 
+mod adopt;
 pub mod attach;
 pub mod build;
 mod claude_lane;
 mod codex_lane;
 mod commands;
+mod configuration;
 pub mod control;
+mod digest;
 pub mod estate;
 pub mod event;
 pub mod handle;
 mod inbox;
 mod leaving;
+mod mended;
 mod metrics;
 mod operator;
 mod outbox;
 mod run;
 mod start_error;
 mod status;
+mod succession;
 mod tree;
+mod watch;
+mod whole_text;
 
 #[cfg(test)]
 mod tests;

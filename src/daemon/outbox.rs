@@ -52,6 +52,8 @@ impl Outbox {
             let mut row = attempted
                 .remove(id)
                 .unwrap_or_else(|| fresh(id.clone(), message));
+            // A compaction gives it another place, and may die before the queue hears of it.
+            row.seq = message.seq;
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
@@ -133,6 +135,49 @@ impl Outbox {
                 // Harmless: the next start finds a row whose message is settled and drops it.
                 tracing::warn!(%error, "a settled row could not be removed");
             }
+        }
+    }
+
+    /// Forgets all messages, and leaves nothing of them in the files of the queue.
+    ///
+    /// # Errors
+    ///
+    /// When `queue.db` cannot be written; they are forgotten in memory all the same.
+    pub fn erase(&mut self) -> Result<(), QueueError> {
+        self.rows.clear();
+        self.by_id.clear();
+        self.queue.erase()
+    }
+
+    /// Leaves nothing in the files of the queue of messages that were forgotten.
+    ///
+    /// # Errors
+    ///
+    /// When `queue.db` cannot be written.
+    pub fn scrub(&self) -> Result<(), QueueError> {
+        self.queue.scrub()
+    }
+
+    /// Gives every message the place that it has in the ledger by now; what is not in there any
+    /// more is forgotten.
+    pub fn move_to(&mut self, world: &Snapshot) {
+        let rows = std::mem::take(&mut self.rows);
+        self.by_id.clear();
+        for (_, mut row) in rows {
+            let Some(message) = world.unsettled.get(&row.id) else {
+                if let Err(error) = self.queue.remove(&row.id) {
+                    tracing::warn!(%error, "a settled row could not be removed");
+                }
+                continue;
+            };
+            row.seq = message.seq;
+            if row.attempts > 0
+                && let Err(error) = self.queue.put(&row)
+            {
+                // Harmless: the next start takes the place from the ledger.
+                tracing::warn!(%error, "a row could not be moved");
+            }
+            self.insert(row);
         }
     }
 

@@ -13,11 +13,13 @@ use super::attach::{Attachment, ConnId};
 use super::build::Succession;
 use super::claude_lane::ClaudeLane;
 use super::codex_lane::CodexLane;
+use super::configuration::Configuration;
 use super::estate::Remains;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::leaving::Leaving;
 use super::outbox::Outbox;
+use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
@@ -27,13 +29,11 @@ use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::{Head, HeadKeeper};
 use crate::store::ledger::{CheckpointKeeper, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
-
-/// A detached daemon ends after this long with nothing attached, running or in flight.
-const IDLE_SHUTDOWN: Duration = Duration::from_secs(30);
 
 /// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
 /// keep it alive.
@@ -54,6 +54,10 @@ const ENTRY_REFUSED: &str = "entry_refused";
 /// After the disk refused what has happened already, it is asked again this often.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
+/// The key of the sentence that the record cannot be written, which is also the code of the entry
+/// that tells of it afterwards.
+const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
+
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
 /// can come.
 const UNWRITTEN_MAX: usize = 256;
@@ -64,7 +68,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) ledger: Ledger,
     pub(super) redactor: Arc<Redactor>,
-    keepers: Keepers,
+    pub(super) keepers: Keepers,
     pub(super) session_id: SessionId,
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
@@ -81,6 +85,8 @@ pub struct Daemon {
     pub(super) deciding: HashSet<EntryId>,
     /// Messages whose place in the queue the operator is changing.
     pub(super) changing: HashSet<EntryId>,
+    /// Entries of which the record says already that their whole text is lost.
+    pub(super) lost_texts: HashSet<EntryId>,
     /// Agents' processes with their start: an id alone may be somebody else's by now.
     pub(super) known_agent_pids: HashMap<u32, Option<String>>,
     pub(super) events: mpsc::WeakSender<Event>,
@@ -95,6 +101,11 @@ pub struct Daemon {
     pub(super) leaving: Option<Leaving>,
     /// Where to ask for that; `None` where nobody can do it.
     pub(super) successors: Option<mpsc::Sender<Succession>>,
+    /// What `config.json` says; `None` until the builder has read it.
+    pub(super) configuration: Option<Configuration>,
+    pub(super) alarms: Alarms,
+    /// Ends with the daemon.
+    pub(super) watch: Option<Watch>,
 }
 
 /// What writes down, beside the ledger, how far it has come.
@@ -102,6 +113,7 @@ pub struct Daemon {
 pub(super) struct Keepers {
     pub heads: HeadKeeper,
     pub checkpoints: CheckpointKeeper,
+    pub search: Search,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -146,6 +158,11 @@ impl Notices {
     /// It is over. Returns whether it was there.
     pub fn clear(&mut self, key: &'static str) -> bool {
         self.0.remove(key).is_some()
+    }
+
+    /// Whether it holds now.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.0.contains_key(key)
     }
 
     /// All of them.
@@ -211,6 +228,7 @@ impl Daemon {
             claims: HashMap::new(),
             deciding: HashSet::new(),
             changing: HashSet::new(),
+            lost_texts: HashSet::new(),
             known_agent_pids: HashMap::new(),
             events,
             writer_events,
@@ -222,6 +240,9 @@ impl Daemon {
             stopping: None,
             leaving: None,
             successors: None,
+            configuration: None,
+            alarms: Alarms::default(),
+            watch: None,
         }
     }
 
@@ -241,7 +262,7 @@ impl Daemon {
                 self.on_event(event);
             }
             self.watch_idleness();
-            if self.may_end() {
+            if self.may_stop() {
                 break;
             }
         }
@@ -274,7 +295,9 @@ impl Daemon {
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
+            Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_pids());
             }
@@ -333,7 +356,11 @@ impl Daemon {
     fn write_again(&mut self) {
         if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
             self.write_again_at = None;
-            for (entries, then) in std::mem::take(&mut self.unwritten) {
+            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+                // The session that they were of may be sealed by now.
+                for entry in &mut entries {
+                    entry.session_id = self.session_id.clone();
+                }
                 self.record_fact(entries, then);
             }
         }
@@ -368,8 +395,10 @@ impl Daemon {
             source,
             target,
             content: content.into(),
+            whole: None,
             kind,
             runtime_session,
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }
@@ -381,21 +410,10 @@ impl Daemon {
                 for stored in &entries {
                     self.publish(stored);
                 }
-                if let Some(last) = entries.last() {
-                    self.keepers.heads.set(Head {
-                        seq: last.entry.seq.0,
-                        hash: last.hash.clone(),
-                        session_id: self.session_id.clone(),
-                    });
-                    self.keepers.checkpoints.moved(
-                        &self.ledger,
-                        &self.session_id,
-                        &self.world,
-                        &last.hash,
-                    );
-                }
-                if let Some(pending) = self.pending.remove(&token) {
-                    (pending.then)(self, Ok(&entries));
+                self.come_to(&entries);
+                match self.pending.remove(&token) {
+                    Some(pending) => (pending.then)(self, Ok(&entries)),
+                    None => self.forget_taken_back(&entries),
                 }
                 self.pump();
             }
@@ -414,27 +432,62 @@ impl Daemon {
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
-                    "ledger_unwritable",
+                    LEDGER_UNWRITABLE,
                     format!("the record could not be written: {error}"),
                     "nothing was recorded; free space or make the project writable, it goes on by itself",
                 );
-                if self.notices.set("ledger", refusal.message.clone()) {
+                let begins = !self.is_read_only();
+                if self.notices.set(LEDGER_UNWRITABLE, refusal.message.clone()) {
                     self.status_changed();
+                }
+                // A file that was taken away stays so until somebody restarts the daemon.
+                if begins && !matches!(error, LedgerError::Gone { .. }) {
+                    self.record_outage(refusal.message.clone());
                 }
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Err(&refusal));
                 }
             }
             WriterEvent::Recovered => {
-                if self.notices.clear("ledger") {
+                if self.notices.clear(LEDGER_UNWRITABLE) {
                     self.status_changed();
                 }
             }
         }
     }
 
+    /// The last append failed, and none has succeeded since.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.notices.has(LEDGER_UNWRITABLE)
+    }
+
+    /// Has the record say that it could not be written. Asking the disk again and again with this
+    /// very entry is what finds out that it works again, though nobody else writes.
+    fn record_outage(&mut self, why: String) {
+        let kind = EntryKind::Error {
+            code: LEDGER_UNWRITABLE.to_owned(),
+        };
+        let entry = self.entry(Party::System, None, kind, why, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
+    }
+
+    /// Has everybody who follows the record know how far it is.
+    pub(super) fn come_to(&mut self, entries: &[Arc<Stored>]) {
+        self.keepers.search.grown();
+        if let Some(last) = entries.last() {
+            self.keepers.heads.set(Head {
+                seq: last.entry.seq.0,
+                hash: last.hash.clone(),
+                session_id: self.session_id.clone(),
+            });
+            self.keepers
+                .checkpoints
+                .moved(&self.ledger, &self.session_id, &self.world, &last.hash);
+        }
+    }
+
     /// Fold, then tell. Only durable entries come here.
-    fn publish(&mut self, stored: &Arc<Stored>) {
+    pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
         fold(Arc::make_mut(&mut self.world), &stored.entry);
         if self.recent.len() == RECENT_ENTRIES_MAX {
             self.recent.pop_front();
@@ -476,7 +529,7 @@ impl Daemon {
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
-        let idle = self.idle_since.map(|since| since + IDLE_SHUTDOWN);
+        let idle = self.idle_since.map(|since| since + self.idle_shutdown());
         let far = Instant::now() + Duration::from_secs(3600);
         self.waiters
             .iter()
@@ -485,6 +538,7 @@ impl Daemon {
             .chain(self.codex.next_deadline())
             .chain(self.claude.retry_at())
             .chain(self.write_again_at)
+            .chain(self.alarms.next_deadline())
             .chain(idle)
             .chain(self.stopping.map(|stop| stop.by))
             .min()
@@ -497,9 +551,10 @@ impl Daemon {
         self.codex_deadline();
         self.claude_deadline();
         self.write_again();
+        self.watch_deadline();
         if self
             .idle_since
-            .is_some_and(|since| Instant::now() >= since + IDLE_SHUTDOWN)
+            .is_some_and(|since| Instant::now() >= since + self.idle_shutdown())
         {
             tracing::info!("nothing is attached: the detached daemon ends");
             self.stop(Stop::now(false));
@@ -551,12 +606,17 @@ impl Daemon {
             self.codex.shutdown().await;
         }
         let (ledger, session, world) = (self.ledger, self.session_id, self.world);
-        let Keepers { heads, checkpoints } = self.keepers;
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
         let last = self.recent.back().map(|last| last.hash.clone());
         let closed = tokio::task::spawn_blocking(move || {
             ledger.clone().close();
             heads.close();
             checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
         });
         let closed = tokio::time::timeout(super::build::STEP, closed).await;
         if closed.is_err() {

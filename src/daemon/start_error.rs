@@ -80,6 +80,10 @@ impl StartError {
                  CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
             ),
             Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
+            Self::Ledger(LedgerError::NewerSchema { .. }) => {
+                "start it with the newer ctxrelay; this one only reads the record".to_owned()
+            }
+            Self::Ledger(LedgerError::ForeignOwner { hint, .. }) => hint.clone(),
             Self::Ledger(_) => {
                 "see that the session file under .contextrelay/sessions is a plain file of yours"
                     .to_owned()

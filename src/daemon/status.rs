@@ -91,7 +91,7 @@ impl Daemon {
             },
             policy: PolicyStatus {
                 coordinator: "claude".to_owned(),
-                read_only: false,
+                read_only: self.is_read_only(),
             },
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),

@@ -5,6 +5,11 @@
 mod claude;
 mod clear;
 mod codex;
+mod compact;
 mod decisions;
+mod discard;
 mod faults;
 mod rig;
+mod succession;
+mod watch;
+mod whole;

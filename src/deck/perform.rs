@@ -3,15 +3,20 @@
 use ctxrelay_ui::model::{self as ui, Level};
 use ctxrelay_ui::{Effect, Msg};
 
+use super::found::found;
 use super::model::{Model, entry};
 use super::present;
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    ClearParams, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
+    ClearParams, Cleared, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
     QueueChangeParams, Reply, SendParams,
 };
+use crate::wire::search::SearchParams;
+
+/// Hits that are listed; nobody scrolls through more instead of typing another word.
+const FOUND_MAX: u32 = 100;
 
 /// Entries that are read at once when the operator scrolls back.
 const OLDER: u32 = 500;
@@ -37,25 +42,16 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             });
             Some(notice(operator.call(change).await, "queued again"))
         }
-        Effect::ClearSession { discard: false } => {
+        Effect::ClearSession { discard } => {
             let clear = Command::Clear(ClearParams {
                 session_id: model.status.session_id.clone(),
+                discard,
             });
             Some(match operator.call(clear).await {
-                Ok(Reply::Cleared(cleared)) => Msg::Notice(
-                    Level::Info,
-                    format!(
-                        "{} entries are sealed in {}",
-                        cleared.entries, cleared.archive
-                    ),
-                ),
+                Ok(Reply::Cleared(cleared)) => was_cleared(&cleared),
                 other => notice(other, "cleared"),
             })
         }
-        Effect::ClearSession { discard: true } => Some(Msg::Notice(
-            Level::Warn,
-            "deleting for good is not in this version; the archive keeps the record".to_owned(),
-        )),
         Effect::SendMessage { to, text } => {
             let send = Command::Send(SendParams {
                 from: None,
@@ -76,6 +72,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             Some(sent(operator.call(hand_off).await, to))
         }
         Effect::OpenEntry { seq } => open(operator, model, seq).await,
+        Effect::Search { words } => Some(search(operator, words).await),
         Effect::LoadOlder => {
             let after = model.older.clone()?;
             let page = Command::LedgerList(LedgerListParams {
@@ -104,6 +101,18 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
     }
 }
 
+fn was_cleared(cleared: &Cleared) -> Msg {
+    if !cleared.left.is_empty() {
+        let left = cleared.left.join("; ");
+        return Msg::Notice(Level::Error, format!("not everything is deleted: {left}"));
+    }
+    let text = match &cleared.archive {
+        Some(archive) => format!("{} entries are sealed in {archive}", cleared.entries),
+        None => format!("{} entries are deleted for good", cleared.entries),
+    };
+    Msg::Notice(Level::Info, text)
+}
+
 async fn decide(
     operator: &Client,
     proposal_id: String,
@@ -120,10 +129,16 @@ async fn decide(
 }
 
 async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
-    let show = Command::LedgerShow {
+    let show = |full| Command::LedgerShow {
         entry: seq.to_string(),
+        full,
     };
-    match operator.call(show).await {
+    let mut shown = operator.call(show(true)).await;
+    if shown.is_err() {
+        // A long text that is lost: its beginning says itself that it is one.
+        shown = operator.call(show(false)).await;
+    }
+    match shown {
         Ok(Reply::Entry(value)) => {
             let entry = entry(value)?;
             Some(Msg::EntryText {
@@ -133,6 +148,18 @@ async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
             })
         }
         other => Some(notice(other, "")),
+    }
+}
+
+async fn search(operator: &Client, words: String) -> Msg {
+    let search = Command::LedgerSearch(SearchParams {
+        words: words.clone(),
+        limit: Some(FOUND_MAX),
+        after: None,
+    });
+    match operator.call(search).await {
+        Ok(Reply::Found(page)) => Msg::Found(Box::new(found(words, page))),
+        other => notice(other, ""),
     }
 }
 

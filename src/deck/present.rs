@@ -625,7 +625,7 @@ fn agent_of(agent: Agent) -> ui::Agent {
     }
 }
 
-fn party_of(party: &Party) -> ui::Party {
+pub(super) fn party_of(party: &Party) -> ui::Party {
     match party {
         Party::Agent(agent) => ui::Party::Agent(agent_of(*agent)),
         Party::Human => ui::Party::Human,

@@ -168,6 +168,13 @@ impl UserDirs {
             .join(format!("{instance_id}.checkpoint"))
     }
 
+    /// `trust/<instanceId>.json`.
+    pub fn trust(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("trust")
+            .join(format!("{instance_id}.json"))
+    }
+
     /// `run/<instanceId>/operator.sock`.
     pub fn operator_socket(&self, instance_id: &str) -> PathBuf {
         self.registry
@@ -229,12 +236,24 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// As [`File::open`]; a link is an error.
+/// As [`File::open`]; a link is an error, and so is what is no plain file.
 pub fn open_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
+    use rustix::fs::OFlags;
+    // Who opens a pipe waits for its other end, and anybody who can write the project can put one
+    // there. On a plain file the flag does nothing.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new()
         .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a plain file",
+        ))
+    }
 }
 
 /// Reads a file of ours that should be small.

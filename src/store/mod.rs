@@ -3,17 +3,25 @@
 //! Knows `core` and `wire::line`; knows nothing of sockets and agents. Everything here blocks:
 //! who calls it from an async task does so on a thread of its own.
 
+pub mod blobs;
 pub mod child;
+pub mod config;
+pub mod contextrelay3;
+pub mod derived;
 pub mod dirs;
+pub mod erase;
 pub mod head;
 mod latest;
 pub mod ledger;
+pub mod mend;
 pub mod owner;
 pub mod queue;
 pub mod registry;
+pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
+pub mod trust;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -20,6 +20,8 @@ const ATTEMPTS_MAX: u32 = 10;
 pub struct OwnerLock {
     /// `None` once it was left to another process.
     file: Option<File>,
+    /// The owner before us may have it still, and go on when we fail.
+    inherited: bool,
 }
 
 impl OwnerLock {
@@ -49,7 +51,10 @@ impl OwnerLock {
                 continue;
             }
             sign(&mut file)?;
-            return Ok(Some(Self { file: Some(file) }));
+            return Ok(Some(Self {
+                file: Some(file),
+                inherited: false,
+            }));
         }
         Err(io::Error::other(format!(
             "{} is removed again and again by somebody else",
@@ -76,7 +81,10 @@ impl OwnerLock {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         sign(&mut file)?;
-        Ok(Some(Self { file: Some(file) }))
+        Ok(Some(Self {
+            file: Some(file),
+            inherited: true,
+        }))
     }
 
     /// What the next owner needs for [`Self::inherit`].
@@ -99,6 +107,10 @@ fn sign(file: &mut File) -> io::Result<()> {
 
 impl Drop for OwnerLock {
     fn drop(&mut self) {
+        if self.inherited {
+            // Giving it up by hand would take it from every process that has the open file.
+            return;
+        }
         // Given up by hand, because a child that was just forked may still hold a copy of the
         // descriptor, and with it the lock.
         if let Some(Err(error)) = self.file.as_ref().map(File::unlock) {
@@ -139,6 +151,11 @@ mod tests {
     fn an_heir_has_it_without_a_gap() {
         let place = Place::new();
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
+        let copy = lock.descriptor().unwrap().try_clone_to_owned().unwrap();
+        let heir = OwnerLock::inherit(&place.dirs, copy).unwrap().unwrap();
+        // One that fails takes nothing from the owner.
+        drop(heir);
+        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
         let copy = lock.descriptor().unwrap().try_clone_to_owned().unwrap();
         let heir = OwnerLock::inherit(&place.dirs, copy).unwrap().unwrap();
         lock.leave();

@@ -149,8 +149,11 @@ impl Queue {
             let path = path.to_path_buf();
             return Err(QueueError::NotWal { path, mode });
         }
-        db.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
-            .map_err(failed)?;
+        // What is deleted here is to be gone, and not to lie in a free page.
+        db.execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;",
+        )
+        .map_err(failed)?;
         let health: String = db
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
             .map_err(failed)?;
@@ -266,6 +269,40 @@ impl Queue {
             .execute("DELETE FROM deliveries WHERE id = ?1", [id.as_str()])
             .map(|_| ())
             .map_err(|error| self.failed(error))
+    }
+
+    /// Forgets every delivery, and leaves nothing of them in the files: neither in free pages nor
+    /// in the write-ahead log.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`]; the log can also be held by somebody else who reads it.
+    pub fn erase(&self) -> Result<(), QueueError> {
+        self.db
+            .execute("DELETE FROM deliveries", [])
+            .map_err(|error| self.failed(error))?;
+        self.scrub()
+    }
+
+    /// Leaves nothing in the files of what was deleted from them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::erase`].
+    pub fn scrub(&self) -> Result<(), QueueError> {
+        let scrub = || {
+            self.db.execute_batch("VACUUM")?;
+            let busy: i64 = self
+                .db
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            if busy == 0 {
+                return Ok(());
+            }
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+            let why = "somebody else reads its log".to_owned();
+            Err(rusqlite::Error::SqliteFailure(code, Some(why)))
+        };
+        scrub().map_err(|error| self.failed(error))
     }
 
     /// Every message of the ledger up to this one has had its row.

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::search::{IndexReport, RebuildParams, SearchPage, SearchParams};
 use super::status::Status;
 use crate::core::agent::Agent;
 use crate::core::delivery::{OnBusy, Outcome};
@@ -177,7 +178,17 @@ pub enum Command {
     LedgerShow {
         /// An entry id, or a seq in digits.
         entry: String,
+        /// With all of a text that the line holds only the beginning of, in its place.
+        #[serde(default)]
+        full: bool,
     },
+    /// Words in the record.
+    #[serde(rename = "ledger/search")]
+    LedgerSearch(SearchParams),
+    /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
+    /// the record changes by it, so that it is nobody's decision.
+    #[serde(rename = "ledger/rebuild")]
+    LedgerRebuild(RebuildParams),
     /// The outbox.
     #[serde(rename = "queue/list")]
     QueueList,
@@ -203,6 +214,9 @@ pub enum Command {
     /// Operator: seal the session and start a new one.
     #[serde(rename = "ledger/clear")]
     Clear(ClearParams),
+    /// Operator: seal the session, and go on in a new one with what is open in it.
+    #[serde(rename = "ledger/compact")]
+    Compact(CompactParams),
     /// Operator: end the daemon.
     #[serde(rename = "daemon/stop")]
     Stop(StopParams),
@@ -212,6 +226,9 @@ pub enum Command {
     /// Operator: what to do with a message.
     #[serde(rename = "queue/change")]
     QueueChange(QueueChangeParams),
+    /// Operator: trust what `config.json` says now.
+    #[serde(rename = "config/trust")]
+    Trust(TrustParams),
 }
 
 impl Command {
@@ -220,9 +237,11 @@ impl Command {
         match self {
             Self::Decide(_)
             | Self::Clear(_)
+            | Self::Compact(_)
             | Self::Stop(_)
             | Self::HandOver(_)
-            | Self::QueueChange(_) => true,
+            | Self::QueueChange(_)
+            | Self::Trust(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
@@ -490,6 +509,25 @@ pub struct DecideParams {
 pub struct ClearParams {
     /// Must be the current session, so that a late key does not clear the next one.
     pub session_id: Option<SessionId>,
+    /// Delete it instead of keeping it in the archives.
+    pub discard: bool,
+}
+
+/// Arguments of [`Command::Compact`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactParams {
+    /// Must be the current session.
+    pub session_id: Option<SessionId>,
+}
+
+/// Arguments of [`Command::Trust`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustParams {
+    /// The digest of the keys with power as they were shown to the operator: what was written to
+    /// the file since then is not trusted.
+    pub digest: String,
 }
 
 /// Arguments of [`Command::Stop`].
@@ -558,6 +596,10 @@ pub enum Reply {
     Entries(EntryPage),
     /// One entry as on disk.
     Entry(Value),
+    /// What a search found.
+    Found(SearchPage),
+    /// How far what is derived is.
+    Index(IndexReport),
     /// The outbox.
     Queue(Vec<QueueRow>),
     /// What a hook should print.
@@ -566,6 +608,8 @@ pub enum Reply {
     Codex(CodexJoin),
     /// The session was sealed.
     Cleared(Cleared),
+    /// The session was sealed, and what was open in it carried on.
+    Compacted(Compacted),
 }
 
 /// A message or handoff was recorded.
@@ -723,12 +767,37 @@ pub struct CodexJoin {
 pub struct Cleared {
     /// The sealed session.
     pub sealed: SessionId,
+    /// Where its file lies now; `None` when it was deleted.
+    pub archive: Option<String>,
+    /// How many entries it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+    /// The session that follows.
+    pub session_id: SessionId,
+    /// Messages that nobody had settled, taken back.
+    pub cancelled: Vec<EntryId>,
+    /// What should have been deleted and is still there, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+}
+
+/// The session was sealed, and what was open in it carried on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compacted {
+    /// The sealed session.
+    pub sealed: SessionId,
     /// Where its file lies now.
     pub archive: String,
     /// How many entries it had.
     pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
     /// The session that follows.
     pub session_id: SessionId,
+    /// How many entries were carried into it, under their own ids.
+    pub carried: u64,
 }
 
 /// What a client is told unasked.

@@ -13,6 +13,8 @@ mod write;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 #[cfg(test)]
+pub(crate) mod hostile;
+#[cfg(test)]
 mod tests;
 
 pub use chain::{GENESIS, Link, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
@@ -23,7 +25,7 @@ pub use write::serialize;
 pub const SCHEMA: &str = "v1";
 
 /// Keys that the envelope owns; no detail field may take their place.
-const ENVELOPE: [&str; 13] = [
+const ENVELOPE: [&str; 14] = [
     "schema",
     "id",
     "timestamp",
@@ -37,6 +39,7 @@ const ENVELOPE: [&str; 13] = [
     "prev",
     "hash",
     HANDLES,
+    WHOLE,
 ];
 
 /// The handoff that an entry answers, as ContextRelay writes it.
@@ -44,6 +47,13 @@ const HANDLES_ONE: &str = "handles_handoff_id";
 
 /// All handoffs that an entry answers.
 const HANDLES: &str = "handles_handoff_ids";
+
+/// Where all of a text is that the line holds only the beginning of. Not in `meta`, which is
+/// masked like everything else that may hold what somebody wrote.
+const WHOLE: &str = "whole";
+
+/// The key in `meta` that says where a carried entry stood.
+const CARRIED: &str = "carriedFrom";
 
 /// The key in `meta` that holds the runtime session.
 const RUNTIME_SESSION: &str = "runtimeSessionId";

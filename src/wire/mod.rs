@@ -1,7 +1,9 @@
 //! Serde types only, one file per protocol. Nothing here opens a file or a socket.
 
 pub mod codex;
+pub mod config;
 pub mod control;
 pub mod jsonrpc;
 pub mod line;
+pub mod search;
 pub mod status;

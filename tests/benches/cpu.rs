@@ -31,11 +31,13 @@ fn note(session: &SessionId, number: usize, chars: usize) -> Entry {
         source: Party::Human,
         target: None,
         content: SENTENCE.chars().cycle().take(chars).collect(),
+        whole: None,
         kind: EntryKind::Note {
             note: NoteKind::Plan,
             handles: Vec::new(),
         },
         runtime_session: Some(RuntimeSession::default()),
+        carried: None,
         meta: Map::new(),
         seq: Seq(number as u64),
     }
@@ -86,6 +88,7 @@ fn verify_of_a_record(bencher: Bencher) {
             session: session(),
             prev_head: None,
             redactor: Arc::new(Redactor::new()),
+            checkpoint: None,
         },
         Box::new(move |event| drop(sender.send(event))),
     )

@@ -21,8 +21,11 @@ impl Series {
         self.times.push(time);
     }
 
-    pub fn extend(&mut self, other: Self) {
-        self.times.extend(other.times);
+    /// Runs a second when one follows another. Not one by the median: a disk with two moods has
+    /// a median that says nothing of the whole.
+    pub fn rate(&self) -> f64 {
+        let all: Duration = self.times.iter().sum();
+        self.times.len() as f64 / all.as_secs_f64()
     }
 
     pub fn p50(&self) -> f64 {
@@ -92,6 +95,29 @@ impl Table {
         println!("{what:<44} {measured:<44} {beside:<34} {mark} {target}");
         if !met {
             self.missed.push(what.to_owned());
+        }
+    }
+
+    /// A figure that must cost more than its baseline. When it does not, the two were not measured
+    /// under the same conditions, and nothing is said about the target.
+    pub fn row_over(
+        &mut self,
+        what: &str,
+        measured: &Series,
+        baseline: &Series,
+        (factor, more_ms): (f64, f64),
+    ) {
+        let times = measured.p50() / baseline.p50();
+        let bound = factor * baseline.p50() + more_ms;
+        let beside = format!("{times:.2} x bare, bound {}", ms(bound));
+        let target = format!("<= {factor} x bare + {more_ms} ms");
+        if times < 1.0 {
+            let words = measured.words();
+            println!("{what:<44} {words:<44} {beside:<34} VOID {target}");
+            self.missed.push(format!("{what} (void)"));
+        } else {
+            let met = measured.p50() <= bound;
+            self.row(what, &measured.words(), &beside, &target, met);
         }
     }
 

@@ -117,7 +117,7 @@ fn settle(pid: u32) {
 }
 
 /// A field of `/proc/<pid>/status`, in bytes.
-fn field(pid: u32, name: &str) -> u64 {
+pub fn field(pid: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();

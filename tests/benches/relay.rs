@@ -1,11 +1,13 @@
 //! What it costs. `cargo bench` prints two things:
 //!
 //! - a table of whole-process figures: the durable append, the way of a message, starts, memory and
-//!   idle CPU, each with its baseline *from the same run* and its target;
+//!   idle CPU, and all of it again at the end of long records, each with its baseline *from the
+//!   same run* and its target;
 //! - divan's table of what costs nothing but CPU: a line, the fold, `verify`.
 //!
-//! `cargo bench -- table` prints the first alone; any other word is divan's filter. A figure on a
-//! busy machine says little by itself, its ratio to the baseline beside it says more.
+//! `cargo bench -- table` prints the first alone, `cargo bench -- table ledger` one part of it; any
+//! other word is divan's filter. A figure on a busy machine says little by itself, its ratio to the
+//! baseline beside it says more.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -16,31 +18,61 @@ mod agent;
 mod appends;
 mod cpu;
 mod figure;
+mod ledger;
 mod messages;
 mod process;
+mod record;
+mod search;
 mod starts;
 #[path = "../it/support/mod.rs"]
 mod support;
 
 use figure::Table;
 
+/// A part of the table, and the word that chooses it.
+type Part = (&'static str, fn(&mut Table));
+
+const PARTS: [Part; 6] = [
+    ("appends", appends::measure),
+    ("messages", messages::measure),
+    ("starts", starts::measure),
+    ("process", process::measure),
+    ("ledger", ledger::measure),
+    ("search", search::measure),
+];
+
 fn main() {
-    let words: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|word| !word.starts_with('-'))
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let says = |flag: &str| args.iter().any(|arg| arg == flag);
+    // `cargo bench` says `--bench`. `cargo test --benches` says nothing, or `--test` when a person
+    // adds it: then divan runs each of its benches once, and the table, which takes minutes and
+    // starts daemons, is left out.
+    let is_bench = says("--bench") && !says("--test");
+    let words: Vec<&str> = args
+        .iter()
+        .map(String::as_str)
+        .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let table_alone = words == ["table"];
-    // As `cargo test --benches` runs it: only see that it works.
-    let only_tests = std::env::args().any(|word| word == "--test");
-    if table_alone || (words.is_empty() && !only_tests) {
+    let (wants_table, chosen) = match words.split_first() {
+        None => (true, &[][..]),
+        Some((&"table", chosen)) => (true, chosen),
+        Some(_) => (false, &[][..]),
+    };
+    if is_bench && wants_table {
+        for word in chosen {
+            let known = PARTS.iter().any(|(name, _)| name == word);
+            let names = PARTS.map(|(name, _)| name);
+            assert!(known, "the table has no part {word:?}; it has {names:?}");
+        }
         let mut table = Table::begin();
-        appends::measure(&mut table);
-        messages::measure(&mut table);
-        starts::measure(&mut table);
-        process::measure(&mut table);
+        for (name, measure) in PARTS {
+            if chosen.is_empty() || chosen.contains(&name) {
+                measure(&mut table);
+            }
+        }
         table.end();
     }
-    if !table_alone {
+    if words.first() != Some(&"table") {
         divan::main();
     }
 }

@@ -130,10 +130,20 @@ fn every_failure_is_one_json_value_with_the_next_step() {
         ),
         (&["gates", "list", "--json"], (3, "not_in_this_version")),
         (
-            &["ledger", "search", "x", "--json"],
-            (3, "not_in_this_version"),
+            &["ledger", "search", "--json", "--", "--"],
+            (2, "invalid_arguments"),
         ),
-        (&["config", "schema", "--json"], (3, "not_in_this_version")),
+        (
+            &["ledger", "search", "x", "--after", "y", "--json"],
+            (2, "invalid_arguments"),
+        ),
+        (&["ledger", "rebuild", "--json"], (3, "no_session")),
+        (&["ledger", "export", "--json"], (3, "no_session")),
+        (
+            &["ledger", "export", "--session", "../x", "--json"],
+            (3, "not_found"),
+        ),
+        (&["ledger", "compact", "--json"], (3, "not_in_this_version")),
         (
             &["finality", "mode", "auto", "--json"],
             (3, "not_in_this_version"),

@@ -128,7 +128,9 @@ fn clearing_needs_the_typed_word_and_keeps_the_archive() {
     deck.wait_for_text("an old note");
     let before = status(&project)["sessionId"].clone();
     deck.press(Key::Char('C'));
-    deck.wait_for_text("clear");
+    deck.wait_for_text("delete for good");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Type clear to do it");
     deck.type_text("clear");
     deck.press(Key::Enter);
     wait_until("another session", timeout(), || {
@@ -146,6 +148,32 @@ fn clearing_needs_the_typed_word_and_keeps_the_archive() {
     assert!(first.to_string().contains(before.as_str().unwrap()));
     let verified = project.run(["ledger", "verify", "--json"]).json();
     assert_eq!(verified["ok"], true, "{verified}");
+}
+
+#[test]
+fn deleting_for_good_needs_the_end_of_the_sessions_id_and_leaves_nothing() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("Timeline");
+    codex(&project).tool("append_note", json!({"text": "an old note"}));
+    deck.wait_for_text("an old note");
+    let before = status(&project)["sessionId"].clone();
+    let before = before.as_str().unwrap();
+    deck.press(Key::Char('C'));
+    deck.wait_for_text("delete for good");
+    deck.type_text("j");
+    deck.press(Key::Enter);
+    deck.wait_for_text("cannot be undone");
+    deck.type_text(&before[before.len() - 4..]);
+    deck.press(Key::Enter);
+    wait_until("another session", timeout(), || {
+        (status(&project)["sessionId"] != json!(before)).then_some(())
+    });
+    deck.wait_until_gone("an old note");
+    let name = format!("{before}.jsonl");
+    assert!(!project.state().join("sessions").join(&name).exists());
+    assert!(!project.state().join("archives").join(&name).exists());
+    assert_eq!(project.ledger()[0]["predecessor"]["fate"], "discarded");
 }
 
 #[test]

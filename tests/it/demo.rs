@@ -17,7 +17,9 @@ use rustix::process::Signal;
 
 use super::support::child::Child;
 use super::support::launch::Launch;
+use super::support::picture::picture;
 use super::support::project::Project;
+use super::support::pty::{Key, Pty};
 use super::support::wait::{timeout, wait_until};
 
 /// `ctxrelay demo` with a temporary folder of its own.
@@ -140,6 +142,24 @@ fn without_a_terminal_the_story_is_told_in_order_and_nothing_is_left() {
     nothing_is_left(&temporary);
     // The user's own registry was not touched.
     assert!(!project.base().join("xdg/state/contextrelay").exists());
+}
+
+/// The screen as a user has it, not as the deck's own scenes have it: the same program, with real
+/// agents' traffic, through a terminal.
+#[test]
+fn the_deck_of_the_demo_can_be_seen() {
+    let project = Project::new();
+    let (demo, temporary) = demo(&project, "8");
+    let mut deck = Pty::spawn(&demo).labelled("demo");
+    deck.wait_for_text("Nothing waits for you");
+    // Until the proposal is there that the operator has to decide.
+    deck.wait_until_gone("Nothing waits for you");
+    let picture = picture(&deck, "demo-in-a-terminal");
+    for word in ["Timeline", "Inbox", "Handoffs"] {
+        assert!(picture.contains(word), "{word} is not in the picture");
+    }
+    assert_eq!(deck.press_until_exit(Key::Char('q')), 0);
+    nothing_is_left(&temporary);
 }
 
 #[test]

@@ -65,6 +65,25 @@ impl LockWatch {
     }
 }
 
+/// Ends whatever daemon the project has when the test is over, also when it failed: a detached one
+/// whose Codex is in a turn would stay for ever.
+struct Tidy<'a>(&'a Project);
+
+impl Drop for Tidy<'_> {
+    fn drop(&mut self) {
+        let published = std::fs::read(self.0.state().join("state/ports.json"));
+        let published: Option<Value> = published
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let pid = published
+            .and_then(|published| published["pid"].as_i64())
+            .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
 fn status(project: &Project) -> Value {
     project.run(["status", "--json"]).expect_success().json()
 }
@@ -114,6 +133,7 @@ fn leave(deck: &mut Pty) {
 #[test]
 fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
     deck.wait_for_text("Timeline");
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
@@ -139,6 +159,7 @@ fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
 #[test]
 fn a_closed_pane_passes_the_daemon_on_while_an_agent_is_attached() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
     deck.wait_for_text("Timeline");
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
@@ -166,6 +187,7 @@ fn successor(project: &Project, greeting: &str, then: &str) -> PathBuf {
 #[test]
 fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let daemon = project.daemon();
     let mut operator = Operator::connect(&project);
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
@@ -191,6 +213,7 @@ fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
 #[test]
 fn a_program_of_another_kind_is_refused_before_anything_stops() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let daemon = project.daemon();
     let mut operator = Operator::connect(&project);
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
@@ -224,6 +247,7 @@ fn a_program_of_another_kind_is_refused_before_anything_stops() {
 #[test]
 fn the_operator_replaces_a_running_daemon_and_an_agent_cannot() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let mut daemon = project.daemon();
     let before = daemon.pid();
     let mut operator = Operator::connect(&project);
@@ -395,6 +419,7 @@ fn confirmations(ledger: &[Value], sent: &Value) -> usize {
 #[test]
 fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
     let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
     let mut deck = pair.deck();
     deck.wait_for_text("Timeline");
     codex_goes_on(&pair, || leave(&mut deck));
@@ -403,6 +428,7 @@ fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
 #[test]
 fn a_turn_of_codex_goes_on_when_the_daemon_is_replaced() {
     let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
     let mut daemon = pair.daemon();
     let mut operator = Operator::connect(&pair.project);
     codex_goes_on(&pair, || {
@@ -417,6 +443,7 @@ fn a_turn_of_codex_goes_on_when_the_daemon_is_replaced() {
 #[test]
 fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
     let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
     let daemon = pair.daemon();
     let project = &pair.project;
     let mut operator = Operator::connect(project);
@@ -460,6 +487,7 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
 #[test]
 fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let mut daemon = project.daemon();
     let published = project.state().join("state/ports.json");
     let text = std::fs::read_to_string(&published).unwrap();
@@ -503,6 +531,7 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
 #[test]
 fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
     let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
     // A program of its own, which is replaced while it runs, as an update does.
     let installed = pair.project.base().join("ctxrelay");
     std::fs::hard_link(env!("CARGO_BIN_EXE_ctxrelay"), &installed)

@@ -5,14 +5,19 @@
 )]
 
 mod cli;
+mod config;
+mod contextrelay3;
 mod control;
 mod deck;
 mod demo;
 mod hand_over;
 mod harness;
+mod keeping;
+mod ledger;
 mod pair;
 mod readme;
 mod recovery;
 mod relay;
+mod search;
 mod support;
 mod tidy;

@@ -59,6 +59,11 @@ pub enum Effect {
         /// Which.
         seq: u64,
     },
+    /// Search the whole record, and give what was found by [`crate::Msg::Found`].
+    Search {
+        /// What was typed; never empty.
+        words: String,
+    },
     /// Give more of the timeline with the next view.
     LoadOlder,
     /// Do this step of the first run (the id of [`crate::model::StepAct::Run`]).

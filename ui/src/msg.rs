@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::model::{DeckView, Field, Level};
+use crate::model::{DeckView, Field, FoundEntries, Level};
 
 /// One input of the loop.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub enum Msg {
         /// Its details, whole.
         detail: Vec<Field>,
     },
+    /// What was found in the record, asked for by [`crate::Effect::Search`].
+    Found(Box<FoundEntries>),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.
     Notice(Level, String),
 }

@@ -1,6 +1,7 @@
 //! Named example worlds: [`Scene`]. Snapshot tests, pictures and whoever wants to see the deck
 //! without a daemon use the same ones.
 
+mod found;
 mod worlds;
 
 use ratatui::Terminal;
@@ -15,6 +16,7 @@ use crate::msg::Msg;
 use crate::update::update;
 use crate::view::view;
 
+pub use found::found_entries;
 pub use worlds::{
     NOW_MS, disconnected, empty_first_run, gated, hostile_text, long_session, pair_at_work, quiet,
     trouble,
@@ -29,6 +31,8 @@ pub struct Scene {
     pub world: fn() -> DeckView,
     /// What was typed, as [`Key::script`] reads it.
     pub keys: &'static str,
+    /// What the deck is told after that.
+    pub told: Option<fn() -> Msg>,
     /// The size that shows it best, columns and rows.
     pub size: (u16, u16),
 }
@@ -39,132 +43,175 @@ pub const SCENES: &[Scene] = &[
         name: "pair_at_work",
         world: pair_at_work,
         keys: "",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "finality_card",
         world: pair_at_work,
         keys: "3<enter>",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "finality_gates",
         world: gated,
         keys: "3<enter>",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "approve",
         world: pair_at_work,
         keys: "3<enter>a",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "reject",
         world: pair_at_work,
         keys: "3<enter>xthe race test does not cover rotation",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "entry_open",
         world: pair_at_work,
         keys: "2j<enter>",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "agent_open",
         world: pair_at_work,
         keys: "1<enter>",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "composer",
         world: pair_at_work,
         keys: "hAdd a test that two refreshes at once share one request.",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "palette",
         world: pair_at_work,
         keys: ":",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "help",
         world: pair_at_work,
         keys: "?",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "search",
         world: pair_at_work,
         keys: "/refresh",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "found",
+        world: pair_at_work,
+        keys: "/cookie<enter>",
+        told: Some(|| Msg::Found(Box::new(found_entries()))),
         size: (120, 40),
     },
     Scene {
         name: "clear",
         world: pair_at_work,
         keys: "C",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "clear_archive",
+        world: pair_at_work,
+        keys: "C<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "clear_discard",
+        world: pair_at_work,
+        keys: "Cj<enter>31",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "quit",
         world: pair_at_work,
         keys: "q",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "empty_first_run",
         world: empty_first_run,
         keys: "",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "quiet",
         world: quiet,
         keys: "",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "hostile_text",
         world: hostile_text,
         keys: "2",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "trouble",
         world: trouble,
         keys: "",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "disconnected",
         world: disconnected,
         keys: "",
+        told: None,
         size: (120, 40),
     },
     Scene {
         name: "narrow",
         world: pair_at_work,
         keys: "",
+        told: None,
         size: (80, 24),
     },
     Scene {
         name: "narrow_inbox",
         world: pair_at_work,
         keys: "3",
+        told: None,
         size: (80, 24),
     },
     Scene {
         name: "too_small",
         world: pair_at_work,
         keys: "",
+        told: None,
         size: (46, 9),
     },
     Scene {
         name: "wide",
         world: long_session,
         keys: "",
+        told: None,
         size: (200, 50),
     },
 ];
@@ -204,6 +251,9 @@ impl Scene {
         update(&mut deck, Msg::Resize(size.0, size.1));
         update(&mut deck, Msg::View(Box::new((self.world)())));
         keys(&mut deck, self.keys);
+        if let Some(told) = self.told {
+            update(&mut deck, told());
+        }
         deck
     }
 }

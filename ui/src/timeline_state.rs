@@ -170,11 +170,13 @@ impl TimelineState {
         found.min(self.order.len().saturating_sub(1))
     }
 
-    /// Selects an entry and stops following.
-    #[cfg(test)]
-    fn select(&mut self, rows: &[TimelineRow], seq: u64) {
-        self.pause(rows);
-        self.list.selected = self.position(rows, seq);
+    /// Selects an entry and stops following, if it is shown.
+    pub(crate) fn go_to(&mut self, rows: &[TimelineRow], seq: u64) {
+        let at = self.position(rows, seq);
+        if self.row(rows, at).is_some_and(|row| row.seq == seq) {
+            self.pause(rows);
+            self.list.selected = at;
+        }
     }
 
     /// Stops following.
@@ -190,6 +192,11 @@ impl TimelineState {
         self.follow = true;
         self.paused_at_seq = None;
         self.select_newest();
+    }
+
+    /// Whether a step that way leads to older entries.
+    pub(crate) fn goes_older(&self, forward: bool) -> bool {
+        forward == self.newest_first
     }
 
     fn select_newest(&mut self) {
@@ -315,7 +322,7 @@ mod tests {
             let first = rows(1..=5);
             state.update(&[], &first);
             assert_eq!(selected(&state, &first), 5);
-            state.select(&first, 3);
+            state.go_to(&first, 3);
             let more = rows(1..=9);
             state.update(&first, &more);
             assert_eq!(selected(&state, &more), 3);
@@ -338,7 +345,7 @@ mod tests {
         let mut state = TimelineState::new(true);
         let all = rows(1..=9);
         state.update(&[], &all);
-        state.select(&all, 4);
+        state.go_to(&all, 4);
         state.set_filter(&all, Filter::Talk);
         assert_eq!(selected(&state, &all), 3);
         assert_eq!(state.order.len(), 5);

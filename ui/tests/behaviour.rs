@@ -2,10 +2,11 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentState, DaemonState, DeckView, InboxCard, InboxKind, Party, TimelineRow,
+    Agent, AgentState, DaemonState, DeckView, FoundEntries, InboxCard, InboxKind, Party,
+    TimelineRow,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, empty_first_run, keys, long_session, pair_at_work, quiet, terminal,
+    NOW_MS, empty_first_run, found_entries, keys, long_session, pair_at_work, quiet, terminal,
 };
 use ctxrelay_ui::{Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
 
@@ -124,14 +125,38 @@ fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
 #[test]
 fn clearing_needs_the_typed_word() {
     let mut deck = deck(pair_at_work());
-    assert_eq!(keys(&mut deck, "C<enter>"), []);
+    assert_eq!(keys(&mut deck, "C<enter><enter>"), []);
     assert_eq!(keys(&mut deck, "clea<enter>"), []);
     assert_eq!(
         keys(&mut deck, "r<enter>"),
         [Effect::ClearSession { discard: false }]
     );
-    assert_eq!(keys(&mut deck, "Cyes<enter><esc>"), []);
+    assert_eq!(keys(&mut deck, "C<enter>yes<enter><esc>"), []);
     assert!(!shown(&deck).contains("Clear the session"));
+    // Nothing is the last answer.
+    assert_eq!(keys(&mut deck, "CG<enter>"), []);
+    assert!(!shown(&deck).contains("Clear the session"));
+}
+
+#[test]
+fn deleting_for_good_needs_the_end_of_the_sessions_id() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "Cj<enter>"), []);
+    assert!(shown(&deck).contains("cannot be undone"));
+    assert_eq!(keys(&mut deck, "clear<enter>"), [], "no habit does it");
+    assert_eq!(keys(&mut deck, "<esc>Cj<enter>31c<enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "2<enter>"),
+        [Effect::ClearSession { discard: true }]
+    );
+    let mut unknown = pair_at_work();
+    unknown.session_id = String::new();
+    let mut deck = self::deck(unknown);
+    assert_eq!(
+        keys(&mut deck, "Cj<enter><enter>"),
+        [],
+        "nothing is no word"
+    );
 }
 
 #[test]
@@ -368,8 +393,79 @@ fn a_search_jumps_while_it_is_typed_and_escape_goes_back() {
     );
     keys(&mut deck, "g/goal<esc>");
     assert!(shown(&deck).contains("following"), "as before");
-    keys(&mut deck, "/nowhere<enter>");
-    assert!(shown(&deck).contains("nothing found"));
+}
+
+#[test]
+fn a_search_goes_on_in_the_record_where_the_loaded_rows_end() {
+    let mut deck = deck(pair_at_work());
+    let asked = [Effect::Search {
+        words: "nowhere".into(),
+    }];
+    assert_eq!(keys(&mut deck, "/nowhere<enter>"), asked);
+    assert!(shown(&deck).contains("searching the whole record"));
+    assert_eq!(keys(&mut deck, "n"), asked, "nothing loaded has it either");
+    let nothing = FoundEntries {
+        rows: Vec::new(),
+        total: 0,
+        ..found_entries()
+    };
+    update(&mut deck, Msg::Found(Box::new(nothing)));
+    assert!(shown(&deck).contains("nothing in the record has cookie"));
+
+    update(&mut deck, Msg::Found(Box::new(found_entries())));
+    let screen = shown(&deck);
+    assert!(screen.contains("5 entries have cookie."), "{screen}");
+    assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
+    assert_eq!(
+        keys(&mut deck, "jj<enter>"),
+        [Effect::OpenEntry { seq: 512 }]
+    );
+    assert!(shown(&deck).contains("Entry 512"));
+}
+
+#[test]
+fn a_hit_that_is_loaded_is_selected_and_one_step_past_the_oldest_asks_the_record() {
+    let mut deck = deck(pair_at_work());
+    let effects = keys(&mut deck, "/single-flight<enter>nnnnn");
+    assert_eq!(
+        effects,
+        [Effect::Search {
+            words: "single-flight".into()
+        }]
+    );
+    let mut found = found_entries();
+    found.rows[0].seq = 1_198;
+    found.total = 10_000;
+    found.total_is_at_least = true;
+    found.behind = 7;
+    update(&mut deck, Msg::Found(Box::new(found)));
+    let screen = shown(&deck);
+    assert!(screen.contains("10 000 or more entries have cookie; the newest 5"));
+    assert!(screen.contains("7 entries were not searched"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::OpenEntry { seq: 1_198 }]
+    );
+    keys(&mut deck, "<esc>");
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::OpenEntry { seq: 1_198 }],
+        "the timeline stands on it"
+    );
+}
+
+#[test]
+fn what_was_found_late_does_not_cover_what_was_opened_meanwhile() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "?");
+    update(&mut deck, Msg::Found(Box::new(found_entries())));
+    assert!(!shown(&deck).contains("Found in the record"));
+
+    let mut alone = pair_at_work();
+    alone.daemon.state = DaemonState::Reconnecting;
+    let mut deck = self::deck(alone);
+    assert_eq!(keys(&mut deck, "/nowhere<enter>"), []);
+    assert!(shown(&deck).contains("the rest cannot be read now"));
 }
 
 #[test]

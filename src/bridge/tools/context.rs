@@ -235,6 +235,7 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> Answer {
 async fn part(call: &Call, place: PartPlace) -> Result<Answer, Refusal> {
     let command = Command::LedgerShow {
         entry: place.id.clone(),
+        full: false,
     };
     let json = match call.ask(command).await? {
         Reply::Entry(entry) => entry.to_string(),

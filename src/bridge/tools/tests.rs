@@ -380,7 +380,7 @@ fn record(
                     cursor: (begin > 0).then(|| format!("before-{begin}")),
                 })
             }
-            Command::LedgerShow { entry } => {
+            Command::LedgerShow { entry, .. } => {
                 let found = entries.iter().find(|found| found["id"] == **entry);
                 Reply::Entry(found.unwrap().clone())
             }

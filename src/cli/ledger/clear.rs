@@ -2,85 +2,137 @@
 
 use serde_json::json;
 
+use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::operator;
-use crate::cli::status;
-use crate::cli::unbuilt;
 use crate::cli::words::count;
-use crate::wire::control::{ClearParams, Command, Reply};
+use crate::core::id::SessionId;
+use crate::wire::control::{ClearParams, Cleared, Command, Reply};
+
+/// How many characters of the session's id have to be typed before it is deleted.
+const TYPED: usize = 4;
 
 /// Arguments of `ledger clear`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: ctxrelay ledger clear --apply")]
+#[command(after_help = "Example: ctxrelay ledger clear --apply\n\n\
+        What nobody has settled yet is taken back, and the record says so. With --discard the \
+        session's file, its long texts, its rows in the queue, what was set aside of it and the \
+        segments that it was compacted from are deleted as well; how many entries it had and its \
+        head stay. The old bytes are not written over: on an SSD nobody can promise what that \
+        does, and what the agents keep of their conversations is theirs; so a secret that was \
+        recorded should be changed all the same.")]
 pub struct Args {
     /// Do it; without, only say what would be done
     #[arg(long)]
     pub apply: bool,
-    /// Delete instead of archiving (not in this version)
-    #[arg(long, hide = true)]
+    /// Delete the session for good instead of archiving it
+    #[arg(long)]
     pub discard: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
-    if args.discard {
-        return unbuilt::refuse();
-    }
-    let status = status::read(context)?;
-    let session = status.session_id.ok_or_else(|| {
-        Failure::state(
-            "no_session",
-            "there is no record in this project yet",
-            "nothing has to be cleared",
-        )
-    })?;
-    let entries = count(status.ledger.entries, "entry", "entries");
-    let what = format!("{session} with {entries} goes to the archives, and a new session starts");
-    if !args.apply {
-        if context.out.is_json() {
-            let archive = context
-                .setting
-                .dirs
-                .archives()
-                .join(format!("{session}.jsonl"));
-            context.out.json(&json!({
-                "dryRun": true,
-                "sealed": session,
-                "entries": status.ledger.entries,
-                "archive": archive,
-                "open": {"handoffs": status.handoffs.open, "proposals": status.finality.pending.len()},
-            }))?;
+    runtime()?.block_on(async {
+        let open = Open::read(context).await?;
+        if args.apply {
+            apply(context, &open, args.discard).await
         } else {
-            context.out.line(&format!("would do: {what}"))?;
-            context.out.line(&format!(
-                "open in it: {}, {}",
-                count(status.handoffs.open, "handoff", "handoffs"),
-                count(
-                    status.finality.pending.len() as u64,
-                    "proposal",
-                    "proposals"
-                ),
-            ))?;
-            context.out.note("this was a dry run; do it with --apply");
+            dry_run(context, &open, args.discard)
         }
+    })
+}
+
+fn what(open: &Open, discard: bool) -> String {
+    let (session, entries) = (&open.session, open.entries());
+    if discard {
+        format!("{session} with {entries} is deleted for good, and a new session starts")
+    } else {
+        format!("{session} with {entries} goes to the archives, and a new session starts")
+    }
+}
+
+fn dry_run(context: &Context, open: &Open, discard: bool) -> Verdict {
+    if context.out.is_json() {
+        let archives = context.setting.dirs.archives();
+        let archive = (!discard).then(|| archives.join(format!("{}.jsonl", open.session)));
+        context.out.json(&json!({
+            "dryRun": true,
+            "discard": discard,
+            "sealed": open.session,
+            "entries": open.world.entries,
+            "archive": archive,
+            "open": open.to_json(),
+        }))?;
         return Ok(ExitKind::Ok);
     }
-    let command = Command::Clear(ClearParams {
-        session_id: Some(session),
-    });
-    match runtime()?.block_on(operator::ask(context, command, &what, "clear"))? {
-        Reply::Cleared(cleared) => {
-            if context.out.is_json() {
-                context.out.json(&cleared)?;
-            } else {
-                context.out.line(&format!(
-                    "{} is in {}; {} has begun",
-                    cleared.sealed, cleared.archive, cleared.session_id
-                ))?;
-            }
-            Ok(ExitKind::Ok)
-        }
-        other => Err(unexpected(&other)),
+    context
+        .out
+        .line(&format!("would do: {}", what(open, discard)))?;
+    let lines = open.lines();
+    if lines.is_empty() {
+        context.out.line("nothing is open in it")?;
+    } else {
+        context
+            .out
+            .line("open in it; messages would be taken back, the rest is not carried on:")?;
     }
+    for line in &lines {
+        context.out.line(&format!("  {line}"))?;
+    }
+    context.out.note("this was a dry run; do it with --apply");
+    Ok(ExitKind::Ok)
+}
+
+async fn apply(context: &Context, open: &Open, discard: bool) -> Verdict {
+    let command = Command::Clear(ClearParams {
+        session_id: Some(open.session.clone()),
+        discard,
+    });
+    let word = if discard {
+        last_characters(&open.session)
+    } else {
+        "clear".to_owned()
+    };
+    let reply = operator::ask(context, command, &what(open, discard), &word).await?;
+    let Reply::Cleared(cleared) = reply else {
+        return Err(unexpected(&reply));
+    };
+    if context.out.is_json() {
+        context.out.json(&cleared)?;
+    } else {
+        show(context, &cleared)?;
+    }
+    Ok(if cleared.left.is_empty() {
+        ExitKind::Ok
+    } else {
+        ExitKind::CheckFailed
+    })
+}
+
+fn show(context: &Context, cleared: &Cleared) -> Result<(), Failure> {
+    let out = &context.out;
+    let where_to = match &cleared.archive {
+        Some(archive) => format!("is in {archive}"),
+        None => "is deleted for good".to_owned(),
+    };
+    out.line(&format!(
+        "{} {where_to}; {} has begun",
+        cleared.sealed, cleared.session_id
+    ))?;
+    if !cleared.cancelled.is_empty() {
+        let taken = count(cleared.cancelled.len() as u64, "message", "messages");
+        out.line(&format!("{taken} taken back"))?;
+    }
+    for left in &cleared.left {
+        out.line(&format!("still there: {left}"))?;
+    }
+    Ok(())
+}
+
+/// What has to be typed: short, and no habit, because it is another one each time.
+fn last_characters(session: &SessionId) -> String {
+    let text = session.as_str();
+    let from = text.len().saturating_sub(TYPED);
+    text.get(from..).unwrap_or(text).to_owned()
 }

@@ -9,6 +9,7 @@ use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
+use crate::store::blobs::Blobs;
 use crate::store::ledger::Reading;
 use crate::wire::control::{Command, Reply};
 
@@ -22,7 +23,8 @@ pub struct Args {
     /// Another session than the current one
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// The whole text, also where the entry holds a part of it; so far every entry holds it all
+    /// All of a text that was too long for its line, checked against its hash; without, its
+    /// beginning and how much is missing
     #[arg(long)]
     pub full: bool,
 }
@@ -40,36 +42,50 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
     let dirs = &context.setting.dirs;
     if let Some(session) = &args.session {
-        return from_file(&disk::reading(context, session)?, &args.entry);
+        return from_file(&disk::reading(context, session)?, args);
     }
     match connect::control(&context.setting).await {
         Found::Live(live) => {
             let entry = args.entry.clone();
-            match live.ask(Command::LedgerShow { entry }).await? {
+            let full = args.full;
+            match live.ask(Command::LedgerShow { entry, full }).await? {
                 Reply::Entry(entry) => Ok(entry),
                 other => Err(unexpected(&other)),
             }
         }
         Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
-            Some((session, _)) => {
-                from_file(&disk::reading(context, session.as_str())?, &args.entry)
-            }
+            Some((session, _)) => from_file(&disk::reading(context, session.as_str())?, args),
             None => Err(missing(&args.entry)),
         },
     }
 }
 
-fn from_file(reading: &Reading, name: &str) -> Result<Value, Failure> {
+fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
+    let name = args.entry.as_str();
     let seq = match name.parse() {
         Ok(seq) => Some(Seq(seq)),
         Err(_) => reading.seq_of(&EntryId::new(name)),
     };
     let found = seq.map(|seq| reading.read(seq)).transpose();
-    found
+    let stored = found
         .map_err(|error| disk::unreadable(reading.path(), &error))?
         .flatten()
-        .map(|stored| stored.to_value())
-        .ok_or_else(|| missing(name))
+        .ok_or_else(|| missing(name))?;
+    let mut entry = stored.to_value();
+    if let Some(whole) = stored.entry.whole.filter(|_| args.full) {
+        let blobs = Blobs::of_ledger(reading.path());
+        let text = blobs.get(&whole.sha256).map_err(|error| {
+            Failure::state(
+                error.code(),
+                format!(
+                    "all of the text of entry {name} was kept in a file of its own, and {error}"
+                ),
+                "see its beginning without --full, and what `ctxrelay ledger verify` says",
+            )
+        })?;
+        entry["content"] = text.into();
+    }
+    Ok(entry)
 }
 
 fn missing(name: &str) -> Failure {

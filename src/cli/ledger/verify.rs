@@ -128,6 +128,11 @@ fn to_json(report: &VerifyReport) -> Value {
         "head": report.head.as_ref().map(|(seq, hash)| json!({"seq": seq, "hash": hash})),
         "outsideHead": report.outside_head.as_str(),
         "tornBytes": report.torn_bytes,
+        "blobs": {
+            "texts": report.blobs.texts,
+            "missing": report.blobs.missing,
+            "altered": report.blobs.altered,
+        },
     })
 }
 
@@ -163,6 +168,13 @@ fn show(context: &Context, path: &Path, report: &VerifyReport) -> Result<(), Fai
             fault.reason.as_str()
         );
         out.spans(&[(Tone::Bad, &text)])?;
+    }
+    if report.blobs.texts > 0 {
+        let texts = count(report.blobs.texts, "long text", "long texts");
+        out.line(&format!(
+            "       {texts} beside it, {} missing, {} altered",
+            report.blobs.missing, report.blobs.altered
+        ))?;
     }
     if report.torn_bytes > 0 {
         let bytes = count(report.torn_bytes, "byte", "bytes");

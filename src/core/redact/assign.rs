@@ -3,6 +3,7 @@
 
 use regex::Regex;
 
+use super::allow::AllowList;
 use super::mark::{Masked, is_mark};
 use super::name::{NameClass, classify};
 use super::value::{is_code, is_name, is_placeholder, is_random};
@@ -69,7 +70,7 @@ impl Assignments {
     }
 
     /// Replaces all values whose names say that they are secrets; `None` when there are none.
-    pub(super) fn mask_all(&self, text: &str) -> Option<(String, u32)> {
+    pub(super) fn mask_all(&self, text: &str, allow: &AllowList) -> Option<(String, u32)> {
         let mut masked = Masked::new(text);
         let mut at = 0;
         while let Some(found) = self.joint.captures_at(text, at) {
@@ -95,7 +96,9 @@ impl Assignments {
                 && is_secret(class, joint, name.text, value)
             {
                 let end = value.start + value.text.len();
-                masked.replace(value.start, end, class.mark());
+                if !allow.has(text, value.start..end) {
+                    masked.replace(value.start, end, class.mark());
+                }
                 at = end;
             }
         }

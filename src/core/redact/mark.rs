@@ -1,7 +1,12 @@
 //! Marks, and [`Masked`], a text with some of its pieces replaced by them.
 
+use std::ops::Range;
+
 /// How every mark begins.
 const OPEN: &str = "[REDACTED_";
+
+/// The longest name of a mark, in characters.
+const NAME_MAX: usize = 40;
 
 /// Whether a text is one mark and nothing else.
 pub(super) fn is_mark(text: &str) -> bool {
@@ -18,6 +23,33 @@ pub(super) fn is_mark(text: &str) -> bool {
 /// The mark of a rule.
 pub(super) fn mark(name: &str) -> String {
     format!("{OPEN}{name}]")
+}
+
+/// The name that a mark of the project's own may have: letters, digits, `_` and `-`; as it stands
+/// in the mark.
+pub(super) fn mark_name(name: &str) -> Option<String> {
+    let is_named = (1..=NAME_MAX).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    is_named.then(|| name.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// Where the marks of a text are, whoever set them, in order.
+pub(super) fn marks_of(text: &str) -> Vec<Range<usize>> {
+    text.match_indices(OPEN)
+        .filter_map(|(start, _)| {
+            let name = text.as_bytes()[start + OPEN.len()..]
+                .iter()
+                .take_while(|byte| {
+                    byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_'
+                })
+                .count();
+            let end = start + OPEN.len() + name + 1;
+            let is_mark = text.get(start..end).is_some_and(is_mark);
+            is_mark.then_some(start..end)
+        })
+        .collect()
 }
 
 /// A text in the making: what was kept and what was replaced, from left to right.

@@ -7,6 +7,7 @@
 
 use regex::Regex;
 
+use super::allow::AllowList;
 use super::mark::{Masked, is_mark};
 use super::value::{holds_credentials, is_placeholder, is_random};
 
@@ -49,7 +50,12 @@ pub(super) enum Accept {
 }
 
 /// Replaces the matches of one rule; `None` when there are none.
-pub(super) fn mask_all(rule: &Rule, pattern: &Regex, text: &str) -> Option<(String, u32)> {
+pub(super) fn mask_all(
+    rule: &Rule,
+    pattern: &Regex,
+    text: &str,
+    allow: &AllowList,
+) -> Option<(String, u32)> {
     let mut masked = Masked::new(text);
     let mut at = 0;
     while let Some(found) = pattern.captures_at(text, at) {
@@ -62,7 +68,7 @@ pub(super) fn mask_all(rule: &Rule, pattern: &Regex, text: &str) -> Option<(Stri
             Accept::Filled => !is_placeholder(secret.as_str()),
             Accept::Credentials => holds_credentials(secret.as_str()),
         };
-        if is_secret && !is_mark(secret.as_str()) {
+        if is_secret && !is_mark(secret.as_str()) && !allow.has(text, secret.range()) {
             masked.replace(secret.start(), secret.end(), rule.mark);
         }
         at = secret.end().max(at + 1);

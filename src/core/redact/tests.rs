@@ -2,6 +2,8 @@
 
 mod line;
 mod lookalikes;
+mod own;
+mod rules;
 mod secrets;
 mod speed;
 
@@ -39,4 +41,12 @@ fn hexa(len: usize) -> String {
 
 fn upper(len: usize) -> String {
     noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", len)
+}
+
+/// With rules of a project; what is built in is compiled once for all tests.
+fn redactor(own: OwnRules) -> Redactor {
+    let built_in = Arc::clone(&REDACTOR.rules().built_in);
+    Redactor {
+        current: RwLock::new(Arc::new(RuleSet { built_in, own })),
+    }
 }

@@ -6,7 +6,7 @@ use super::assign::{flag_class, is_secret_pair};
 use super::mark::mark;
 use super::name::classify;
 use super::value::is_placeholder;
-use super::{ROUNDS_MAX, Redactor};
+use super::{ROUNDS_MAX, RuleSet};
 
 /// What the protocol itself puts on a line. Made by us or, in `type`, one of our words; a mask
 /// there would only break references and the chain.
@@ -21,18 +21,44 @@ const PROTOCOL: [&str; 8] = [
     "hash",
 ];
 
+/// What the protocol's readers need as it is, in the fields of a line: ids, names of parties, words
+/// of a closed set. Only the built-in rules look at it: an expression of a project that happens to
+/// match there would cut messages from their deliveries. `*` stands for all fields of an object
+/// but those that follow with `!`.
+const STRUCTURE: [(&str, &[&str]); 12] = [
+    ("source", &[]),
+    ("target", &[]),
+    ("handles_handoff_id", &[]),
+    ("handles_handoff_ids", &[]),
+    ("noteKind", &[]),
+    ("predecessor", &["*"]),
+    ("message", &["*"]),
+    ("handoff", &["from", "to", "onBusy", "next_speaker"]),
+    ("artifact", &["status"]),
+    ("finality", &["proposalId", "tree"]),
+    ("error", &["code"]),
+    ("runtimeEvent", &["*", "!title", "!detail", "!why"]),
+];
+
+/// The one field of `meta` that is none of its writer's business.
+const RUNTIME_SESSION: (&str, &str) = ("meta", "runtimeSessionId");
+
+/// The longest key that is taken for a name of somebody's program. Such keys are what readers look
+/// for, so that a project's own rules leave them.
+const NAME_MAX: usize = 32;
+
 /// Deeper values than this are not descended into but replaced: no honest entry is so deep, and
 /// no reader would take it.
 const DEPTH_MAX: usize = 100;
 
-pub(super) fn entry(redactor: &Redactor, line: &mut Value) -> u32 {
+pub(super) fn entry(rules: &RuleSet, line: &mut Value) -> u32 {
     let Value::Object(object) = line else {
-        return value(redactor, line, 0);
+        return value(rules, line, 0, Reach::All);
     };
     // Again after a find: a mark in a value may change what its name makes of it.
     let mut marks = 0;
     for _ in 0..ROUNDS_MAX {
-        let set = pass(redactor, object);
+        let set = pass(rules, object);
         if set == 0 {
             break;
         }
@@ -49,37 +75,76 @@ pub(super) fn entry(redactor: &Redactor, line: &mut Value) -> u32 {
     marks
 }
 
-fn pass(redactor: &Redactor, object: &mut Map<String, Value>) -> u32 {
+fn pass(rules: &RuleSet, object: &mut Map<String, Value>) -> u32 {
     let mut marks = 0;
     for (key, field) in object.iter_mut() {
         if !PROTOCOL.contains(&key.as_str()) {
-            marks += value(redactor, field, 1);
+            marks += top(rules, key, field);
         }
     }
-    marks + keys(redactor, object, &PROTOCOL)
+    marks + keys(rules, object, &PROTOCOL)
 }
 
-fn value(redactor: &Redactor, found: &mut Value, depth: usize) -> u32 {
+/// A field of the line itself.
+fn top(rules: &RuleSet, key: &str, found: &mut Value) -> u32 {
+    let Value::Object(object) = found else {
+        return value(rules, found, 1, reach(key, None));
+    };
+    let mut marks = named(rules, object);
+    for (name, field) in object.iter_mut() {
+        marks += value(rules, field, 2, reach(key, Some(name)));
+    }
+    marks + keys(rules, object, &[])
+}
+
+/// Which rules look at a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All of them.
+    All,
+    /// Not the project's own.
+    BuiltIn,
+}
+
+fn reach(key: &str, field: Option<&str>) -> Reach {
+    let is_structure = match (STRUCTURE.iter().find(|(name, _)| *name == key), field) {
+        (None, field) => RUNTIME_SESSION.0 == key && field == Some(RUNTIME_SESSION.1),
+        (Some((_, fields)), None) => fields.is_empty(),
+        (Some((_, fields)), Some(field)) => {
+            let is_exempt = fields
+                .iter()
+                .any(|name| name.strip_prefix('!') == Some(field));
+            !is_exempt && fields.iter().any(|name| *name == "*" || *name == field)
+        }
+    };
+    if is_structure {
+        Reach::BuiltIn
+    } else {
+        Reach::All
+    }
+}
+
+fn value(rules: &RuleSet, found: &mut Value, depth: usize, reach: Reach) -> u32 {
     match found {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => string(redactor, text),
+        Value::String(text) => string(rules, text, reach),
         _ if depth >= DEPTH_MAX => {
             *found = Value::String(mark("TOO_DEEP"));
             1
         }
-        Value::Array(items) => array(redactor, items, depth),
+        Value::Array(items) => array(rules, items, depth, reach),
         Value::Object(object) => {
-            let mut marks = named(object);
+            let mut marks = named(rules, object);
             for field in object.values_mut() {
-                marks += value(redactor, field, depth + 1);
+                marks += value(rules, field, depth + 1, reach);
             }
-            marks + keys(redactor, object, &[])
+            marks + keys(rules, object, &[])
         }
     }
 }
 
-fn string(redactor: &Redactor, text: &mut String) -> u32 {
-    let (masked, marks) = redactor.redact_text(text);
+fn string(rules: &RuleSet, text: &mut String, reach: Reach) -> u32 {
+    let (masked, marks) = rules.redact_text(text, reach);
     if marks > 0 {
         *text = masked.into_owned();
     }
@@ -87,7 +152,7 @@ fn string(redactor: &Redactor, text: &mut String) -> u32 {
 }
 
 /// A list: each item for itself, and what stands after a flag such as `--token`.
-fn array(redactor: &Redactor, items: &mut [Value], depth: usize) -> u32 {
+fn array(rules: &RuleSet, items: &mut [Value], depth: usize, reach: Reach) -> u32 {
     let mut marks = 0;
     let mut flagged = None;
     for item in items {
@@ -97,27 +162,28 @@ fn array(redactor: &Redactor, items: &mut [Value], depth: usize) -> u32 {
             if let Some(class) = class
                 && !text.starts_with('-')
                 && !is_placeholder(text)
+                && !rules.own.allow().has(text, 0..text.len())
             {
                 *text = mark(class.mark());
                 marks += 1;
             }
         }
-        marks += value(redactor, item, depth + 1);
+        marks += value(rules, item, depth + 1, reach);
     }
     marks
 }
 
 /// Masks what keys say of their values: `{"password": "x"}`, `{"tokens": …}` not, and
 /// `{"name": "DB_PASSWORD", "value": "x"}`.
-fn named(object: &mut Map<String, Value>) -> u32 {
+fn named(rules: &RuleSet, object: &mut Map<String, Value>) -> u32 {
     let mut marks = 0;
     for (key, field) in object.iter_mut() {
         match field {
-            Value::String(text) => marks += mask_pair(key, text),
+            Value::String(text) => marks += mask_pair(rules, key, text),
             Value::Array(items) if classify(key).is_some() => {
                 for item in items {
                     if let Value::String(text) = item {
-                        marks += mask_pair(key, text);
+                        marks += mask_pair(rules, key, text);
                     }
                 }
             }
@@ -132,25 +198,35 @@ fn named(object: &mut Map<String, Value>) -> u32 {
     if let Some(name) = name
         && let Some(Value::String(text)) = object.get_mut("value")
     {
-        marks += mask_pair(&name, text);
+        marks += mask_pair(rules, &name, text);
     }
     marks
 }
 
-fn mask_pair(name: &str, text: &mut String) -> u32 {
+fn mask_pair(rules: &RuleSet, name: &str, text: &mut String) -> u32 {
     match is_secret_pair(name, text) {
-        Some(class) => {
+        Some(class) if !rules.own.allow().has(text, 0..text.len()) => {
             *text = mark(class.mark());
             1
         }
-        None => 0,
+        _ => 0,
     }
+}
+
+fn key_reach(key: &str) -> Reach {
+    let is_name = key.len() <= NAME_MAX
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    if is_name { Reach::BuiltIn } else { Reach::All }
 }
 
 /// Masks secrets that are keys. Keeps the order, and every value: two keys that become the same
 /// mark are told apart by a number.
-fn keys(redactor: &Redactor, object: &mut Map<String, Value>, keep: &[&str]) -> u32 {
-    let hit = |key: &String| !keep.contains(&key.as_str()) && redactor.redact_text(key).1 > 0;
+fn keys(rules: &RuleSet, object: &mut Map<String, Value>, keep: &[&str]) -> u32 {
+    let hit = |key: &String| {
+        !keep.contains(&key.as_str()) && rules.redact_text(key, key_reach(key)).1 > 0
+    };
     if !object.keys().any(hit) {
         return 0;
     }
@@ -160,7 +236,7 @@ fn keys(redactor: &Redactor, object: &mut Map<String, Value>, keep: &[&str]) -> 
         let (masked, set) = if keep.contains(&key.as_str()) {
             (key.clone(), 0)
         } else {
-            let (masked, set) = redactor.redact_text(&key);
+            let (masked, set) = rules.redact_text(&key, key_reach(&key));
             (masked.into_owned(), set)
         };
         marks += set;

@@ -86,14 +86,15 @@ impl Daemon {
 
 /// What an agent wants to know, as opposed to the mechanics around it.
 fn is_substance(entry: &Entry) -> bool {
-    !matches!(
-        entry.kind,
+    match &entry.kind {
         EntryKind::Delivery(_)
-            | EntryKind::AgentChanged(_)
-            | EntryKind::Turn(_)
-            | EntryKind::Lifecycle { .. }
-            | EntryKind::Other { .. }
-    )
+        | EntryKind::AgentChanged(_)
+        | EntryKind::Turn(_)
+        | EntryKind::Lifecycle { .. } => false,
+        // What a compaction says of all that it left behind.
+        EntryKind::Other { entry_type, .. } => entry_type == "summary",
+        _ => true,
+    }
 }
 
 fn rendered(stored: &Stored, view: ContextView) -> Value {

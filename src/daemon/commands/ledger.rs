@@ -4,6 +4,7 @@ use super::record::not_found;
 use crate::core::agent::Party;
 use crate::core::id::{EntryId, Seq};
 use crate::daemon::run::Daemon;
+use crate::store::blobs::Blobs;
 use crate::store::ledger::{Filter, Page, Stored};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
 
@@ -33,7 +34,7 @@ impl Daemon {
         Ok(Reply::Entries(EntryPage::from(page)))
     }
 
-    pub(super) fn ledger_show(&self, name: &str) -> Result<Reply, Refusal> {
+    pub(super) fn ledger_show(&self, name: &str, full: bool) -> Result<Reply, Refusal> {
         let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
         let seq = match name.parse::<u64>() {
             Ok(seq) => Seq(seq),
@@ -47,7 +48,20 @@ impl Daemon {
             .read(seq)
             .map_err(|error| unreadable(&error))?
             .ok_or_else(missing)?;
-        Ok(Reply::Entry(stored.to_value()))
+        let mut entry = stored.to_value();
+        if let Some(whole) = stored.entry.whole.as_ref().filter(|_| full) {
+            let text = Blobs::of_ledger(self.ledger.path())
+                .get(&whole.sha256)
+                .map_err(|error| {
+                    Refusal::new(
+                        error.code(),
+                        format!("all of the text of entry {name} was kept in a file of its own, and {error}"),
+                        "see its beginning without --full, and what `ctxrelay ledger verify` says",
+                    )
+                })?;
+            entry["content"] = text.into();
+        }
+        Ok(Reply::Entry(entry))
     }
 }
 

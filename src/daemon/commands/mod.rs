@@ -1,5 +1,7 @@
 //! One file per family of commands; [`Daemon::command`] only delegates.
 
+mod clear;
+mod compact;
 mod context;
 mod decide;
 mod hook;
@@ -7,7 +9,9 @@ mod inbox;
 mod ledger;
 mod queue;
 mod record;
+mod search;
 mod send;
+mod trust;
 
 pub(super) use send::RecentHandoff;
 
@@ -62,7 +66,11 @@ impl Daemon {
             }
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
             Command::LedgerList(params) => answer(reply, self.ledger_list(&params)),
-            Command::LedgerShow { entry } => answer(reply, self.ledger_show(&entry)),
+            Command::LedgerShow { entry, full } => {
+                answer(reply, self.ledger_show(&entry, full));
+            }
+            Command::LedgerSearch(params) => self.ledger_search(&params, reply),
+            Command::LedgerRebuild(params) => answer(reply, self.ledger_rebuild(&params)),
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
                 if let Some(attachment) = self.attachments.get_mut(&conn) {
@@ -79,12 +87,14 @@ impl Daemon {
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
             Command::Clear(params) => self.clear(&params, reply),
+            Command::Compact(params) => self.compact(&params, reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
             }
             Command::HandOver(params) => self.hand_over(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
+            Command::Trust(params) => self.trust(&params, reply),
         }
     }
 

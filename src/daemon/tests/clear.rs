@@ -16,7 +16,7 @@ async fn after_a_clear_the_new_file_alone_makes_the_same_world() {
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     rig.settle().await;
-    let clear = Command::Clear(ClearParams { session_id: None });
+    let clear = Command::Clear(ClearParams::default());
     rig.call(&operator, clear).await.unwrap();
     let live = (*rig.daemon.world).clone();
     assert_eq!(live.agent(Agent::Claude).state, AgentState::Idle);
@@ -39,7 +39,7 @@ async fn a_turn_that_outlives_its_session_still_answers_whoever_asked() {
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.user_message("turn-1", Some(&id));
     rig.settle().await;
-    let clear = Command::Clear(ClearParams { session_id: None });
+    let clear = Command::Clear(ClearParams::default());
     rig.call(&operator, clear).await.unwrap();
     rig.fact(CodexFact::TurnCompleted {
         thread_id: ThreadId::new("thread-1"),
@@ -63,13 +63,13 @@ async fn a_session_that_cannot_be_archived_is_cleared_all_the_same() {
     let old = rig.daemon.session_id.clone();
     let _ = std::fs::remove_dir(place.dirs.archives());
     std::fs::write(place.dirs.archives(), "in the way").unwrap();
-    let clear = Command::Clear(ClearParams { session_id: None });
+    let clear = Command::Clear(ClearParams::default());
     let Ok(Reply::Cleared(cleared)) = rig.call(&operator, clear).await else {
         panic!("not cleared");
     };
     // The old file stays where it can be found, and the new one is nobody else's.
     let kept = place.dirs.ledger(&old);
-    assert_eq!(cleared.archive, kept.display().to_string());
+    assert_eq!(cleared.archive, Some(kept.display().to_string()));
     assert!(kept.is_file());
     assert_eq!(rig.daemon.session_id, cleared.session_id);
     assert!(

@@ -22,7 +22,9 @@ use crate::daemon::outbox::Outbox;
 use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
+use crate::store::mend::mend;
 use crate::store::queue::Queue;
+use crate::store::search::Search;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -63,6 +65,7 @@ impl Rig {
                 }) as Box<dyn Fn(WriterEvent) + Send>
             }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
         };
+        let mended = mend(&dirs, &session_id);
         let redactor = Arc::new(Redactor::new());
         let opened = ledger::open(
             ledger::OpenOptions {
@@ -80,6 +83,14 @@ impl Rig {
             Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
         let (requests, requested) = mpsc::channel(64);
         let is_new = opened.report.entries == 0;
+        let search = Search::start(
+            &dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session_id.clone(),
+            false,
+        )
+        .unwrap();
         let mut daemon = Daemon::new(
             dirs.clone(),
             Identity {
@@ -97,6 +108,7 @@ impl Rig {
             Keepers {
                 heads: HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
                 checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
+                search,
             },
             session_id.clone(),
             opened.snapshot,
@@ -107,10 +119,11 @@ impl Rig {
             writer_events,
         );
         if is_new {
-            daemon.start_session(&session_id, None);
+            daemon.start_session();
         }
         let event = DAEMON_STARTED.to_owned();
         daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, "started");
+        daemon.note_mended(mended);
         for id in unknowable {
             let to = daemon.outbox.get(&id).unwrap().to;
             let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
@@ -171,6 +184,14 @@ impl Rig {
             let event = self.inbox.recv().await.unwrap();
             self.daemon.on_event(event);
         }
+    }
+
+    /// As `settle`, and hands in what the daemon told itself.
+    pub async fn pump(&mut self) {
+        while let Ok(event) = self.inbox.try_recv() {
+            self.daemon.on_event(event);
+        }
+        self.settle().await;
     }
 
     /// As `settle`, on a disk that refuses everything.

@@ -39,6 +39,10 @@ pub enum Reason {
     NotAnEntry,
     /// The unchained part, written by an older version, was changed after the chain began.
     PrefixChanged,
+    /// The entry is as it was written, but the long text that it names is not there.
+    BlobMissing,
+    /// The entry is as it was written, but under the name of its long text lies something else.
+    BlobAltered,
 }
 
 impl Reason {
@@ -53,6 +57,8 @@ impl Reason {
             Self::Truncated => "truncated",
             Self::NotAnEntry => "not-an-entry",
             Self::PrefixChanged => "prefix-changed",
+            Self::BlobMissing => "blob-missing",
+            Self::BlobAltered => "blob-altered",
         }
     }
 }

@@ -17,6 +17,12 @@ pub enum LedgerError {
         /// What to do.
         hint: String,
     },
+    /// A later version wrote in it.
+    #[error("{} was written by a newer ctxrelay: use that version, or move the file to .contextrelay/archives and start again; it can still be read (`ctxrelay ledger list`)", path.display())]
+    NewerSchema {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// A folder, a pipe or a device has its name.
     #[error("{} is not a file: move it away and start again", path.display())]
     NotAFile {
@@ -50,6 +56,12 @@ pub enum LedgerError {
     /// Somebody removed or replaced the file while it was open.
     #[error("{} was removed or replaced while it was open: nothing of this was recorded; put it back, or restart ctxrelay to begin a new one", path.display())]
     Gone {
+        /// The ledger.
+        path: PathBuf,
+    },
+    /// The disk took longer than somebody can wait.
+    #[error("{} did not take an entry in time: it may be recorded yet", path.display())]
+    Late {
         /// The ledger.
         path: PathBuf,
     },

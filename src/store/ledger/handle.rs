@@ -2,16 +2,18 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, Seq};
 
+use super::error::LedgerError;
 use super::page::{self, Filter, Page};
 use super::shared::Shared;
-use super::writer::Job;
+use super::writer::{Job, TOKEN_OF_WAITERS};
 
 /// An entry as it lies in the ledger.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,11 +73,44 @@ impl Ledger {
     ///
     /// When [`super::writer::WAITING_MAX`] calls wait already, or the ledger was closed.
     pub fn append(&self, token: u64, entries: Vec<Entry>) -> Result<(), Full> {
-        let job = Job::Append { token, entries };
+        let job = Job::Append {
+            token,
+            entries,
+            answer: None,
+        };
         match self.jobs.try_send(job) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(Full),
         }
+    }
+
+    /// As [`Self::append`], and waits until the entries are on the disk. Their answer comes from
+    /// here and not as an event; only when the deadline passed first does it come as one after
+    /// all, so that nothing becomes durable unseen.
+    ///
+    /// Blocks for as long as the disk takes. For the rare step that nothing may come between.
+    ///
+    /// # Errors
+    ///
+    /// When nothing of this was recorded, or the disk did not answer in time.
+    pub fn append_and_wait(
+        &self,
+        entries: Vec<Entry>,
+        deadline: Duration,
+    ) -> Result<Vec<Arc<Stored>>, LedgerError> {
+        let late = || LedgerError::Late {
+            path: self.shared.path.clone(),
+        };
+        // Without room in it: who comes after the deadline finds nobody, instead of leaving the
+        // answer where nobody looks.
+        let (answer, answered) = sync_channel(0);
+        let job = Job::Append {
+            token: TOKEN_OF_WAITERS,
+            entries,
+            answer: Some(answer),
+        };
+        self.jobs.try_send(job).map_err(|_| late())?;
+        answered.recv_timeout(deadline).map_err(|_| late())?
     }
 
     /// One entry by its number.

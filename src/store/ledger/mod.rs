@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod handle;
 mod index;
+mod keep;
 mod lines;
 mod names;
 mod open;
@@ -24,6 +25,7 @@ mod scan;
 mod seal;
 mod shared;
 mod verify;
+mod verify_blobs;
 mod walk;
 mod writer;
 
@@ -42,6 +44,7 @@ pub use read::read;
 pub use reading::Reading;
 pub use seal::seal;
 pub use verify::{OutsideHead, VerifyReport, verify, verify_with};
+pub use verify_blobs::{BlobReport, whole_texts};
 pub use writer::WriterEvent;
 
 /// The longest line that is written or read, in bytes without newline: more than any message

@@ -131,6 +131,9 @@ pub(super) fn open_file(
     let failed = |error| LedgerError::from_io("read", &path, error);
     let mut found =
         scan_after(&file.reader(), &options.session, options.checkpoint).map_err(failed)?;
+    if found.is_newer {
+        return Err(LedgerError::NewerSchema { path });
+    }
     let torn = match found.end {
         End::Whole => None,
         End::NoNewline => {
@@ -203,12 +206,21 @@ pub(super) fn set_aside(
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let aside = path.with_extension(format!("{what}-{}", now.as_millis()));
-    let mut copy = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)?;
+    let mut name = now.as_millis();
+    let (aside, mut copy) = loop {
+        let aside = path.with_extension(format!("{what}-{name}"));
+        let copy = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&aside);
+        match copy {
+            Ok(copy) => break (aside, copy),
+            // The second one of a millisecond.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => name += 1,
+            Err(error) => return Err(error),
+        }
+    };
     let reader = file.reader();
     let mut reader = &*reader;
     reader.seek(SeekFrom::Start(offset))?;

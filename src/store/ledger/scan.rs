@@ -40,6 +40,8 @@ pub(super) struct Scan {
     pub recent: VecDeque<Arc<Stored>>,
     pub bytes: u64,
     pub end: End,
+    /// A later version wrote some of it.
+    pub is_newer: bool,
     /// Every line was read, or none was changed since a run that read them.
     pub is_read: bool,
 }
@@ -53,6 +55,7 @@ pub(super) fn scan(file: &File) -> io::Result<Scan> {
         recent: VecDeque::new(),
         bytes: 0,
         end: End::Whole,
+        is_newer: false,
         is_read: true,
     };
     go_on(file, nothing)
@@ -90,6 +93,8 @@ fn resume(file: &File, checkpoint: Checkpoint) -> io::Result<Scan> {
         snapshot: checkpoint.snapshot,
         recent: VecDeque::new(),
         end: End::Whole,
+        // No checkpoint is made of such a ledger: nothing is appended to it.
+        is_newer: false,
         is_read,
     };
     go_on(file, begun)
@@ -116,7 +121,10 @@ impl Scan {
         let Walked { offset, text, .. } = walked;
         let Made { line, is_intact } = walked.made;
         let (entry, link) = match line {
-            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
+            Ok(parsed) => {
+                self.is_newer |= parsed.is_newer;
+                (Some(parsed.entry), Ok(parsed.link))
+            }
             Err(bad) => (None, Err(bad)),
         };
         if walked.complete {

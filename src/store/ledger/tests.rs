@@ -1,11 +1,17 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod faulty_file;
 mod support;
 
 mod append;
 mod checkpoint;
+mod crashes;
+mod every_fault;
 mod faults;
 mod formats;
+mod hostile;
 mod open;
 mod page;
 mod tamper;
+mod tamper_anywhere;
+mod whole;

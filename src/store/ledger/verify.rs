@@ -13,6 +13,7 @@ use crate::wire::line::parse_link;
 
 use super::check::{Checker, Fault, Reason, Verdict};
 use super::lines::Lines;
+use super::verify_blobs::{BlobCheck, BlobReport};
 use super::walk::{Made, walk};
 
 /// What [`verify`] found.
@@ -38,6 +39,8 @@ pub struct VerifyReport {
     pub head: Option<(u64, String)>,
     /// How the head kept outside the project compares.
     pub outside_head: OutsideHead,
+    /// The long texts kept beside it.
+    pub blobs: BlobReport,
 }
 
 /// How the head kept outside the project compares with the file.
@@ -88,6 +91,7 @@ pub fn verify_with(
     let outside = outside.filter(|head| session == Some(head.session_id.as_str()));
     let lines = Lines::new(open_private(path)?, 0);
     let mut checker = Checker::new();
+    let mut blobs = BlobCheck::new(path);
     let mut torn_bytes = 0;
     let mut seen_outside = false;
     walk(lines, &mut checker, parse_link, |checker, walked| {
@@ -100,6 +104,9 @@ pub fn verify_with(
             *checker = before;
             torn_bytes = walked.end - walked.offset;
             return ControlFlow::Continue(());
+        }
+        if let Verdict::Entry { seq, .. } = &verdict {
+            blobs.line(walked.text, *seq, checker.lines());
         }
         if let (Verdict::Entry { seq, hash }, Some(head)) = (&verdict, outside) {
             seen_outside |= *seq == head.seq && *hash == head.hash;
@@ -124,6 +131,7 @@ pub fn verify_with(
     {
         first_bad = Some(missing_end(outside, &checker));
     }
+    let (blobs, first_bad) = blobs.finish(first_bad)?;
     Ok(VerifyReport {
         ok: first_bad.is_none(),
         entries: checker.entries(),
@@ -134,6 +142,7 @@ pub fn verify_with(
         torn_bytes,
         head,
         outside_head,
+        blobs,
     })
 }
 

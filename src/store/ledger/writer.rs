@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
@@ -14,12 +14,14 @@ use serde_json::Value;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::Seq;
 use crate::core::redact::Redactor;
+use crate::store::blobs::Blobs;
 use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::handle::Stored;
+use super::keep::keep_whole;
 use super::open::set_aside;
 use super::scan::{End, scan};
 use super::shared::Shared;
@@ -58,9 +60,17 @@ pub enum WriterEvent {
 /// What the writer is asked for.
 #[derive(Debug)]
 pub(super) enum Job {
-    Append { token: u64, entries: Vec<Entry> },
+    Append {
+        token: u64,
+        entries: Vec<Entry>,
+        /// Who waits for the answer, instead of the event.
+        answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
+    },
     Close,
 }
+
+/// The token of appends that somebody waits for; no counter comes this far.
+pub(super) const TOKEN_OF_WAITERS: u64 = u64::MAX;
 
 /// The next entry's number and `prev`; no `prev` in a file that is still empty.
 #[derive(Debug, Clone)]
@@ -74,6 +84,7 @@ pub(super) struct Writer {
     file: Box<dyn LedgerFile>,
     shared: Arc<Shared>,
     redactor: Arc<Redactor>,
+    blobs: Blobs,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
     next: Next,
     /// How long the file is as far as it is good.
@@ -88,8 +99,15 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Together {
     text: Vec<u8>,
-    done: Vec<(u64, Result<Vec<Placed>, LedgerError>)>,
+    done: Vec<Staged>,
     close: bool,
+}
+
+/// One append, turned into lines or refused.
+struct Staged {
+    token: u64,
+    answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
+    result: Result<Vec<Placed>, LedgerError>,
 }
 
 /// An entry and where it will lie, counted from the beginning of the write.
@@ -109,6 +127,7 @@ impl Writer {
     ) -> Self {
         Self {
             file,
+            blobs: Blobs::of_ledger(&shared.path),
             shared,
             redactor,
             on_event,
@@ -141,9 +160,17 @@ impl Writer {
                     together.close = true;
                     break;
                 }
-                Job::Append { token, entries } => {
-                    let staged = self.stage(entries, &mut together.text, next);
-                    together.done.push((token, staged));
+                Job::Append {
+                    token,
+                    entries,
+                    answer,
+                } => {
+                    let result = self.stage(entries, &mut together.text, next);
+                    together.done.push(Staged {
+                        token,
+                        answer,
+                        result,
+                    });
                 }
             }
             if together.done.len() >= TOGETHER_MAX || together.text.len() >= TOGETHER_BYTES {
@@ -201,9 +228,13 @@ impl Writer {
         };
         let mut object = Value::Object(serialize(&entry));
         self.redactor.redact_entry(&mut object);
-        let Value::Object(object) = object else {
+        let Value::Object(mut object) = object else {
             return Err(refused("redaction left no object".to_owned()));
         };
+        // What comes with its whole text named is cut already: a compaction carries it.
+        if entry.whole.is_none() {
+            keep_whole(&self.blobs, &mut object)?;
+        }
         let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
             return Err(refused(format!(
@@ -245,19 +276,31 @@ impl Writer {
             (self.on_event)(WriterEvent::Recovered);
         }
         self.failing |= failed.is_some();
-        for (token, staged) in together.done {
-            let event = match (staged, &failed) {
-                (Ok(placed), None) => WriterEvent::Durable {
-                    token,
-                    entries: placed.into_iter().map(|placed| placed.stored).collect(),
-                },
-                (Ok(_), Some(error)) => WriterEvent::Failed {
-                    token,
-                    error: error.clone(),
-                },
-                (Err(error), _) => WriterEvent::Failed { token, error },
+        for Staged {
+            token,
+            answer,
+            result,
+        } in together.done
+        {
+            let result = match (result, &failed) {
+                (Ok(placed), None) => Ok(placed.into_iter().map(|placed| placed.stored).collect()),
+                (Ok(_), Some(error)) => Err(error.clone()),
+                (Err(error), _) => {
+                    // What the disk refuses beside the ledger is over, too, only once it takes
+                    // something again.
+                    self.failing |= !matches!(error, LedgerError::Refused { .. });
+                    Err(error)
+                }
             };
-            (self.on_event)(event);
+            let unheard = match answer {
+                Some(answer) => answer.send(result).err().map(|unheard| unheard.0),
+                None => Some(result),
+            };
+            match unheard {
+                Some(Ok(entries)) => (self.on_event)(WriterEvent::Durable { token, entries }),
+                Some(Err(error)) => (self.on_event)(WriterEvent::Failed { token, error }),
+                None => {}
+            }
         }
     }
 
@@ -387,7 +430,7 @@ impl Writer {
         for placed in together
             .done
             .iter()
-            .filter_map(|(_, staged)| staged.as_ref().ok())
+            .filter_map(|staged| staged.result.as_ref().ok())
         {
             for Placed { stored, offset } in placed {
                 // Neither bound can be met: a line is at most `LINE_MAX` long, and a file of four

@@ -4,13 +4,15 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::carried::Carried;
 use crate::core::delivery::{OnBusy, Outcome};
 use crate::core::entry::{
-    AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
     FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, Predecessor, TurnRecord,
     TurnStatus, WorkTree,
 };
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use crate::core::whole::Whole;
 
 /// Few enough that entries refer to each other.
 fn id() -> impl Strategy<Value = EntryId> {
@@ -295,10 +297,13 @@ fn other() -> impl Strategy<Value = EntryKind> {
 /// Any kind.
 pub(crate) fn kind() -> impl Strategy<Value = EntryKind> {
     let predecessor =
-        (text(), any::<u64>(), text()).prop_map(|(session, entries, head)| Predecessor {
-            session_id: SessionId::new(session),
-            entries,
-            head,
+        (text(), any::<u64>(), text(), fate()).prop_map(|(session, entries, head, fate)| {
+            Predecessor {
+                session_id: SessionId::new(session),
+                entries,
+                head,
+                fate,
+            }
         });
     prop_oneof![
         prop::option::of(predecessor)
@@ -318,6 +323,25 @@ pub(crate) fn kind() -> impl Strategy<Value = EntryKind> {
     ]
 }
 
+fn fate() -> impl Strategy<Value = Fate> {
+    prop::sample::select(vec![Fate::Archived, Fate::Compacted, Fate::Discarded])
+}
+
+fn whole() -> impl Strategy<Value = Whole> {
+    ("[0-9a-f]{64}", any::<u64>()).prop_map(|(sha256, units)| Whole { sha256, units })
+}
+
+fn carried() -> impl Strategy<Value = Carried> {
+    (text(), any::<u64>(), any::<bool>(), any::<bool>()).prop_map(
+        |(session, seq, settled, answered)| Carried {
+            session_id: SessionId::new(session),
+            seq: Seq(seq),
+            settled,
+            answered,
+        },
+    )
+}
+
 /// Any entry, not appended yet.
 pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     let session = prop::option::of(prop_oneof!["default|pair-2", text()]);
@@ -328,19 +352,30 @@ pub(crate) fn entry() -> impl Strategy<Value = Entry> {
         prop::option::of(party()),
         text(),
         kind(),
-        session,
-        object(),
+        (session, prop::option::of(carried())),
+        (object(), prop::option::of(whole())),
     )
         .prop_map(
-            |(id, timestamp_ms, source, target, content, kind, runtime_session, meta)| Entry {
+            |(
+                id,
+                timestamp_ms,
+                source,
+                target,
+                content,
+                kind,
+                (runtime_session, carried),
+                (meta, whole),
+            )| Entry {
                 id,
                 timestamp_ms,
                 session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
                 source,
                 target,
                 content,
+                whole,
                 kind,
                 runtime_session: runtime_session.map(RuntimeSession::new),
+                carried,
                 meta,
                 seq: Seq(0),
             },

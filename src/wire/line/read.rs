@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{HANDLES, HANDLES_ONE, Link, RUNTIME_SESSION, event, is_hash};
+use super::{CARRIED, HANDLES, HANDLES_ONE, Link, RUNTIME_SESSION, WHOLE, event, is_hash};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::{
@@ -13,6 +13,7 @@ use crate::core::entry::{
     FinalityProposal, Handoff, Message, TurnRecord,
 };
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, TurnId};
+use crate::core::whole::Whole;
 
 /// A line that is an entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,9 @@ pub struct ParsedLine {
     pub entry: Entry,
     /// Its place in the chain; `None` for a line of a ledger without one.
     pub link: Option<Link>,
+    /// A later version wrote it, in a shape of its own: what is understood of it is taken, and
+    /// nobody of this version should write behind it.
+    pub is_newer: bool,
 }
 
 /// Why a line is no entry.
@@ -55,7 +59,9 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
     let Value::Object(mut line) = value else {
         return Err(BadLine::NotObject);
     };
-    line.shift_remove("schema");
+    let is_newer = line
+        .shift_remove("schema")
+        .is_some_and(|schema| is_newer(&schema));
     let id = take_text(&mut line, "id").ok_or(BadLine::Missing("id"))?;
     let entry_type = take_text(&mut line, "type").ok_or(BadLine::Missing("type"))?;
     let timestamp_ms = line.shift_remove("timestamp").map_or(0, |at| millis(&at));
@@ -78,6 +84,10 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
     if runtime_session.is_some() {
         meta.shift_remove(RUNTIME_SESSION);
     }
+    let carried = meta.get(CARRIED).cloned().and_then(as_type);
+    if carried.is_some() {
+        meta.shift_remove(CARRIED);
+    }
     let mut entry = Entry {
         id: EntryId::new(id),
         timestamp_ms,
@@ -85,16 +95,35 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
         source: Party::from(source),
         target: target.map(Party::from),
         content: content.unwrap_or_default(),
+        // A name that is no hash names nothing.
+        whole: take::<Whole>(&mut line, WHOLE).filter(|whole| is_hash(&whole.sha256)),
         kind: EntryKind::Lifecycle {
             event: String::new(),
         },
         runtime_session,
+        carried,
         meta,
         seq: Seq(seq.unwrap_or(0)),
     };
     entry.kind = read_kind(entry_type, line, &mut entry);
-    Ok(ParsedLine { entry, link })
+    Ok(ParsedLine {
+        entry,
+        link,
+        is_newer,
+    })
 }
+
+/// Whether a `schema` is `v2` or later. What is no version at all says nothing.
+fn is_newer(schema: &Value) -> bool {
+    schema
+        .as_str()
+        .and_then(|schema| schema.strip_prefix('v')?.parse::<u64>().ok())
+        .is_some_and(|version| version > 1)
+}
+
+/// How deep the thorough reader goes: `serde_json`'s own limit, which its quick look past a value
+/// does not have.
+const NESTING_MAX: usize = 128;
 
 /// Reads only a line's place in the chain, several times as fast as [`parse`] and with the same
 /// verdict on whether it is an entry; but a number too large for anybody passes here.
@@ -104,10 +133,12 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
 /// As [`parse`].
 pub fn parse_link(line: &[u8]) -> Result<Option<Link>, BadLine> {
     // What the quick look does not check, or cannot take, is left to the thorough one: text that
-    // is no UTF-8, halves of characters, keys that come twice.
+    // is no UTF-8, halves of characters, keys that come twice, and what may be nested too deeply.
+    let brackets = line.iter().filter(|byte| matches!(byte, b'[' | b'{'));
+    let may_be_deep = brackets.count() >= NESTING_MAX;
     let quick = std::str::from_utf8(line)
         .ok()
-        .filter(|text| !text.contains("\\ud") && !text.contains("\\uD"))
+        .filter(|text| !may_be_deep && !text.contains("\\ud") && !text.contains("\\uD"))
         .and_then(|text| serde_json::from_str::<Envelope<'_>>(text).ok());
     let Some(envelope) = quick else {
         return parse(line).map(|parsed| parsed.link);
@@ -412,6 +443,7 @@ mod tests {
             source: Party::System,
             target: Some(Agent::Codex.into()),
             content: "Codex has it by queue".to_owned(),
+            whole: None,
             kind: EntryKind::Delivery(DeliveryRecord {
                 message_id: EntryId::new("0"),
                 attempt_id: None,
@@ -422,6 +454,7 @@ mod tests {
                 turn_id: None,
             }),
             runtime_session: None,
+            carried: None,
             meta: Map::new(),
             seq: Seq(2),
         };

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod reader;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

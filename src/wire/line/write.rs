@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, event};
+use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, WHOLE, event};
 use crate::core::entry::{
     AgentChanged, Artifact, DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal,
     Handoff, Message, TurnRecord,
@@ -32,14 +32,25 @@ pub fn serialize(entry: &Entry) -> Map<String, Value> {
     if let Some(session) = &entry.runtime_session {
         put(&mut meta, RUNTIME_SESSION, session.as_str());
     }
-    // The typed field is the truth about the runtime session; a stray key must not replace it.
-    let stray = |key: &str| key == RUNTIME_SESSION && entry.runtime_session.is_some();
+    if let Some(carried) = &entry.carried {
+        put(&mut meta, CARRIED, json!(carried));
+    }
+    // The typed fields are the truth; a stray key must not replace them.
+    let stray = |key: &str| {
+        (key == RUNTIME_SESSION && entry.runtime_session.is_some())
+            || (key == CARRIED && entry.carried.is_some())
+    };
     for (key, value) in entry.meta.iter().filter(|(key, _)| !stray(key)) {
         put(&mut meta, key, value.clone());
     }
     if !meta.is_empty() {
         put(&mut line, "meta", meta);
     }
+    put_some(
+        &mut line,
+        WHOLE,
+        entry.whole.as_ref().map(|whole| json!(whole)),
+    );
     if entry.seq.0 != 0 {
         put(&mut line, "seq", entry.seq.0);
     }
@@ -50,15 +61,7 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
     match &entry.kind {
         EntryKind::SessionStarted { predecessor } => {
             if let Some(before) = predecessor {
-                put(
-                    line,
-                    "predecessor",
-                    json!({
-                        "sessionId": before.session_id,
-                        "entries": before.entries,
-                        "head": before.head,
-                    }),
-                );
+                put(line, "predecessor", json!(before));
             }
         }
         EntryKind::Message(message) => {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Condvar, Mutex, OnceLock};
 
+use super::skipped;
+
 /// How many tests may have real agents at work at once: they are heavy, and a starved agent misses
 /// its own deadlines.
 const MAX_AT_ONCE: usize = 2;
@@ -43,7 +45,7 @@ impl Drop for Slot {
 #[must_use]
 pub fn slot() -> Option<Slot> {
     if std::env::var_os(SKIP_VARIABLE).is_some_and(|value| value == "1") {
-        note_skipped();
+        skipped::note("agents", &format!("{SKIP_VARIABLE}=1"));
         return None;
     }
     installed();
@@ -122,18 +124,4 @@ fn find_program(folder: &Path, program: &str) -> Option<PathBuf> {
             .filter(|path| path.is_dir())
             .find_map(|path| find_program(path, program))
     })
-}
-
-/// One line for each skipped test; `tests/run` counts them.
-fn note_skipped() {
-    use std::io::Write;
-    let name = std::thread::current().name().unwrap_or("?").to_owned();
-    eprintln!("skipped: {name} ({SKIP_VARIABLE}=1)");
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipped-agents");
-    let mut file = File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .unwrap();
-    writeln!(file, "{name}").unwrap();
 }

@@ -6,9 +6,11 @@
 )]
 
 pub mod agents;
+pub mod chance;
 pub mod child;
 pub mod claude_home;
 pub mod codex_home;
+pub mod contextrelay3;
 pub mod daemon;
 pub mod http;
 pub mod launch;
@@ -18,10 +20,14 @@ pub mod model_request;
 pub mod model_server;
 pub mod operator;
 pub mod pair;
+pub mod picture;
 pub mod pipe;
+pub mod privileged;
 pub mod project;
 pub mod pty;
 pub mod responses_server;
 pub mod script;
+pub mod skipped;
+pub mod small_disk;
 pub mod wait;
 pub mod ws;

@@ -140,6 +140,20 @@ impl RpcSocket {
             .unwrap_or_else(|error| panic!("{method} was refused: {error:?}"))
     }
 
+    /// Calls a method of a server that may be gone by now; `None` when the socket closes before
+    /// the response has come.
+    #[track_caller]
+    pub fn outcome(&mut self, method: &str, params: Value) -> Option<Result<Value, RpcError>> {
+        let id = self.begin(method, params);
+        let is_response = |frame: &Value| frame.get("method").is_none() && frame["id"] == id;
+        super::wait::wait_until("a response or the end", timeout(), || {
+            let inbox = self.inbox.lock().unwrap();
+            let here = inbox.frames.iter().any(is_response);
+            (here || inbox.closed.is_some()).then_some(here)
+        })
+        .then(|| self.response(&id))
+    }
+
     /// Sends a request without waiting; the id fetches the response.
     #[track_caller]
     pub fn begin(&mut self, method: &str, params: Value) -> Value {

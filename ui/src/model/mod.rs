@@ -6,6 +6,7 @@
 
 mod agent;
 mod deck_view;
+mod found;
 mod hint;
 mod inbox;
 mod task;
@@ -13,6 +14,7 @@ mod timeline;
 
 pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts};
 pub use deck_view::{Banner, Chain, Daemon, DaemonState, DeckView, Ledger, Level, Ports};
+pub use found::{FoundEntries, FoundRow};
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{Gate, GateState, InboxCard, InboxKind};
 pub use task::{HandoffRow, HandoffState, Lane, LaneCounts, TaskRow, Tasks};

@@ -20,10 +20,17 @@ pub(crate) enum Pick {
     Nothing,
     /// Asks the caller for this.
     Effect(Effect),
+    /// Asks for a typed word before the session's record is archived, or deleted for good.
+    Clear {
+        /// Deleted.
+        discard: bool,
+    },
     /// Shows this part of the timeline.
     Filter(Filter),
     /// Uses this theme.
     Theme(String),
+    /// Opens this entry, and goes there in the timeline if it is loaded.
+    Entry(u64),
 }
 
 /// One answer.

@@ -19,7 +19,7 @@ pub(crate) struct Confirm {
     /// What will happen.
     pub(crate) lines: Vec<String>,
     /// The word to be typed.
-    pub(crate) word: &'static str,
+    pub(crate) word: String,
     pub(crate) field: TextField,
     pub(crate) effect: Effect,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Confirm {
 impl Confirm {
     /// Whether the word stands there.
     pub(crate) fn is_typed(&self) -> bool {
-        self.field.text().trim() == self.word
+        !self.word.is_empty() && self.field.text().trim() == self.word
     }
 
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
@@ -72,7 +72,7 @@ impl Confirm {
             4,
             Line::from(vec![
                 Span::styled("Type ", theme.style(Role::TextMuted)),
-                Span::styled(self.word, theme.style(Role::Wait)),
+                Span::styled(self.word.clone(), theme.style(Role::Wait)),
                 Span::styled(" to do it:", theme.style(Role::TextMuted)),
             ]),
         );

@@ -4,6 +4,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::mouse::mouse;
+use super::opening::show_found;
 use super::overlay_key::{after_typing, overlay_action};
 use super::perform::perform;
 use crate::action::Action;
@@ -38,6 +39,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::EntryText { seq, text, detail } => {
             deck.keep_fetched(seq, Fetched { text, detail });
+            Vec::new()
+        }
+        Msg::Found(found) => {
+            show_found(deck, &found);
             Vec::new()
         }
         Msg::Notice(level, text) => {

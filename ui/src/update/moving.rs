@@ -33,12 +33,16 @@ pub(super) fn to_end(deck: &mut Deck, pane: Pane, last: bool) -> Vec<Effect> {
 /// Asks for older entries when the selection stands on the last one that is loaded.
 pub(super) fn older(deck: &mut Deck) -> Vec<Effect> {
     let loaded = deck.view.timeline.len();
-    let more = deck.view.timeline_total > loaded as u64;
-    if more && deck.timeline.at_oldest() && deck.asked_older_at != Some(loaded) {
+    if has_more(deck) && deck.timeline.at_oldest() && deck.asked_older_at != Some(loaded) {
         deck.asked_older_at = Some(loaded);
         return vec![Effect::LoadOlder];
     }
     Vec::new()
+}
+
+/// Whether the record has entries that are not loaded.
+pub(super) fn has_more(deck: &Deck) -> bool {
+    deck.view.timeline_total > deck.view.timeline.len() as u64
 }
 
 /// Half of what the pane shows, in rows.

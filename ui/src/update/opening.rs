@@ -4,7 +4,9 @@ use super::applies::can_start;
 use super::moving::older;
 use crate::deck::Deck;
 use crate::effect::{Effect, QuitChoice};
-use crate::model::{Agent, AgentState, DaemonState, FirstStep, Level, StepAct};
+use crate::model::{
+    Agent, AgentState, DaemonState, FirstStep, FoundEntries, Level, Party, StepAct,
+};
 use crate::overlays::{
     AgentSheet, CardSheet, CardStage, Choice, ChoiceOption, Composer, Confirm, EntrySheet, Overlay,
     Pick, SearchLine,
@@ -76,6 +78,72 @@ pub(super) fn open_search(deck: &mut Deck) {
     }));
 }
 
+/// Searches the record beyond what is loaded.
+pub(super) fn search_record(deck: &mut Deck, words: &str) -> Vec<Effect> {
+    if !deck.view.daemon.state.can_act() {
+        deck.say(
+            Level::Info,
+            "nothing found among what is loaded; the rest cannot be read now",
+        );
+        return Vec::new();
+    }
+    deck.say(Level::Info, "searching the whole record …");
+    vec![Effect::Search {
+        words: words.to_owned(),
+    }]
+}
+
+/// Lists what was found in the record. Not over something that was opened meanwhile.
+pub(super) fn show_found(deck: &mut Deck, found: &FoundEntries) {
+    if !deck.overlays.is_empty() {
+        return;
+    }
+    deck.notice = None;
+    let words = sanitize::line(&found.words);
+    if found.rows.is_empty() {
+        let text = match found.behind {
+            0 => format!("nothing in the record has {words}"),
+            _ => format!("nothing found for {words} yet: the index is being built"),
+        };
+        return deck.say(Level::Info, text);
+    }
+    let total = text::grouped(found.total);
+    let more = if found.total_is_at_least {
+        " or more"
+    } else {
+        ""
+    };
+    let mut lines = vec![match found.total {
+        1 if !found.total_is_at_least => format!("1 entry has {words}."),
+        total_here if total_here as usize > found.rows.len() => format!(
+            "{total}{more} entries have {words}; the newest {} are listed.",
+            found.rows.len()
+        ),
+        _ => format!("{total}{more} entries have {words}."),
+    }];
+    if found.behind > 0 {
+        lines.push(format!(
+            "The index is being built: {} entries were not searched.",
+            text::grouped(found.behind)
+        ));
+    }
+    let options = found.rows.iter().map(|row| {
+        let label = format!(
+            "{:>7}  {}",
+            text::grouped(row.seq),
+            sanitize::line(&row.kind)
+        );
+        let who = match &row.from {
+            Party::Agent(agent) => agent.title().to_owned(),
+            other => sanitize::line(other.title()),
+        };
+        let desc = format!("{who}: {}", sanitize::line(&row.snippet));
+        ChoiceOption::new(label, desc, Pick::Entry(row.seq))
+    });
+    let choice = Choice::new("Found in the record", lines, options.collect());
+    deck.overlays.push(Overlay::Choice(choice));
+}
+
 /// Writes to `to`, or to whom it most likely is for.
 pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, handoff: bool) {
     let to = to.unwrap_or_else(|| likely_receiver(deck));
@@ -137,28 +205,86 @@ pub(super) fn ask_theme(deck: &mut Deck) {
     deck.overlays.push(Overlay::Choice(choice));
 }
 
+/// How many characters of the session's id are typed before it is deleted: short, and no habit,
+/// because they are others each time.
+const TYPED: usize = 4;
+
 pub(super) fn ask_clear(deck: &mut Deck) {
     let entries = text::grouped(deck.view.ledger.entries);
+    let mut lines = vec![format!("This session's record has {entries} entries.")];
+    lines.extend(left_open(deck));
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        "Clear the session's history?",
+        lines,
+        vec![
+            ChoiceOption::new(
+                "archive",
+                "sealed and kept; a new, empty one begins",
+                Pick::Clear { discard: false },
+            ),
+            ChoiceOption::new(
+                "delete for good",
+                "for a secret that got into it",
+                Pick::Clear { discard: true },
+            ),
+            ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
+        ],
+    )));
+}
+
+fn confirm_clear(deck: &mut Deck, discard: bool) {
+    let entries = text::grouped(deck.view.ledger.entries);
+    let (title, hint, word, what) = if discard {
+        let session = sanitize::line(&deck.view.session_id);
+        let from = session.chars().count().saturating_sub(TYPED);
+        (
+            "Delete this session for good?",
+            "the last four characters of its id",
+            session.chars().skip(from).collect(),
+            format!(
+                "This session's record of {entries} entries is deleted, with its long texts and \
+                 everything that was set aside of it. Only how many entries it had and its head \
+                 stay. This cannot be undone. The disk may hold the old bytes for a while: a \
+                 secret that was in them should be changed."
+            ),
+        )
+    } else {
+        (
+            "Clear the session's history?",
+            "clear",
+            "clear".to_owned(),
+            format!(
+                "This session's record of {entries} entries is sealed and moved to the archive, \
+                 and a new, empty one begins. Nothing is deleted."
+            ),
+        )
+    };
+    let mut lines = vec![what];
+    lines.extend(left_open(deck));
+    deck.overlays.push(Overlay::Confirm(Confirm {
+        title,
+        lines,
+        field: TextField::line(hint),
+        word,
+        effect: Effect::ClearSession { discard },
+    }));
+}
+
+/// What is open and does not go on in the next session.
+fn left_open(deck: &Deck) -> Vec<String> {
     let waiting: u32 = deck.view.agents.iter().map(|card| card.queue.open()).sum();
-    let mut lines = vec![format!(
-        "This session's record of {entries} entries is sealed and moved to the archive, and a new, empty one begins. \
-         Nothing is deleted."
-    )];
+    let mut lines = Vec::new();
     match waiting {
         0 => {}
-        1 => lines.push("One message has not arrived yet.".to_owned()),
-        n => lines.push(format!("{n} messages have not arrived yet.")),
+        1 => lines.push("One message has not arrived yet: it is taken back.".to_owned()),
+        n => lines.push(format!(
+            "{n} messages have not arrived yet: they are taken back."
+        )),
     }
     if !deck.view.inbox.is_empty() {
         lines.push("What waits in the inbox goes with it, unanswered.".to_owned());
     }
-    deck.overlays.push(Overlay::Confirm(Confirm {
-        title: "Clear the session's history?",
-        lines,
-        word: "clear",
-        field: TextField::line("clear"),
-        effect: Effect::ClearSession { discard: false },
-    }));
+    lines
 }
 
 pub(super) fn ask_coordinator(deck: &mut Deck) {
@@ -319,9 +445,17 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
             }
             vec![effect]
         }
+        Pick::Clear { discard } => {
+            confirm_clear(deck, discard);
+            Vec::new()
+        }
         Pick::Filter(filter) => {
             deck.timeline.set_filter(&deck.view.timeline, filter);
             older(deck)
+        }
+        Pick::Entry(seq) => {
+            deck.timeline.go_to(&deck.view.timeline, seq);
+            open_entry(deck, seq)
         }
         Pick::Theme(name) => match deck.load_theme(&name) {
             Ok(theme) => {

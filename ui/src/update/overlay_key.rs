@@ -1,7 +1,7 @@
 //! What an action does on the overlay in front.
 
-use super::moving::half_page;
-use super::opening::{ask_quit, ask_start, compose, pick, quit_now};
+use super::moving::{half_page, has_more};
+use super::opening::{ask_quit, ask_start, compose, pick, quit_now, search_record};
 use super::perform::{copy, perform, reason_field};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -131,13 +131,14 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(Overlay::Confirm(confirm));
             Vec::new()
         }
-        Overlay::Search(_) => {
-            if deck.timeline.search.is_empty() {
+        Overlay::Search(search) => {
+            if deck.timeline.search.trim().is_empty() || deck.timeline.found > 0 {
                 return Vec::new();
             }
-            if deck.timeline.found == 0 {
-                deck.say(Level::Info, "nothing found among what is loaded");
+            if has_more(deck) {
+                return search_record(deck, &search.field.text());
             }
+            deck.say(Level::Info, "nothing found");
             Vec::new()
         }
         Overlay::Card(card) => {

@@ -1,10 +1,10 @@
 //! [`perform`]: what an action does while no overlay is open.
 
 use super::applies::{applies, selected_agent};
-use super::moving::{half_page, older, step, to_end};
+use super::moving::{half_page, has_more, older, step, to_end};
 use super::opening::{
     ask_clear, ask_coordinator, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose,
-    open_card, open_search, open_selected, quit_now,
+    open_card, open_search, open_selected, quit_now, search_record,
 };
 use crate::action::Action;
 use crate::deck::Deck;
@@ -46,8 +46,8 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Open => return open_selected(deck),
         Action::Back => back(deck),
         Action::Search => open_search(deck),
-        Action::SearchNext => search_step(deck, true),
-        Action::SearchPrev => search_step(deck, false),
+        Action::SearchNext => return search_step(deck, true),
+        Action::SearchPrev => return search_step(deck, false),
         Action::Filter => ask_filter(deck),
         Action::Palette => {
             let contexts = deck.contexts();
@@ -119,11 +119,27 @@ fn back(deck: &mut Deck) {
     }
 }
 
-fn search_step(deck: &mut Deck, forward: bool) {
+/// To the next match. Past the oldest one that is loaded the search goes on in the record.
+fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
     deck.focus = Pane::Timeline;
-    if !deck.timeline.find(&deck.view.timeline, forward, false) {
+    let before = deck.timeline.list;
+    let found = deck.timeline.find(&deck.view.timeline, forward, false);
+    if has_more(deck) && deck.timeline.goes_older(forward) {
+        let now = deck.timeline.list.selected;
+        let went_round = if forward {
+            now <= before.selected
+        } else {
+            now >= before.selected
+        };
+        if !found || went_round {
+            deck.timeline.list = before;
+            let words = deck.timeline.search.clone();
+            return search_record(deck, &words);
+        }
+    } else if !found {
         deck.say(Level::Info, "nothing found among what is loaded");
     }
+    Vec::new()
 }
 
 fn copy_selected(deck: &mut Deck) -> Vec<Effect> {

@@ -15,7 +15,7 @@ const AROUND: [(&str, &str); 9] = [
     ("{\\\"k\\\": \\\"", "\\\"}"),
 ];
 
-fn formats() -> Vec<(&'static str, String)> {
+pub(super) fn formats() -> Vec<(&'static str, String)> {
     let a = alnum;
     vec![
         ("ANTHROPIC_KEY", format!("sk-ant-api03-{}AA", a(93))),

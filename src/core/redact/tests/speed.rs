@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{REDACTOR, alnum, hexa};
+use super::{OwnRules, REDACTOR, alnum, hexa, redactor};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -42,5 +42,36 @@ fn a_megabyte_of_anything_is_done_in_time() {
             &text[..20.min(text.len())]
         );
         assert!(!masked.is_empty());
+    }
+}
+
+#[test]
+fn rules_of_a_project_that_were_made_to_be_slow_are_done_in_time() {
+    let fill = |piece: &str, len: usize| piece.repeat(len / piece.len());
+    for (pattern, len) in [
+        // Each find of one letter looks for a `b` to the end of the text.
+        ("a.*b|a", MEGABYTE),
+        (r"(?:[ab]{0,60}){0,20}c", MEGABYTE),
+        (r"(?:a?){200}a{200}c", MEGABYTE),
+        (r"\w+\s+\w+@", MEGABYTE),
+        (r"[ab]+[ab]+[ab]+c", MEGABYTE),
+        // States without number: the slowest that fits into the bound on what is compiled.
+        (r"(?:[a-z].{0,60}){3}[0-9]x", MEGABYTE / 20),
+    ] {
+        let mut own = OwnRules::default();
+        own.add_rule("SLOW", pattern).unwrap();
+        let redactor = redactor(own);
+        for text in [
+            fill("a", len),
+            fill("ab ", len),
+            fill("[REDACTED_X]a", len),
+            alnum(len),
+        ] {
+            let start = Instant::now();
+            let (masked, _) = redactor.redact_text(&text);
+            let took = start.elapsed();
+            assert!(took < DEADLINE, "{pattern} took {took:?}");
+            assert!(!masked.is_empty());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -27,6 +27,8 @@ const ENTRIES_BETWEEN: u64 = 2_048;
 /// Keeps the checkpoint of one project.
 #[derive(Debug)]
 pub struct CheckpointKeeper {
+    dirs: ProjectDirs,
+    user: UserDirs,
     offers: Arc<Latest<Offer>>,
     thread: Option<JoinHandle<()>>,
     offered: u64,
@@ -56,10 +58,24 @@ impl CheckpointKeeper {
             .name("checkpoint-writer".to_owned())
             .spawn(move || files.keep(&pending))?;
         Ok(Self {
+            dirs: dirs.clone(),
+            user: user.clone(),
             offers,
             thread: Some(thread),
             offered: from,
         })
+    }
+
+    /// Ends what is being written, and goes on without anything of what was offered so far: when
+    /// this returns, nothing of a session that went before is written any more.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread; no checkpoints are written then.
+    pub fn begin_anew(&mut self) -> io::Result<()> {
+        self.finish();
+        *self = Self::start(&self.dirs, &self.user, 0)?;
+        Ok(())
     }
 
     /// Takes note that the world has come to this entry, and writes it down if the last
@@ -194,11 +210,9 @@ impl Files {
 
     /// Appends the slots that are not there yet, and returns the digests of all blocks.
     fn write_slots(&mut self, offer: &Offer, taken: &Taken) -> io::Result<Vec<String>> {
-        if self
-            .slots
-            .as_ref()
-            .is_none_or(|slots| slots.session != offer.session || slots.written > taken.entries)
-        {
+        if self.slots.as_ref().is_none_or(|slots| {
+            slots.session != offer.session || slots.written > taken.entries || slots.is_removed()
+        }) {
             self.slots = None;
         }
         let slots = match &mut self.slots {
@@ -226,6 +240,11 @@ impl Files {
 }
 
 impl SlotsFile {
+    /// Somebody threw it away, as everybody may.
+    fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.nlink() == 0)
+    }
+
     fn create(dirs: &ProjectDirs, session: &SessionId) -> io::Result<Self> {
         let file = OpenOptions::new()
             .write(true)

@@ -7,9 +7,9 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::support::{DEADLINE, Project};
-use crate::core::entry::{EntryKind, Predecessor};
+use crate::core::entry::{EntryKind, Fate, Predecessor};
 use crate::core::id::{EntryId, Seq, SessionId};
-use crate::store::ledger::{LINE_MAX, LedgerError, WriterEvent, open, seal, verify};
+use crate::store::ledger::{LINE_MAX, LedgerError, Reason, WriterEvent, open, seal, verify};
 use crate::wire::line::{GENESIS, arbitrary, parse};
 
 #[test]
@@ -119,6 +119,7 @@ fn a_new_ledger_follows_the_head_of_the_sealed_one() {
                 session_id: project.session.clone(),
                 entries: 1,
                 head: named.to_owned(),
+                fate: Fate::Archived,
             }),
         };
         let mut options = next.options();
@@ -254,6 +255,8 @@ proptest! {
         prop_assert_eq!(&open.live, &live);
         prop_assert_eq!(open.ledger.stats(), stats);
         prop_assert!(open.report.chain_ok);
-        prop_assert!(verify(&project.path(), None).unwrap().ok);
+        let fault = verify(&project.path(), None).unwrap().first_bad;
+        // Some of these entries name long texts that nobody ever kept.
+        prop_assert!(fault.is_none_or(|fault| fault.reason == Reason::BlobMissing));
     }
 }

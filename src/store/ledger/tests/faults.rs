@@ -1,96 +1,17 @@
 //! Disks that fail, and others who write.
 
-use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::io::Write as _;
+use std::sync::mpsc::channel;
 
 use proptest::prelude::*;
 use rustix::io::Errno;
 
+use super::faulty_file::{FaultyFile, Plan};
 use super::support::{DEADLINE, Project};
 use crate::core::id::{EntryId, Seq};
-use crate::store::ledger::file::{DiskFile, LedgerFile};
 use crate::store::ledger::writer::WAITING_MAX;
 use crate::store::ledger::{Full, LedgerError, Reason, WriterEvent, verify};
-
-/// What goes wrong next, by operation. Nothing left means that all is well.
-#[derive(Debug, Default)]
-struct Plan {
-    /// An error, and how many bytes get through before it.
-    append: VecDeque<Option<(Errno, usize)>>,
-    sync: VecDeque<Option<Errno>>,
-    truncate: VecDeque<Option<Errno>>,
-    reopen: VecDeque<Option<Errno>>,
-}
-
-/// A ledger on a disk that fails as planned.
-#[derive(Debug)]
-struct FaultyFile {
-    disk: DiskFile,
-    plan: Arc<Mutex<Plan>>,
-    /// Each append waits for one of these, when given.
-    gate: Option<Receiver<()>>,
-}
-
-impl FaultyFile {
-    fn open(project: &Project) -> (Box<Self>, Arc<Mutex<Plan>>) {
-        let plan = Arc::new(Mutex::new(Plan::default()));
-        let file = Self {
-            disk: DiskFile::open(&project.path()).unwrap(),
-            plan: Arc::clone(&plan),
-            gate: None,
-        };
-        (Box::new(file), plan)
-    }
-}
-
-fn step(plan: &mut VecDeque<Option<Errno>>) -> io::Result<()> {
-    match plan.pop_front().flatten() {
-        Some(errno) => Err(errno.into()),
-        None => Ok(()),
-    }
-}
-
-impl LedgerFile for FaultyFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if let Some(gate) = &self.gate {
-            gate.recv_timeout(DEADLINE).unwrap();
-        }
-        let fault = self.plan.lock().unwrap().append.pop_front().flatten();
-        match fault {
-            Some((errno, written)) => {
-                self.disk.append(&bytes[..written.min(bytes.len())])?;
-                Err(errno.into())
-            }
-            None => self.disk.append(bytes),
-        }
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        step(&mut self.plan.lock().unwrap().sync)?;
-        self.disk.sync()
-    }
-
-    fn truncate(&mut self, len: u64) -> io::Result<()> {
-        step(&mut self.plan.lock().unwrap().truncate)?;
-        self.disk.truncate(len)
-    }
-
-    fn len(&mut self) -> io::Result<u64> {
-        self.disk.len()
-    }
-
-    fn reopen(&mut self) -> io::Result<()> {
-        step(&mut self.plan.lock().unwrap().reopen)?;
-        self.disk.reopen()
-    }
-
-    fn reader(&self) -> Arc<File> {
-        self.disk.reader()
-    }
-}
 
 #[test]
 fn a_full_disk_fails_the_append_leaves_nothing_and_recovers_by_itself() {
@@ -308,6 +229,7 @@ proptest! {
             sync: sync.into(),
             truncate: truncate.into(),
             reopen: reopen.into(),
+            ..Plan::default()
         };
         let mut acknowledged = Vec::new();
         for n in 0..16 {
@@ -325,9 +247,7 @@ proptest! {
         let report = verify(&project.path(), None).unwrap();
         prop_assert!(report.ok, "{:?}", report);
         let open = project.open();
-        let found: Vec<_> =
-            open.report.recent.iter().map(|stored| stored.entry.id.as_str().to_owned()).collect();
-        prop_assert_eq!(found, acknowledged);
+        prop_assert_eq!(open.found(), acknowledged);
         prop_assert_eq!(&open.live, &live);
         open.close();
     }

@@ -1,9 +1,9 @@
 //! A ledger in a temporary project, and entries of every kind.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde_json::Map;
@@ -25,6 +25,9 @@ use crate::store::ledger::{
 /// How long a test waits for the writer. Generous: only a broken writer takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
+/// One for all: its rules take longer to compile than a ledger takes to open.
+static REDACTOR: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::new()));
+
 /// A project with an empty `.contextrelay`.
 pub struct Project {
     pub dirs: ProjectDirs,
@@ -34,7 +37,22 @@ pub struct Project {
 
 impl Project {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// In memory where the system has such a folder: for tests that open and append thousands of
+    /// times and do not ask what a sync does.
+    pub fn quick() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::below(memory)
+        } else {
+            Self::new()
+        }
+    }
+
+    fn below(folder: &Path) -> Self {
+        let dir = tempfile::tempdir_in(folder).unwrap();
         let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
         dirs.create().unwrap();
         Self {
@@ -69,7 +87,7 @@ impl Project {
             dirs: self.dirs.clone(),
             session: self.session.clone(),
             prev_head: None,
-            redactor: Arc::new(Redactor::new()),
+            redactor: Arc::clone(&REDACTOR),
             checkpoint: None,
         }
     }
@@ -113,13 +131,13 @@ impl Project {
     }
 
     pub fn open_on(&self, file: Box<dyn LedgerFile>) -> Open {
+        self.try_open_on(file).unwrap()
+    }
+
+    pub fn try_open_on(&self, file: Box<dyn LedgerFile>) -> Result<Open, LedgerError> {
         let (sender, events) = channel();
-        let opened = open_file(
-            self.options(),
-            file,
-            Box::new(move |event| drop(sender.send(event))),
-        );
-        Open::new(opened.unwrap(), events)
+        let sink = Box::new(move |event| drop(sender.send(event)));
+        Ok(Open::new(open_file(self.options(), file, sink)?, events))
     }
 
     pub fn note(&self, id: &str, text: &str) -> Entry {
@@ -130,11 +148,13 @@ impl Project {
             source: Party::Human,
             target: None,
             content: text.to_owned(),
+            whole: None,
             kind: EntryKind::Note {
                 note: NoteKind::Plan,
                 handles: Vec::new(),
             },
             runtime_session: Some(RuntimeSession::default()),
+            carried: None,
             meta: Map::new(),
             seq: Seq(0),
         }
@@ -184,6 +204,14 @@ impl Open {
                 WriterEvent::Recovered => self.recovered += 1,
             }
         }
+    }
+
+    /// The ids of the last entries that were there when it was opened, oldest first.
+    pub fn found(&self) -> Vec<String> {
+        let recent = self.report.recent.iter();
+        recent
+            .map(|stored| stored.entry.id.as_str().to_owned())
+            .collect()
     }
 
     pub fn close(self) {

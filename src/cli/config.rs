@@ -1,0 +1,127 @@
+//! `ctxrelay config …`: what `config.json` may say, and what of it counts.
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use super::context::Context;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::output::{Output, Tone};
+use crate::store::config::{self, Loaded};
+use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema};
+
+/// What can be done about the configuration.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// The JSON schema of config.json, for your editor
+    #[command(after_help = "Example: ctxrelay config schema > config.schema.json")]
+    Schema,
+    /// What counts now, what is wrong, and what waits for your trust
+    #[command(after_help = "Example: ctxrelay config show --json | jq .config.redaction")]
+    Show,
+}
+
+/// Prints the schema. Needs no project.
+pub fn schema(out: &Output) -> Verdict {
+    let schema = config_schema();
+    if out.is_json() {
+        out.json(&schema)?;
+    } else {
+        let mut text = serde_json::to_vec_pretty(&schema)
+            .map_err(|error| Failure::internal("write the schema", error))?;
+        text.push(b'\n');
+        out.raw(&text)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// Prints what counts.
+pub fn show(context: &Context) -> Verdict {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let counts = serde_json::to_value(&loaded.config)
+        .map_err(|error| Failure::internal("write the configuration", error))?;
+    if context.out.is_json() {
+        context.out.json(&to_json(context, &loaded, counts))?;
+    } else {
+        print(context, &loaded, &counts)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+fn to_json(context: &Context, loaded: &Loaded, counts: Value) -> Value {
+    let problems: Vec<Value> = loaded
+        .problems
+        .iter()
+        .map(|problem| json!({"key": problem.key, "why": problem.why}))
+        .collect();
+    let waiting: Vec<Value> = loaded
+        .waiting
+        .iter()
+        .map(|waiting| json!({"key": waiting.key, "actsUpon": waiting.matters_now()}))
+        .collect();
+    json!({
+        "path": context.setting.dirs.config(),
+        "config": counts,
+        "problems": problems,
+        "waiting": waiting,
+        "withoutEffect": without_effect(loaded),
+    })
+}
+
+/// Keys of the file that this version keeps and does nothing with.
+fn without_effect(loaded: &Loaded) -> Vec<String> {
+    let known = serde_json::to_value(Config::default()).unwrap_or_default();
+    let empty = Map::new();
+    let file = loaded.file.as_ref().unwrap_or(&empty);
+    file.keys()
+        .filter(|key| known.get(key.as_str()).is_none() && key.as_str() != "$schema")
+        .cloned()
+        .collect()
+}
+
+fn print(context: &Context, loaded: &Loaded, counts: &Value) -> Result<(), Failure> {
+    let out = &context.out;
+    let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+    let mut rows = Vec::new();
+    leaves(&mut rows, "", counts, &defaults);
+    for (key, value, is_default) in rows {
+        let tail = if is_default { "  (default)" } else { "" };
+        out.spans(&[
+            (Tone::Plain, &format!("{key:<32}")),
+            (Tone::Strong, &value),
+            (Tone::Faint, tail),
+        ])?;
+    }
+    for key in without_effect(loaded) {
+        let known = KEPT_KEYS.iter().any(|(kept, _)| *kept == key);
+        let why = if known {
+            "no effect in this version; kept"
+        } else {
+            "not known; kept"
+        };
+        out.spans(&[(Tone::Plain, &format!("{key:<32}")), (Tone::Faint, why)])?;
+    }
+    for problem in &loaded.problems {
+        out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())])?;
+    }
+    for waiting in &loaded.waiting {
+        let text = format!("{} waits for your trust: `ctxrelay trust`", waiting.key);
+        out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &text)])?;
+    }
+    Ok(())
+}
+
+fn leaves(rows: &mut Vec<(String, String, bool)>, prefix: &str, counts: &Value, defaults: &Value) {
+    let Value::Object(group) = counts else {
+        return;
+    };
+    for (key, value) in group {
+        let name = format!("{prefix}{key}");
+        let default = defaults.get(key).unwrap_or(&Value::Null);
+        if value.is_object() {
+            leaves(rows, &format!("{name}."), value, default);
+        } else {
+            rows.push((name, value.to_string(), value == default));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! [`Gauge`]: how far a long work is, on one line of the terminal.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use super::words::count;
+
+/// How often the line changes.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// A line on standard error that is written over, and gone in the end. Without a terminal there
+/// is none. Only words and figures of our own stand in it.
+#[derive(Debug)]
+pub struct Gauge {
+    what: &'static str,
+    shown: Option<Instant>,
+    is_terminal: bool,
+}
+
+impl Gauge {
+    /// For a `--json` call there is no line either: its reader is a program.
+    pub fn new(what: &'static str, is_json: bool) -> Self {
+        Self {
+            what,
+            shown: None,
+            is_terminal: !is_json && io::stderr().is_terminal(),
+        }
+    }
+
+    /// It is so far.
+    pub fn tell(&mut self, done: u64, of: u64, entries: u64) {
+        let due = self.shown.is_none_or(|at| at.elapsed() >= EVERY);
+        if !self.is_terminal || !due {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let percent = done.saturating_mul(100).checked_div(of).unwrap_or(100);
+        // Nobody to tell is no fault.
+        let _ = write!(
+            io::stderr().lock(),
+            "\r{} {:>3} %, {}\x1b[K",
+            self.what,
+            percent.min(100),
+            count(entries, "entry", "entries")
+        );
+    }
+}
+
+impl Drop for Gauge {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `ctxrelay ledger compact`: a dry run, unless `--apply` and a typed word.
+
+use serde_json::json;
+
+use super::open::Open;
+use crate::cli::connect::{runtime, unexpected};
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitKind, Verdict};
+use crate::cli::operator;
+use crate::cli::words::count;
+use crate::wire::control::{Command, CompactParams, Reply};
+
+/// Arguments of `ledger compact`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay ledger compact --apply\n\n\
+        The session's file goes to the archives as it is, no line is rewritten. A new file goes \
+        on with what is open, under the same ids, the latest goal, plan, blocker and next step, \
+        the decisions, and a digest of the rest. Agents stay attached and notice nothing.")]
+pub struct Args {
+    /// Do it; without, only say what would be done
+    #[arg(long)]
+    pub apply: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    runtime()?.block_on(async {
+        let open = Open::read(context).await?;
+        let what = format!(
+            "{} with {} goes to the archives, and a new file goes on with what is open in it",
+            open.session,
+            open.entries()
+        );
+        if args.apply {
+            return apply(context, &open, &what).await;
+        }
+        if context.out.is_json() {
+            let archives = context.setting.dirs.archives();
+            context.out.json(&json!({
+                "dryRun": true,
+                "sealed": open.session,
+                "entries": open.world.entries,
+                "archive": archives.join(format!("{}.jsonl", open.session)),
+                "open": open.to_json(),
+            }))?;
+            return Ok(ExitKind::Ok);
+        }
+        context.out.line(&format!("would do: {what}"))?;
+        for line in open.lines() {
+            context.out.line(&format!("  {line}"))?;
+        }
+        context.out.note("this was a dry run; do it with --apply");
+        Ok(ExitKind::Ok)
+    })
+}
+
+async fn apply(context: &Context, open: &Open, what: &str) -> Verdict {
+    let command = Command::Compact(CompactParams {
+        session_id: Some(open.session.clone()),
+    });
+    let reply = operator::ask(context, command, what, "compact").await?;
+    let Reply::Compacted(compacted) = reply else {
+        return Err(unexpected(&reply));
+    };
+    if context.out.is_json() {
+        context.out.json(&compacted)?;
+    } else {
+        context.out.line(&format!(
+            "{} is in {}; {} goes on with {} of it",
+            compacted.sealed,
+            compacted.archive,
+            compacted.session_id,
+            count(compacted.carried, "entry", "entries"),
+        ))?;
+    }
+    Ok(ExitKind::Ok)
+}

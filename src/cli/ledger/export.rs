@@ -1,0 +1,223 @@
+//! `ctxrelay ledger export`: a session's record as JSON lines, Markdown or one HTML file.
+//!
+//! Reads the file, live or archived, one line at a time, and writes as it reads. A new file is
+//! made whole or not at all: it gets its name when everything is in it.
+
+mod card;
+mod content;
+mod destination;
+mod html;
+mod jsonl;
+mod markdown;
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use crate::cli::context::Context;
+use crate::cli::disk;
+use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::words::{count, now_ms};
+use crate::store::dirs::ProjectDirs;
+use crate::store::ledger::{self, Stats};
+
+use card::Card;
+use destination::Destination;
+
+/// Standard output.
+const STDOUT: &str = "-";
+
+/// Arguments of `ledger export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay ledger export --format html --output record.html")]
+pub struct Args {
+    /// As what
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    pub format: Format,
+    /// Another session than the current one, archived ones too
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Where to, readable by you alone; `-` is standard output
+    #[arg(long, short, value_name = "FILE", default_value = STDOUT)]
+    pub output: PathBuf,
+    /// Take the place of a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// The forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The lines as they lie on the disk, byte for byte
+    Jsonl,
+    /// To be read, and kept in a repository
+    Md,
+    /// To be read in a browser: one file, without scripts and without anything from outside
+    Html,
+}
+
+impl Format {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Md => "md",
+            Self::Html => "html",
+        }
+    }
+}
+
+/// Why an export stopped.
+enum Fault {
+    /// The record cannot be read.
+    Reading(io::Error),
+    /// The export cannot be written.
+    Writing(io::Error),
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let dirs = &context.setting.dirs;
+    let path = match &args.session {
+        Some(session) => disk::session_file(dirs, session)?,
+        None => disk::current(dirs)?.map(|(_, path)| path).ok_or_else(|| {
+            Failure::state(
+                "no_session",
+                "there is no record in this project yet",
+                "start one with `ctxrelay` or `ctxrelay init`",
+            )
+        })?,
+    };
+    let session = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    if args.output.as_os_str() == STDOUT {
+        if context.out.is_json() {
+            return Err(Failure::new(
+                ExitKind::Usage,
+                "invalid_arguments",
+                "the export itself goes to standard output, where --json wants one value",
+                "name a file with --output, or leave --json out",
+            ));
+        }
+        let mut out = context.out.stream();
+        let for_terminal = context.out.is_terminal();
+        write(dirs, &path, &session, args.format, for_terminal, &mut out)
+            .and_then(|_| out.flush().map_err(Fault::Writing))
+            .map_err(|fault| failure(fault, &path, None))?;
+        return Ok(ExitKind::Ok);
+    }
+    let destination = Destination::open(dirs, &args.output, args.force)?;
+    let mut out = io::BufWriter::new(destination.file());
+    let entries = write(dirs, &path, &session, args.format, false, &mut out)
+        .and_then(|entries| out.flush().map_err(Fault::Writing).map(|()| entries))
+        .map_err(|fault| failure(fault, &path, Some(&args.output)))?;
+    drop(out);
+    let bytes = destination.keep()?;
+    if context.out.is_json() {
+        context.out.json(&json!({
+            "session": session,
+            "format": args.format.as_str(),
+            "output": args.output,
+            "entries": entries,
+            "bytes": bytes,
+        }))?;
+    } else {
+        context.out.line(&format!(
+            "{} of {session} are in {}",
+            count(entries, "entry", "entries"),
+            args.output.display()
+        ))?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// Writes it all. Returns how many entries there were.
+fn write(
+    dirs: &ProjectDirs,
+    path: &Path,
+    session: &str,
+    format: Format,
+    for_terminal: bool,
+    out: &mut impl Write,
+) -> Result<u64, Fault> {
+    if format == Format::Jsonl {
+        return jsonl::write(path, for_terminal, out);
+    }
+    let mut entries = 0;
+    let mut failed = Ok(());
+    let mut started = false;
+    let read = ledger::read(path, |stored| {
+        entries += 1;
+        let card = Card::of(&stored, content::whole(dirs, &stored));
+        failed = begin(format, session, &mut started, out).and_then(|()| match format {
+            Format::Html => html::entry(&card, out),
+            _ => markdown::entry(&card, out),
+        });
+        if failed.is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    failed.map_err(Fault::Writing)?;
+    // Nothing is written before the record was opened, so that a missing one leaves no stump.
+    let stats = read.map_err(Fault::Reading)?;
+    begin(format, session, &mut started, out)
+        .and_then(|()| match format {
+            Format::Html => html::end(&stats, out),
+            _ => markdown::end(&stats, out),
+        })
+        .map_err(Fault::Writing)?;
+    Ok(entries)
+}
+
+fn begin(
+    format: Format,
+    session: &str,
+    started: &mut bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if std::mem::replace(started, true) {
+        return Ok(());
+    }
+    match format {
+        Format::Html => html::begin(session, now_ms(), out),
+        _ => markdown::begin(session, now_ms(), out),
+    }
+}
+
+/// What a reader of an export has to know of the file.
+fn remarks(stats: &Stats) -> String {
+    let mut remarks = String::new();
+    match stats.bad_lines {
+        0 => {}
+        1 => remarks.push_str(" 1 line of the file is no entry and was left out."),
+        bad => remarks.push_str(&format!(
+            " {bad} lines of the file are no entries and were left out."
+        )),
+    }
+    match (&stats.head, stats.chain_ok) {
+        (Some((seq, hash)), true) => {
+            remarks.push_str(&format!(" The chain is whole; its head is {seq} {hash}."));
+        }
+        (_, false) => remarks
+            .push_str(" The chain is broken: see `ctxrelay ledger verify` where the record lies."),
+        (None, true) => remarks.push_str(" The record has no chain."),
+    }
+    remarks
+}
+
+fn failure(fault: Fault, path: &Path, output: Option<&Path>) -> Failure {
+    match (fault, output) {
+        (Fault::Reading(error), _) => disk::unreadable(path, &error),
+        (Fault::Writing(error), None) => Failure::from_output(&error),
+        (Fault::Writing(error), Some(output)) => destination::unwritable(output, &error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! [`write`]: the lines of a record as they lie on the disk.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::Fault;
+use crate::cli::output::harmless_json;
+use crate::store::dirs::open_private;
+use crate::store::ledger;
+
+/// How much is copied at once.
+const COPY_BYTES: usize = 256 * 1024;
+
+/// Copies every line that is written to its end, bad ones too, so that the copy can be verified
+/// as the record itself. Returns how many lines there were.
+///
+/// For a terminal the entries are printed with what it would obey escaped: the same values, and
+/// not the same bytes.
+pub(super) fn write(path: &Path, for_terminal: bool, out: &mut impl Write) -> Result<u64, Fault> {
+    if for_terminal {
+        return print(path, out);
+    }
+    let mut file = open_private(path).map_err(Fault::Reading)?;
+    let end = last_line_end(&mut file).map_err(Fault::Reading)?;
+    file.seek(SeekFrom::Start(0)).map_err(Fault::Reading)?;
+    let mut rest = file.take(end);
+    let mut piece = vec![0; COPY_BYTES];
+    let mut lines = 0;
+    loop {
+        let read = rest.read(&mut piece).map_err(Fault::Reading)?;
+        if read == 0 {
+            return Ok(lines);
+        }
+        lines += piece[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+        out.write_all(&piece[..read]).map_err(Fault::Writing)?;
+    }
+}
+
+/// Where the last whole line ends. What stands behind it is being written, or was torn.
+fn last_line_end(file: &mut File) -> io::Result<u64> {
+    let mut end = file.metadata()?.len();
+    let mut piece = vec![0; COPY_BYTES];
+    while end > 0 {
+        let start = end.saturating_sub(COPY_BYTES as u64);
+        let len = usize::try_from(end - start).unwrap_or(COPY_BYTES);
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut piece[..len])?;
+        if let Some(at) = piece[..len].iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+fn print(path: &Path, out: &mut impl Write) -> Result<u64, Fault> {
+    let mut lines = 0;
+    let mut failed = Ok(());
+    ledger::read(path, |stored| {
+        lines += 1;
+        failed = writeln!(out, "{}", harmless_json(&stored.line));
+        if failed.is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    })
+    .map_err(Fault::Reading)?;
+    failed.map_err(Fault::Writing)?;
+    Ok(lines)
+}

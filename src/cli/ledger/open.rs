@@ -1,0 +1,97 @@
+//! [`Open`]: what is open in the current session, named before it is sealed.
+
+use serde_json::{Value, json};
+
+use crate::cli::connect::{self, Found, unexpected};
+use crate::cli::context::Context;
+use crate::cli::disk;
+use crate::cli::exit::Failure;
+use crate::cli::words::{count, short};
+use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
+use crate::wire::control::{Command, Reply};
+
+/// How much of a text stands beside its id, in characters.
+const TEXT_CHARS: usize = 70;
+
+/// The current session and what is open in it.
+#[derive(Debug)]
+pub struct Open {
+    /// The session.
+    pub session: SessionId,
+    /// What it folds to.
+    pub world: Snapshot,
+}
+
+impl Open {
+    /// From the daemon, or folded from the disk when none runs.
+    ///
+    /// # Errors
+    ///
+    /// When there is no session, or it cannot be read.
+    pub async fn read(context: &Context) -> Result<Self, Failure> {
+        let world = match connect::control(&context.setting).await {
+            Found::Live(live) => match live.ask(Command::ReadSnapshot).await? {
+                Reply::Snapshot(world) => *world,
+                other => return Err(unexpected(&other)),
+            },
+            Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting.dirs)?,
+        };
+        let session = world.session_id.clone().ok_or_else(|| {
+            Failure::state(
+                "no_session",
+                "there is no record in this project yet",
+                "nothing has to be put away",
+            )
+        })?;
+        Ok(Self { session, world })
+    }
+
+    /// `12 entries`.
+    pub fn entries(&self) -> String {
+        count(self.world.entries, "entry", "entries")
+    }
+
+    /// The ids of everything that is open.
+    pub fn to_json(&self) -> Value {
+        let world = &self.world;
+        let questions: Vec<_> = world.open_questions.values().map(|open| &open.id).collect();
+        json!({
+            "handoffs": world.open_handoffs.keys().collect::<Vec<_>>(),
+            "proposals": world.pending_proposals.keys().collect::<Vec<_>>(),
+            "unsettled": world.unsettled.keys().collect::<Vec<_>>(),
+            "questions": questions,
+        })
+    }
+
+    /// A line for each thing that is open, oldest first.
+    pub fn lines(&self) -> Vec<String> {
+        let world = &self.world;
+        let mut lines = Vec::new();
+        for handoff in world.open_handoffs.values() {
+            let to = handoff.to.as_ref().map_or("nobody", |to| to.as_str());
+            let ask = short(&handoff.ask, TEXT_CHARS);
+            let text = format!("handoff   {}  {} → {to}  {ask}", handoff.id, handoff.from);
+            lines.push((handoff.seq, text));
+        }
+        for proposal in world.pending_proposals.values() {
+            let summary = short(&proposal.proposal.summary, TEXT_CHARS);
+            let text = format!("proposal  {}  {}  {summary}", proposal.id, proposal.by);
+            lines.push((proposal.seq, text));
+        }
+        for (id, message) in &world.unsettled {
+            let state = message.result.map_or("pending", |result| result.as_str());
+            let text = format!("message   {id}  {} → {}  {state}", message.from, message.to);
+            lines.push((message.seq, text));
+        }
+        for (seq, question) in &world.open_questions {
+            let text = format!(
+                "question  {}  {} → {}  no answer yet",
+                question.id, question.from, question.to
+            );
+            lines.push((*seq, text));
+        }
+        lines.sort_by_key(|(seq, _)| *seq);
+        lines.into_iter().map(|(_, text)| text).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! `ctxrelay ledger rebuild`: throws away what is derived from the record and makes it anew.
+//!
+//! Nothing of the record changes, so that nobody is asked. A live daemon does it itself; without
+//! one it is done here, under the owner's lock.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::cli::connect::{self, Found, Live, runtime, unexpected};
+use crate::cli::context::Context;
+use crate::cli::disk;
+use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::gauge::Gauge;
+use crate::cli::words::count;
+use crate::core::redact::Redactor;
+use crate::store::derived;
+use crate::store::owner::OwnerLock;
+use crate::store::search::rebuild_file;
+use crate::wire::control::{Command, Reply};
+use crate::wire::search::{IndexReport, RebuildParams};
+
+/// How often a daemon is asked how far it is. Its answer costs nothing, and a person watches.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// Arguments of `ledger rebuild`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay ledger rebuild && ctxrelay ledger search token")]
+pub struct Args {}
+
+/// What was done.
+struct Done {
+    session: String,
+    entries: u64,
+    removed: Vec<String>,
+}
+
+pub fn run(context: &Context, _args: &Args) -> Verdict {
+    let start = Instant::now();
+    let done = match runtime()?.block_on(by_daemon(context))? {
+        Some(done) => done,
+        None => here(context)?,
+    };
+    let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if context.out.is_json() {
+        context.out.json(&json!({
+            "session": done.session,
+            "indexedTo": done.entries,
+            "removed": done.removed,
+            "tookMs": took_ms,
+        }))?;
+    } else {
+        context.out.line(&format!(
+            "made anew in {took_ms} ms: the search index of {}, up to entry {}",
+            done.session, done.entries
+        ))?;
+        let checkpoints = done.removed.len().saturating_sub(1) as u64;
+        if checkpoints > 0 {
+            context.out.line(&format!(
+                "removed, and written again by the daemon: {}",
+                count(checkpoints, "checkpoint file", "checkpoint files")
+            ))?;
+        }
+        context.out.line("the record itself was not touched")?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// Has a live daemon do it, and waits until it is done. `None` when none runs.
+async fn by_daemon(context: &Context) -> Result<Option<Done>, Failure> {
+    let live = match connect::control(&context.setting).await {
+        Found::Live(live) => live,
+        Found::Nobody => return Ok(None),
+        found @ Found::Unfit(_) => connect::needed(found)?,
+    };
+    let begun = report(&live, true).await?;
+    let mut gauge = Gauge::new("building the search index:", context.out.is_json());
+    loop {
+        let now = report(&live, false).await?;
+        let is_same = now.session_id == begun.session_id;
+        if now.indexed_to >= begun.head || !is_same {
+            return Ok(Some(Done {
+                session: now.session_id.map_or_else(String::new, |id| id.to_string()),
+                entries: now.indexed_to,
+                removed: begun.removed,
+            }));
+        }
+        if let Some(fault) = now.fault {
+            return Err(Failure::state(
+                "rebuild_failed",
+                format!("the search index does not go on: {fault}"),
+                "the daemon tries again by itself; see that the disk has room",
+            ));
+        }
+        gauge.tell(now.indexed_to, begun.head, now.indexed_to);
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+}
+
+async fn report(live: &Live, begin: bool) -> Result<IndexReport, Failure> {
+    match live
+        .ask(Command::LedgerRebuild(RebuildParams { begin }))
+        .await?
+    {
+        Reply::Index(report) => Ok(report),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn here(context: &Context) -> Result<Done, Failure> {
+    let dirs = &context.setting.dirs;
+    let (session, path) = disk::current(dirs)?
+        .filter(|(_, path)| path.is_file())
+        .ok_or_else(|| {
+            Failure::state(
+                "no_session",
+                "there is no record in this project yet",
+                "start one with `ctxrelay` or `ctxrelay init`",
+            )
+        })?;
+    let len = path.symlink_metadata().map_or(0, |found| found.len());
+    let unwritable = |error: std::io::Error| {
+        Failure::state(
+            "unwritable",
+            format!("cannot write {}: {error}", dirs.state.display()),
+            "see that the folder is yours and can be written",
+        )
+    };
+    crate::store::dirs::make_private_dir(&dirs.state).map_err(unwritable)?;
+    let _lock = OwnerLock::try_acquire(dirs)
+        .map_err(unwritable)?
+        .ok_or_else(|| {
+            Failure::unavailable(
+                "already_running",
+                "a daemon of this project is just starting or ending",
+                "run the command again in a moment",
+            )
+        })?;
+    let mut removed = derived::discard_checkpoint(dirs).map_err(unwritable)?;
+    let mut gauge = Gauge::new("building the search index:", context.out.is_json());
+    let done = rebuild_file(dirs, &session, &path, &Redactor::new(), |progress| {
+        gauge.tell(progress.bytes, len, progress.entries);
+    })
+    .map_err(|error| {
+        Failure::state(
+            "rebuild_failed",
+            error.to_string(),
+            "see that the record is a file of yours and the disk has room; searching works without",
+        )
+    })?;
+    removed.push(derived::INDEX.to_owned());
+    Ok(Done {
+        session: session.to_string(),
+        entries: done.last,
+        removed,
+    })
+}

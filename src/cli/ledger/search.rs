@@ -1,0 +1,285 @@
+//! `ctxrelay ledger search WORDS`: from the daemon, or from the files when none runs or other
+//! sessions are asked for.
+
+use std::path::Path;
+
+use crate::cli::connect::{self, Found, runtime, unexpected};
+use crate::cli::context::Context;
+use crate::cli::disk;
+use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::output::Tone;
+use crate::cli::words::{count, now_ms, time};
+use crate::core::id::SessionId;
+use crate::core::redact::Redactor;
+use crate::store::registry;
+use crate::store::search::{Request, RequestError, SearchError, search_file};
+use crate::wire::control::{Command, Reply};
+use crate::wire::search::{SearchHit, SearchPage, SearchParams};
+
+use super::sessions;
+
+/// Hits when nobody names a number.
+const LIMIT: u32 = 50;
+
+/// The most at once; the daemon's own bound.
+const LIMIT_MAX: u32 = 1000;
+
+/// The word for every session there is.
+const ALL: &str = "all";
+
+/// Arguments of `ledger search`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: ctxrelay ledger search 'refresh token' --limit 20\n\n\
+        All words must be there; the last one may go on. '\"two words\"' is a phrase, 'begin*' a \
+        beginning. Nothing else means anything; put -- before words that begin with a dash."
+)]
+pub struct Args {
+    /// What to look for
+    #[arg(value_name = "WORDS", required = true)]
+    pub words: Vec<String>,
+    /// At most this many entries, newest first, 1000 at once
+    #[arg(long, default_value_t = LIMIT, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(LIMIT_MAX)))]
+    pub limit: u32,
+    /// Go on after this `cursor`
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+    /// Another session than the current one, or `all`, archives included
+    #[arg(long, value_name = "ID|all")]
+    pub session: Option<String>,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let params = SearchParams {
+        words: args.words.join(" "),
+        limit: Some(args.limit),
+        after: args.after.clone(),
+    };
+    let page = match args.session.as_deref() {
+        None => runtime()?.block_on(current(context, &params))?,
+        Some(ALL) => all(context, params)?,
+        Some(session) => {
+            let path = disk::session_file(&context.setting.dirs, session)?;
+            from_file(context, &SessionId::new(session), &path, &params, false)?
+        }
+    };
+    if context.out.is_json() {
+        context.out.json(&page)?;
+    } else {
+        show(context, &page)?;
+    }
+    Ok(ExitKind::Ok)
+}
+
+/// In the current session.
+async fn current(context: &Context, params: &SearchParams) -> Result<SearchPage, Failure> {
+    if let Found::Live(live) = connect::control(&context.setting).await {
+        return match live.ask(Command::LedgerSearch(params.clone())).await? {
+            Reply::Found(page) => Ok(page),
+            other => Err(unexpected(&other)),
+        };
+    }
+    match disk::current(&context.setting.dirs)? {
+        Some((session, path)) => from_file(context, &session, &path, params, false),
+        None => {
+            request(params)?;
+            Ok(nothing())
+        }
+    }
+}
+
+/// In every session there is, youngest first. The cursor names the session and the place in it.
+fn all(context: &Context, mut params: SearchParams) -> Result<SearchPage, Failure> {
+    let mut from = match params.after.take() {
+        None => None,
+        Some(cursor) => Some(
+            cursor
+                .split_once(':')
+                .filter(|(_, seq)| seq.parse::<u64>().is_ok())
+                .map(|(session, seq)| (session.to_owned(), seq.to_owned()))
+                .ok_or_else(|| senseless(&RequestError::Cursor(cursor)))?,
+        ),
+    };
+    request(&params)?;
+    let limit = params.limit.unwrap_or(LIMIT) as usize;
+    let mut page = nothing();
+    for (session, path) in sessions::all(&context.setting.dirs)? {
+        // Sessions before the cursor were shown; they still count.
+        let room = limit.saturating_sub(page.hits.len());
+        let is_shown = from
+            .as_ref()
+            .is_none_or(|(at, _)| session.as_str() <= at.as_str());
+        params.after = match &from {
+            Some((at, seq)) if session.as_str() == at => Some(seq.clone()),
+            _ => None,
+        };
+        params.limit = Some(u32::try_from(room).unwrap_or(LIMIT_MAX).max(1));
+        let found = from_file(context, &session, &path, &params, true)?;
+        page.total += found.total;
+        page.total_is_at_least |= found.total_is_at_least;
+        if !is_shown {
+            continue;
+        }
+        from = None;
+        if room == 0 {
+            // There is another page if anything is left for it.
+            if let (None, Some(last), false) =
+                (&page.cursor, page.hits.last(), found.hits.is_empty())
+            {
+                page.cursor = cursor_of(last);
+            }
+            continue;
+        }
+        page.hits.extend(found.hits);
+        if found.cursor.is_some() {
+            page.cursor = page.hits.last().and_then(cursor_of);
+        }
+    }
+    Ok(page)
+}
+
+fn cursor_of(hit: &SearchHit) -> Option<String> {
+    let session = hit.session.as_ref()?;
+    Some(format!("{session}:{}", hit.seq))
+}
+
+fn from_file(
+    context: &Context,
+    session: &SessionId,
+    path: &Path,
+    params: &SearchParams,
+    names_session: bool,
+) -> Result<SearchPage, Failure> {
+    let setting = &context.setting;
+    let request = request(params)?;
+    // An index that came with somebody else's project is not believed.
+    let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
+    let found = search_file(
+        &setting.dirs,
+        known.then_some(session),
+        path,
+        &Redactor::new(),
+        &request,
+    );
+    match found {
+        Ok(found) => Ok(found.into_page(names_session.then_some(session))),
+        Err(SearchError::Ledger { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            Ok(nothing())
+        }
+        Err(SearchError::Ledger { path, source }) => Err(disk::unreadable(&path, &source)),
+        Err(error) => Err(Failure::internal("search the record", error)),
+    }
+}
+
+fn request(params: &SearchParams) -> Result<Request, Failure> {
+    Request::of(params).map_err(|error| senseless(&error))
+}
+
+fn senseless(error: &RequestError) -> Failure {
+    Failure::new(
+        ExitKind::Usage,
+        "invalid_arguments",
+        error.to_string(),
+        error.hint(),
+    )
+}
+
+fn nothing() -> SearchPage {
+    SearchPage {
+        hits: Vec::new(),
+        total: 0,
+        total_is_at_least: false,
+        cursor: None,
+        indexed_to: 0,
+        behind: 0,
+    }
+}
+
+fn show(context: &Context, page: &SearchPage) -> Result<(), Failure> {
+    let out = &context.out;
+    let now_ms = now_ms();
+    let mut session = None;
+    for hit in &page.hits {
+        if hit.session != session {
+            session = hit.session.clone();
+            if let Some(session) = &session {
+                out.spans(&[(Tone::Faint, session.as_str())])?;
+            }
+        }
+        line(context, hit, now_ms)?;
+    }
+    let more = if page.total_is_at_least {
+        " or more"
+    } else {
+        ""
+    };
+    out.note(&match (page.hits.len(), page.total) {
+        (0, 0) => "nothing found".to_owned(),
+        (shown, total) => format!("{shown} of {}{more}", count(total, "entry", "entries")),
+    });
+    if let Some(cursor) = &page.cursor {
+        out.note(&format!("more with --after {cursor}"));
+    }
+    if page.behind > 0 {
+        out.note(&format!(
+            "the index is being built: {} not searched yet",
+            count(page.behind, "entry was", "entries were")
+        ));
+    }
+    Ok(())
+}
+
+fn line(context: &Context, hit: &SearchHit, now_ms: i64) -> Result<(), Failure> {
+    let place = format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms));
+    let target = match &hit.target {
+        None => String::new(),
+        Some(target) => format!(" → {target}"),
+    };
+    let who = format!("  {}{target}  ", hit.source);
+    let pieces = pieces(&hit.snippet, &hit.marks);
+    let mut spans = vec![
+        (Tone::Faint, place.as_str()),
+        (Tone::Plain, hit.entry_type.as_str()),
+        (Tone::Faint, who.as_str()),
+    ];
+    spans.extend(pieces.iter().map(|(found, text)| {
+        let tone = if *found { Tone::Strong } else { Tone::Plain };
+        (tone, text.as_str())
+    }));
+    context.out.spans(&spans)
+}
+
+/// A snippet cut where its marks begin and end.
+fn pieces(snippet: &str, marks: &[(u32, u32)]) -> Vec<(bool, String)> {
+    let mut pieces: Vec<(bool, String)> = Vec::new();
+    for (at, c) in snippet.chars().enumerate() {
+        let found = marks
+            .iter()
+            .any(|(from, to)| (*from as usize..*to as usize).contains(&at));
+        match pieces.last_mut() {
+            Some((has, text)) if *has == found => text.push(c),
+            _ => pieces.push((found, c.to_string())),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_is_cut_at_its_marks() {
+        let pieces = pieces("the 锁 is", &[(4, 5), (6, 8)]);
+        let joined: Vec<_> = pieces
+            .iter()
+            .map(|(found, text)| (*found, text.as_str()))
+            .collect();
+        assert_eq!(
+            joined,
+            [(false, "the "), (true, "锁"), (false, " "), (true, "is")]
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! `ctxrelay trust`: what of `config.json` has power and waits for the operator, as a diff; and the
+//! operator's yes.
+
+use serde_json::{Value, json};
+
+use super::connect::{runtime, unexpected};
+use super::context::Context;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::managed_block::diff;
+use super::operator;
+use super::output::Tone;
+use crate::store::config::{self, Loaded};
+use crate::wire::control::{Command, Reply, TrustParams};
+
+/// Arguments of `trust`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay trust --show")]
+pub struct Args {
+    /// Only show what waits
+    #[arg(long)]
+    pub show: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Verdict {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    if loaded.file.is_none() {
+        let why = loaded.problems.first().map(ToString::to_string);
+        return Err(Failure::state(
+            "bad_config",
+            format!("config.json: {}", why.unwrap_or_default()),
+            "mend it; until then nothing in it can be trusted",
+        ));
+    }
+    if args.show || loaded.waiting.is_empty() {
+        show(context, &loaded)?;
+        return Ok(ExitKind::Ok);
+    }
+    let command = Command::Trust(TrustParams {
+        digest: loaded.digest.clone(),
+    });
+    runtime()?.block_on(async {
+        operator::check(context, &command).await?;
+        let live = operator::live(context).await?;
+        if !context.out.is_json() {
+            print(context, &loaded)?;
+        }
+        let what = "These keys have power: from now on they count as they are shown here.";
+        operator::confirm(context, what, "trust")?;
+        match live.ask(command).await? {
+            Reply::Recorded(recorded) => {
+                if context.out.is_json() {
+                    context.out.json(&recorded)?;
+                } else {
+                    context
+                        .out
+                        .line(&format!("trusted, recorded as entry {}", recorded.seq))?;
+                }
+                Ok(ExitKind::Ok)
+            }
+            other => Err(unexpected(&other)),
+        }
+    })
+}
+
+fn show(context: &Context, loaded: &Loaded) -> Result<(), Failure> {
+    if context.out.is_json() {
+        let waiting: Vec<Value> = loaded
+            .waiting
+            .iter()
+            .map(|waiting| {
+                json!({
+                    "key": waiting.key,
+                    "trusted": waiting.trusted,
+                    "found": waiting.found,
+                    "actsUpon": waiting.matters_now(),
+                })
+            })
+            .collect();
+        return context
+            .out
+            .json(&json!({"digest": loaded.digest, "waiting": waiting}));
+    }
+    if loaded.waiting.is_empty() {
+        context
+            .out
+            .note("nothing in config.json waits for your trust");
+        return Ok(());
+    }
+    print(context, loaded)?;
+    context
+        .out
+        .note("trust it with `ctxrelay trust`, or take it out of config.json");
+    Ok(())
+}
+
+/// The keys that wait, each with what was trusted and what the file says.
+fn print(context: &Context, loaded: &Loaded) -> Result<(), Failure> {
+    for waiting in &loaded.waiting {
+        let note = if waiting.matters_now() {
+            ""
+        } else {
+            "  (no effect in this version)"
+        };
+        context
+            .out
+            .spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)])?;
+        for (added, line) in diff(&text(&waiting.trusted), &text(&waiting.found)) {
+            let (tone, sign) = if added {
+                (Tone::Good, "+ ")
+            } else {
+                (Tone::Bad, "- ")
+            };
+            context.out.spans(&[(tone, sign), (tone, &line)])?;
+        }
+    }
+    Ok(())
+}
+
+fn text(value: &Option<Value>) -> String {
+    value
+        .as_ref()
+        .and_then(|value| serde_json::to_string_pretty(value).ok())
+        .unwrap_or_default()
+}

@@ -1,0 +1,22 @@
+//! [`Carried`]: where an entry stood before a compaction carried it into a new file.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{Seq, SessionId};
+
+/// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that
+/// whoever holds that goes on using it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Carried {
+    /// The sealed session in which it was recorded first.
+    pub session_id: SessionId,
+    /// Its number there.
+    pub seq: Seq,
+    /// Nobody has to get it any more: carried for what it says, not to be delivered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settled: bool,
+    /// It asked for an answer, and nobody owes one any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
+}

@@ -1,0 +1,72 @@
+//! Clearing: the session ends, archived or deleted for good, and nothing that was open in it
+//! vanishes unsaid.
+
+use crate::core::agent::Party;
+use crate::core::entry::{EntryKind, Fate};
+use crate::daemon::event::Answer;
+use crate::daemon::inbox::Wants;
+use crate::daemon::run::{Daemon, answer};
+use crate::daemon::succession::Succession;
+use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
+
+impl Daemon {
+    pub(super) fn clear(&mut self, params: &ClearParams, reply: Answer) {
+        let cleared = self
+            .may_end(params.session_id.as_ref())
+            .and_then(|()| self.clear_now(params.discard));
+        answer(reply, cleared.map(Reply::Cleared));
+    }
+
+    fn clear_now(&mut self, discard: bool) -> Result<Cleared, Refusal> {
+        let (fate, how) = if discard {
+            (Fate::Discarded, "deletes this session for good")
+        } else {
+            (Fate::Archived, "puts this session away")
+        };
+        let (cancelled, mut closing) = self.take_back_all();
+        let word = self.entry(
+            Party::Human,
+            None,
+            EntryKind::Lifecycle {
+                event: "session_cleared".to_owned(),
+            },
+            format!(
+                "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
+                cancelled.len(),
+                self.world.open_handoffs.len(),
+                self.world.pending_proposals.len(),
+            ),
+            None,
+        );
+        closing.push(word);
+        let succeeded = self.succeed(Succession {
+            fate,
+            closing,
+            carried: Vec::new(),
+        });
+        // Taken back they are in any case: the record of the old session says so by now, unless
+        // it took nothing at all.
+        let cancelled: Vec<_> = cancelled
+            .into_iter()
+            .filter(|id| !self.world.unsettled.contains_key(id))
+            .collect();
+        self.answer_receipts_of(&cancelled);
+        let succeeded = succeeded?;
+        self.recent_handoffs.clear();
+        self.claude.forget_rings();
+        for waiter in &mut self.waiters {
+            if let Wants::Messages { after, .. } = &mut waiter.wants {
+                *after = None;
+            }
+        }
+        Ok(Cleared {
+            sealed: succeeded.before.session_id,
+            archive: succeeded.archive,
+            entries: succeeded.before.entries,
+            head: succeeded.before.head,
+            session_id: self.session_id.clone(),
+            cancelled,
+            left: succeeded.left,
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Compaction: the session is sealed as it is, and a new file goes on with what is open in it and
+//! a digest of the rest. No line is rewritten; an entry that is carried keeps its id and says
+//! where it stood.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ledger::unreadable;
+use crate::core::agent::{Agent, Party};
+use crate::core::carried::Carried;
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, NoteKind};
+use crate::core::id::{EntryId, Seq};
+use crate::core::snapshot::Snapshot;
+use crate::daemon::digest::Digest;
+use crate::daemon::event::Answer;
+use crate::daemon::inbox::Wants;
+use crate::daemon::run::{Daemon, answer};
+use crate::daemon::succession::Succession;
+use crate::wire::control::{CompactParams, Compacted, Refusal, Reply};
+
+impl Daemon {
+    pub(super) fn compact(&mut self, params: &CompactParams, reply: Answer) {
+        let compacted = self
+            .may_end(params.session_id.as_ref())
+            .and_then(|()| self.compact_now());
+        answer(reply, compacted.map(Reply::Compacted));
+    }
+
+    fn compact_now(&mut self) -> Result<Compacted, Refusal> {
+        let mut carried = self.carried_entries()?;
+        let count = carried.len() as u64;
+        carried.extend(self.delivery_facts());
+        carried.push(self.digest_entry(count)?);
+        let word = self.entry(
+            Party::Human,
+            None,
+            EntryKind::Lifecycle {
+                event: "session_compacted".to_owned(),
+            },
+            format!("the operator compacts this session: {count} entries are carried on"),
+            None,
+        );
+        let succeeded = self.succeed(Succession {
+            fate: Fate::Compacted,
+            closing: vec![word],
+            carried,
+        })?;
+        self.outbox.move_to(&self.world);
+        self.move_cursors(&succeeded.world);
+        self.recent_handoffs
+            .retain(|recent| self.world.open_handoffs.contains_key(&recent.id));
+        Ok(Compacted {
+            sealed: succeeded.before.session_id,
+            archive: succeeded.archive.unwrap_or_default(),
+            entries: succeeded.before.entries,
+            head: succeeded.before.head,
+            session_id: self.session_id.clone(),
+            carried: count,
+        })
+    }
+
+    /// What is open, in the order in which it was recorded, as it will stand in the new file.
+    fn carried_entries(&self) -> Result<Vec<Entry>, Refusal> {
+        let mut entries = Vec::new();
+        for seq in wanted(&self.world, |id| self.ledger.seq_of(id)) {
+            let stored = self
+                .ledger
+                .read(seq)
+                .map_err(|error| unreadable(&error))?
+                .ok_or_else(|| {
+                    Refusal::new(
+                        "ledger_unreadable",
+                        format!("entry {seq} is open and could not be read"),
+                        "nothing was changed; see what `ctxrelay ledger verify` says",
+                    )
+                })?;
+            let mut entry = stored.entry;
+            let (session_id, seq) = match entry.carried.take() {
+                // Carried again, it still stood first where it stood first.
+                Some(first) => (first.session_id, first.seq),
+                None => (self.session_id.clone(), seq),
+            };
+            entry.carried = Some(Carried {
+                session_id,
+                seq,
+                settled: entry.receiver().is_some()
+                    && !self.world.unsettled.contains_key(&entry.id),
+                answered: asks(&entry) && !is_open_question(&self.world, &entry.id),
+            });
+            entry.seq = Seq(0);
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    /// How far the carried messages have come, so that nothing that is proven is delivered again
+    /// and nothing that nobody can know is sent again.
+    fn delivery_facts(&self) -> Vec<Entry> {
+        let mut facts: BTreeMap<Seq, (EntryId, Agent, DeliveryResult, Option<String>)> =
+            BTreeMap::new();
+        for (id, message) in &self.world.unsettled {
+            if let Some(result) = message.result {
+                let fact = (id.clone(), message.to, result, message.rung.clone());
+                facts.insert(message.seq, fact);
+            }
+        }
+        for (id, handoff) in &self.world.open_handoffs {
+            if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
+                facts
+                    .entry(handoff.seq)
+                    .or_insert_with(|| (id.clone(), to, DeliveryResult::Confirmed, None));
+            }
+        }
+        facts
+            .into_values()
+            .map(|(id, to, result, rung)| {
+                let mut entry = self.delivery_entry(&id, to, result, rung.as_deref(), None);
+                entry.content = format!("before the compaction: {}", entry.content);
+                entry
+            })
+            .collect()
+    }
+
+    fn digest_entry(&self, carried: u64) -> Result<Entry, Refusal> {
+        let digest =
+            Digest::of(&self.ledger, &self.world, carried).map_err(|error| unreadable(&error))?;
+        Ok(self.entry(
+            Party::System,
+            None,
+            EntryKind::Other {
+                entry_type: "summary".to_owned(),
+                detail: digest.to_detail(),
+                handles: Vec::new(),
+            },
+            digest.to_text(),
+            None,
+        ))
+    }
+
+    /// Who waits for what comes after some place goes on waiting for just that.
+    fn move_cursors(&mut self, before: &Snapshot) {
+        let places: BTreeMap<Seq, Seq> = before
+            .unsettled
+            .iter()
+            .filter_map(|(id, old)| Some((old.seq, self.world.unsettled.get(id)?.seq)))
+            .collect();
+        for waiter in &mut self.waiters {
+            if let Wants::Messages {
+                after: Some(after), ..
+            } = &mut waiter.wants
+            {
+                *after = places
+                    .range(..=*after)
+                    .next_back()
+                    .map_or(Seq(0), |(_, new)| *new);
+            }
+        }
+    }
+}
+
+/// The places of the entries that are carried on.
+fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSet<Seq> {
+    let mut wanted: BTreeSet<Seq> = world.open_questions.keys().copied().collect();
+    wanted.extend(world.unsettled.values().map(|message| message.seq));
+    wanted.extend(
+        world
+            .pending_proposals
+            .values()
+            .map(|proposal| proposal.seq),
+    );
+    for handoff in world.open_handoffs.values() {
+        wanted.insert(handoff.seq);
+        // What was said about it, so that it stays in its lane.
+        let about = [&handoff.answer, &handoff.blocked_by];
+        wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
+    }
+    // Where the work stands: the latest of each sort, and every decision.
+    for note in world.notes.iter().rev() {
+        let is_latest = !world
+            .notes
+            .iter()
+            .any(|other| other.kind == note.kind && other.seq > note.seq);
+        let is_wanted = match note.kind {
+            NoteKind::Decision => true,
+            NoteKind::Goal | NoteKind::Plan | NoteKind::Blocker | NoteKind::NextStep => is_latest,
+            NoteKind::Note => false,
+        };
+        if is_wanted {
+            wanted.insert(note.seq);
+        }
+    }
+    wanted
+}
+
+fn asks(entry: &Entry) -> bool {
+    matches!(&entry.kind, EntryKind::Message(message) if message.require_reply)
+}
+
+fn is_open_question(world: &Snapshot, id: &EntryId) -> bool {
+    world
+        .open_questions
+        .values()
+        .any(|question| question.id == *id)
+}
+
+fn receiver(to: Option<&Party>) -> Option<Agent> {
+    to.and_then(Party::agent)
+}

@@ -1,0 +1,66 @@
+//! Search in the record. The loop only hands the question on: the answer comes from the searching
+//! thread.
+
+use super::ledger::unreadable;
+use crate::daemon::event::Answer;
+use crate::daemon::run::{Daemon, answer};
+use crate::store::derived;
+use crate::store::search::{Request, SearchError};
+use crate::wire::control::{Refusal, Reply};
+use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
+
+impl Daemon {
+    pub(super) fn ledger_search(&self, params: &SearchParams, reply: Answer) {
+        let request = match Request::of(params) {
+            Ok(request) => request,
+            Err(error) => {
+                let refusal = Refusal::new("invalid_arguments", error.to_string(), error.hint());
+                return answer(reply, Err(refusal));
+            }
+        };
+        self.keepers.search.find(request, move |found| {
+            let found = found.map(|found| Reply::Found(found.into_page(None)));
+            answer(reply, found.map_err(|error| refusal(&error)));
+        });
+    }
+
+    /// Says how far the index is, and begins everything anew when asked to.
+    pub(super) fn ledger_rebuild(&self, params: &RebuildParams) -> Result<Reply, Refusal> {
+        let mut removed = Vec::new();
+        if params.begin {
+            removed = derived::discard_checkpoint(&self.dirs).map_err(|error| {
+                Refusal::new(
+                    "rebuild_failed",
+                    format!("the checkpoint could not be removed: {error}"),
+                    "see that the state folder is yours and can be written",
+                )
+            })?;
+            self.keepers.search.rebuild();
+            removed.push(derived::INDEX.to_owned());
+        }
+        let state = self.keepers.search.state();
+        Ok(Reply::Index(IndexReport {
+            session_id: Some(self.session_id.clone()),
+            indexed_to: state.indexed_to,
+            head: self.world.seq.0,
+            removed,
+            fault: state.fault,
+        }))
+    }
+}
+
+fn refusal(error: &SearchError) -> Refusal {
+    match error {
+        SearchError::Busy => Refusal::new(
+            "overloaded",
+            error.to_string(),
+            "nothing is wrong; try again in a moment",
+        ),
+        SearchError::Ledger { source, .. } => unreadable(source),
+        _ => Refusal::new(
+            "search_failed",
+            error.to_string(),
+            "build the index anew with `ctxrelay ledger rebuild`",
+        ),
+    }
+}

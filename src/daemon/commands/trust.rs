@@ -1,0 +1,83 @@
+//! The operator trusts what `config.json` says now.
+
+use crate::core::agent::Party;
+use crate::core::entry::EntryKind;
+use crate::daemon::event::Answer;
+use crate::daemon::run::{Daemon, answer, now_ms};
+use crate::store::{config, trust};
+use crate::wire::control::{Recorded, Refusal, Reply, TrustParams};
+
+impl Daemon {
+    /// Recorded first; what is trusted counts once the entry is durable.
+    pub(super) fn trust(&mut self, params: &TrustParams, reply: Answer) {
+        let Some(user) = self.configuration.as_ref().map(|it| it.user.clone()) else {
+            return answer(reply, Err(failed("this daemon has no configuration")));
+        };
+        // Small and bounded, and read here so that nothing else happens in between.
+        let loaded = config::load(&self.dirs, &user);
+        if loaded.digest != params.digest || loaded.file.is_none() {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "stale_config",
+                    "config.json is no longer what was shown",
+                    "nothing was trusted; look again: `ctxrelay trust --show`",
+                )),
+            );
+        }
+        let power = loaded.power();
+        let keys: Vec<&str> = power.keys().map(String::as_str).collect();
+        let text = if keys.is_empty() {
+            "nothing in config.json is trusted any more".to_owned()
+        } else {
+            format!(
+                "config.json is trusted as it is: {} (digest {})",
+                keys.join(", "),
+                &loaded.digest[..12]
+            )
+        };
+        let entry = self.entry(
+            Party::Human,
+            None,
+            EntryKind::Lifecycle {
+                event: "config_trusted".to_owned(),
+            },
+            text,
+            None,
+        );
+        let entry_id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let stored = match result {
+                    Ok(stored) => stored,
+                    Err(refusal) => return answer(reply, Err(refusal.clone())),
+                };
+                let seq = stored[0].entry.seq;
+                let id = daemon.dirs.instance_id();
+                if let Err(error) = trust::write(&user, &id, power, now_ms()) {
+                    let why = format!("what was trusted could not be kept: {error}");
+                    daemon.note_fact(
+                        Party::System,
+                        EntryKind::Error {
+                            code: "trust_not_kept".to_owned(),
+                        },
+                        why.clone(),
+                    );
+                    return answer(reply, Err(failed(&why)));
+                }
+                let loaded = config::load(&daemon.dirs, &user);
+                daemon.reconfigure(loaded, &[]);
+                answer(reply, Ok(Reply::Recorded(Recorded { entry_id, seq })));
+            }),
+        );
+    }
+}
+
+fn failed(why: &str) -> Refusal {
+    Refusal::new(
+        "trust_failed",
+        why,
+        "see that the registry's folder outside the project can be written",
+    )
+}

@@ -1,0 +1,131 @@
+//! [`Configuration`]: what `config.json` says, as it counts now, and what happens when it changes.
+
+use std::io;
+use std::time::Duration;
+
+use super::run::Daemon;
+use crate::core::agent::Party;
+use crate::core::entry::EntryKind;
+use crate::store::config::{Adopted, Loaded};
+use crate::store::dirs::UserDirs;
+use crate::wire::config::Config;
+
+/// The key of the sentences about `config.json`, one more for each further sentence.
+const NOTICES: [&str; 2] = ["config", "config_trust"];
+
+/// How many changed keys are named in an entry.
+const NAMED_MAX: usize = 20;
+
+/// How much of a key's name is told, in characters: the file's writer chooses it.
+const NAME_CHARS_MAX: usize = 60;
+
+/// What `config.json` says.
+#[derive(Debug)]
+pub(super) struct Configuration {
+    /// Where trust lies.
+    pub(super) user: UserDirs,
+    /// What counts.
+    pub(super) config: Config,
+}
+
+impl Daemon {
+    /// Takes the configuration that the daemon starts with; its rules are in use already.
+    pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
+        self.configuration = Some(Configuration {
+            user,
+            config: loaded.config.clone(),
+        });
+        self.note_configuration(loaded);
+    }
+
+    /// Tells what became of a `config.json` of ContextRelay 3.
+    pub(super) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
+        match adopted {
+            Ok(None) => {}
+            Ok(Some(Adopted { migrated, backup })) => self.note_fact(
+                Party::System,
+                EntryKind::Lifecycle {
+                    event: "config_migrated".to_owned(),
+                },
+                format!(
+                    "config.json of ContextRelay 3 was taken over; kept: {}; left out: {}; as it \
+                     was it is in {}",
+                    named(&migrated.kept),
+                    named(&migrated.dropped),
+                    backup.file_name().unwrap_or_default().display()
+                ),
+            ),
+            Err(error) => self.note_fact(
+                Party::System,
+                EntryKind::Error {
+                    code: "config_not_migrated".to_owned(),
+                },
+                format!(
+                    "config.json of ContextRelay 3 was read and could not be rewritten: {error}"
+                ),
+            ),
+        }
+    }
+
+    /// Takes what the file says now. A file that cannot be taken at all changes nothing: it may be
+    /// half written, and rules that masked must not be lost by a missing brace.
+    pub(super) fn reconfigure(&mut self, loaded: Loaded, changed: &[String]) {
+        self.note_configuration(&loaded);
+        if loaded.file.is_none() {
+            return;
+        }
+        self.redactor.replace(loaded.rules);
+        if let Some(configuration) = &mut self.configuration {
+            configuration.config = loaded.config;
+        }
+        if changed.is_empty() {
+            return;
+        }
+        self.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: "config_reloaded".to_owned(),
+            },
+            format!("config.json changed and was read again: {}", named(changed)),
+        );
+    }
+
+    fn note_configuration(&mut self, loaded: &Loaded) {
+        let mut lines = loaded.notices().into_iter();
+        let mut changed = false;
+        for key in NOTICES {
+            changed |= match lines.next() {
+                Some(line) => self.notices.set(key, line),
+                None => self.notices.clear(key),
+            };
+        }
+        if changed {
+            self.status_changed();
+        }
+    }
+
+    /// After how long a detached daemon ends that nobody needs.
+    pub(super) fn idle_shutdown(&self) -> Duration {
+        let seconds = self.configuration.as_ref().map_or_else(
+            || Config::default().idle_shutdown_seconds,
+            |configuration| configuration.config.idle_shutdown_seconds,
+        );
+        Duration::from_secs(seconds.get())
+    }
+}
+
+/// Names of keys, in one line.
+fn named(keys: &[String]) -> String {
+    if keys.is_empty() {
+        return "nothing".to_owned();
+    }
+    let mut names: Vec<String> = keys
+        .iter()
+        .take(NAMED_MAX)
+        .map(|name| name.chars().take(NAME_CHARS_MAX).collect())
+        .collect();
+    if keys.len() > NAMED_MAX {
+        names.push(format!("{} more", keys.len() - NAMED_MAX));
+    }
+    names.join(", ")
+}

@@ -1,0 +1,182 @@
+//! [`Digest`]: what a compaction says of the session that it leaves behind.
+
+use std::io;
+
+use serde_json::{Map, Value, json};
+
+use crate::core::entry::{EntryKind, NoteKind};
+use crate::core::id::SessionId;
+use crate::core::snapshot::{NoteSnapshot, Snapshot};
+use crate::store::ledger::{Filter, Ledger};
+
+/// How many decided proposals it names.
+const DECISIONS_MAX: usize = 10;
+
+/// How much of a note or a decision stands in it, in characters; the note itself is carried on.
+const TEXT_CHARS_MAX: usize = 500;
+
+/// The sorts of notes that it names the latest of.
+const KINDS: [NoteKind; 4] = [
+    NoteKind::Goal,
+    NoteKind::Plan,
+    NoteKind::Decision,
+    NoteKind::NextStep,
+];
+
+/// A session in short.
+#[derive(Debug)]
+pub(super) struct Digest<'a> {
+    world: &'a Snapshot,
+    session: SessionId,
+    from_ms: i64,
+    carried: u64,
+    /// Sessions, entries and closed handoffs that earlier compactions left behind.
+    earlier: [u64; 3],
+}
+
+impl<'a> Digest<'a> {
+    /// Of an open ledger and what it folds to.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub(super) fn of(ledger: &Ledger, world: &'a Snapshot, carried: u64) -> io::Result<Self> {
+        let first = ledger.page(&Filter::default(), None, true, 1)?;
+        let mut digest = Self {
+            world,
+            session: world
+                .session_id
+                .clone()
+                .unwrap_or_else(|| SessionId::new("")),
+            from_ms: first
+                .entries
+                .first()
+                .map_or(world.last_at_ms, |stored| stored.entry.timestamp_ms),
+            carried,
+            earlier: [0; 3],
+        };
+        if world.counts.contains_key("summary") {
+            let filter = Filter {
+                entry_type: Some("summary".to_owned()),
+                ..Filter::default()
+            };
+            let page = ledger.page(&filter, None, true, 1)?;
+            if let Some(stored) = page.entries.first()
+                && let EntryKind::Other { detail, .. } = &stored.entry.kind
+            {
+                digest.add_earlier(&detail["digest"]);
+            }
+        }
+        Ok(digest)
+    }
+
+    fn add_earlier(&mut self, before: &Value) {
+        let number = |place: &Value| place.as_u64().unwrap_or(0);
+        let earlier = &before["earlier"];
+        self.earlier = [
+            1 + number(&earlier["sessions"]),
+            number(&before["entries"]) + number(&earlier["entries"]),
+            number(&before["closedHandoffs"]) + number(&earlier["closedHandoffs"]),
+        ];
+        if let Some(from) = before["fromMs"].as_i64().filter(|from| *from > 0) {
+            self.from_ms = from;
+        }
+    }
+
+    /// The detail fields of its entry.
+    pub(super) fn to_detail(&self) -> Map<String, Value> {
+        let world = self.world;
+        let decisions: Vec<Value> = world
+            .decided_proposals
+            .iter()
+            .rev()
+            .take(DECISIONS_MAX)
+            .filter_map(|proposal| {
+                let (decision, at_ms) = proposal.decision.as_ref()?;
+                Some(json!({
+                    "proposalId": proposal.id, "approved": decision.approved, "atMs": at_ms,
+                    "summary": cut(&proposal.proposal.summary),
+                }))
+            })
+            .collect();
+        let notes: Vec<Value> = self
+            .notes()
+            .map(|note| {
+                json!({
+                    "id": note.id, "kind": note.kind.as_str(), "by": note.by,
+                    "atMs": note.at_ms, "text": cut(&note.text),
+                })
+            })
+            .collect();
+        let [sessions, entries, closed] = self.earlier;
+        let digest = json!({
+            "sessionId": self.session,
+            "entries": world.entries,
+            "fromMs": self.from_ms,
+            "toMs": world.last_at_ms,
+            "counts": world.counts,
+            "closedHandoffs": world.closed_handoffs_total,
+            "decisions": decisions,
+            "notes": notes,
+            "carried": self.carried,
+            "earlier": {"sessions": sessions, "entries": entries, "closedHandoffs": closed},
+        });
+        [("digest".to_owned(), digest)].into_iter().collect()
+    }
+
+    /// The same for a reader.
+    pub(super) fn to_text(&self) -> String {
+        let world = self.world;
+        let mut lines = vec![format!(
+            "{} in short: {} entries, {} handoffs closed; {} entries are carried on",
+            self.session, world.entries, world.closed_handoffs_total, self.carried
+        )];
+        let [sessions, entries, closed] = self.earlier;
+        if sessions > 0 {
+            lines.push(format!(
+                "before it, in {sessions} compacted sessions: {entries} entries, {closed} handoffs closed"
+            ));
+        }
+        let counts: Vec<String> = world
+            .counts
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        lines.push(counts.join(", "));
+        for note in self.notes() {
+            lines.push(format!(
+                "{} ({}): {}",
+                note.kind.as_str().replace('_', " "),
+                note.by,
+                cut(&note.text)
+            ));
+        }
+        for proposal in world.decided_proposals.iter().rev().take(DECISIONS_MAX) {
+            let approved = proposal
+                .decision
+                .as_ref()
+                .is_some_and(|(decision, _)| decision.approved);
+            let word = if approved { "approved" } else { "rejected" };
+            lines.push(format!("{word}: {}", cut(&proposal.proposal.summary)));
+        }
+        lines.join("\n")
+    }
+
+    /// The latest note of each sort that says where the work stands.
+    fn notes(&self) -> impl Iterator<Item = &NoteSnapshot> {
+        KINDS.iter().filter_map(|kind| {
+            self.world
+                .notes
+                .iter()
+                .rev()
+                .find(|note| note.kind == *kind)
+        })
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

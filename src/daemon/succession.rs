@@ -1,0 +1,363 @@
+//! [`Succession`]: how one session ends and the next begins, in steps that a crash between any
+//! two of them leaves mendable.
+//!
+//! ```text
+//! 1 the old ledger gets its last entries        a crash: the old session goes on
+//! 2 the new ledger gets its first entries       a crash: the new file is set aside at the start
+//! 3 `current` names the new session             from here on it is the new one
+//! 4 the old file is archived, or deleted        a crash: done at the start
+//! ```
+//!
+//! All in one turn of the loop, so that nothing is recorded in between.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::inbox::Wants;
+use super::run::{Daemon, answer, now_ms};
+use crate::core::agent::Party;
+use crate::core::delivery::Outcome;
+use crate::core::entry::{
+    AgentChanged, DeliveryResult, Entry, EntryKind, Fate, Predecessor, TurnRecord, TurnStatus,
+};
+use crate::core::id::{EntryId, SessionId, ThreadId};
+use crate::core::snapshot::Snapshot;
+use crate::store::erase::{Erased, erase};
+use crate::store::ledger::{self, LedgerError, Stored};
+use crate::store::session;
+use crate::wire::control::{Refusal, Reply, Sent};
+
+/// How long the loop waits for the disk at each of the two appends; everybody waits with it.
+const APPEND: Duration = super::build::STEP;
+
+/// How a session ends.
+#[derive(Debug)]
+pub(super) struct Succession {
+    /// What becomes of the old file.
+    pub fate: Fate,
+    /// The old session's last entries.
+    pub closing: Vec<Entry>,
+    /// What the new session takes over, after its first entry and before the agents.
+    pub carried: Vec<Entry>,
+}
+
+/// A session that has ended, and the one that goes on.
+#[derive(Debug)]
+pub(super) struct Succeeded {
+    /// What was sealed.
+    pub before: Predecessor,
+    /// The world that it ended with.
+    pub world: Arc<Snapshot>,
+    /// Where its file lies; `None` when it was deleted.
+    pub archive: Option<String>,
+    /// What should have been deleted and is still there, and why.
+    pub left: Vec<String>,
+}
+
+impl Daemon {
+    /// Refuses unless this session can end now.
+    pub(super) fn may_end(&self, named: Option<&SessionId>) -> Result<(), Refusal> {
+        if let Some(named) = named.filter(|named| **named != self.session_id) {
+            return Err(Refusal::new(
+                "stale_session",
+                format!("{named} is not the current session"),
+                "look again: somebody cleared it already",
+            ));
+        }
+        // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
+        // arrived.
+        let is_claimed = self.claims.keys().any(|id| self.outbox.get(id).is_some());
+        let in_flight = !self.codex.is_quiet() || self.has_pending() || is_claimed;
+        if in_flight {
+            return Err(Refusal::new(
+                "in_flight",
+                "a message is on its way",
+                "nothing was changed; try again in a moment",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Ends the session and begins the next. On an error the old one goes on.
+    pub(super) fn succeed(&mut self, succession: Succession) -> Result<Succeeded, Refusal> {
+        let Succession {
+            fate,
+            closing,
+            carried,
+        } = succession;
+        let stored = self
+            .ledger
+            .append_and_wait(closing, APPEND)
+            .map_err(|error| failed(&error))?;
+        self.take_in(&stored);
+
+        let stats = self.ledger.stats();
+        let (_, head) = stats.head.clone().unwrap_or_default();
+        let before = Predecessor {
+            session_id: self.session_id.clone(),
+            entries: stats.entries,
+            head: head.clone(),
+            fate,
+        };
+        let next = session::new_id(now_ms(), crate::daemon::build::rand_u32());
+        let mut first = vec![self.session_entry(&next, Some(before.clone()))];
+        first.extend(carried);
+        first.extend(self.agents_as_they_are(fate));
+        for entry in &mut first {
+            entry.session_id = next.clone();
+        }
+        let (opened, stored) = match self.begin(&next, head, first) {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.note_not_sealed(&error);
+                return Err(failed(&error));
+            }
+        };
+        if let Err(error) = session::write_current(&self.dirs, &next) {
+            opened.close();
+            let _ = std::fs::remove_file(self.dirs.ledger(&next));
+            self.note_not_sealed(&error);
+            return Err(failed(&error));
+        }
+
+        // From here on there is no way back: `current` names the new session.
+        std::mem::replace(&mut self.ledger, opened).close();
+        self.keepers
+            .search
+            .follow(self.ledger.clone(), next.clone());
+        let world = std::mem::take(&mut self.world);
+        self.session_id = next;
+        self.watch_session();
+        self.recent.clear();
+        self.take_in(&stored);
+        let (archive, left) = self.put_away(&before);
+        Ok(Succeeded {
+            before,
+            world,
+            archive,
+            left,
+        })
+    }
+
+    fn begin(
+        &self,
+        next: &SessionId,
+        head: String,
+        first: Vec<Entry>,
+    ) -> Result<(ledger::Ledger, Vec<Arc<Stored>>), LedgerError> {
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: self.dirs.clone(),
+                session: next.clone(),
+                prev_head: Some(head),
+                redactor: Arc::clone(&self.redactor),
+                checkpoint: None,
+            },
+            (self.writer_events)(),
+        )?;
+        match opened.ledger.append_and_wait(first, APPEND) {
+            Ok(stored) => Ok((opened.ledger, stored)),
+            Err(error) => {
+                // An empty session, or half of one, must not be found at the next start.
+                opened.ledger.close();
+                let _ = std::fs::remove_file(self.dirs.ledger(next));
+                Err(error)
+            }
+        }
+    }
+
+    /// Folds and publishes what became durable outside of the usual way.
+    fn take_in(&mut self, stored: &[Arc<Stored>]) {
+        for stored in stored {
+            self.publish(stored);
+        }
+        self.forget_taken_back(stored);
+        self.come_to(stored);
+    }
+
+    /// What the record says was taken back is not delivered any more, be it that the disk was so
+    /// late that nobody waited for it.
+    pub(super) fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
+        for stored in stored {
+            if let EntryKind::Delivery(record) = &stored.entry.kind
+                && record.result == DeliveryResult::Cancelled
+            {
+                self.outbox.settle(&record.message_id);
+            }
+        }
+    }
+
+    fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {
+        self.note_fact(
+            Party::System,
+            EntryKind::Error {
+                code: "not_sealed".to_owned(),
+            },
+            format!("this session could not be sealed and goes on: {error}"),
+        );
+    }
+
+    /// What becomes of the old file. It is not the current one any more, so that nothing here
+    /// can fail the succession.
+    fn put_away(&mut self, before: &Predecessor) -> (Option<String>, Vec<String>) {
+        let old = &before.session_id;
+        if before.fate == Fate::Discarded {
+            // Nobody must write down once more what is just being deleted.
+            if let Err(error) = self.keepers.checkpoints.begin_anew() {
+                tracing::warn!(%error, "no checkpoints are written any more");
+            }
+            let Erased { removed, mut left } = erase(&self.dirs, old, &self.session_id);
+            tracing::info!(%old, removed, "a session was deleted for good");
+            if let Err(error) = self.outbox.erase() {
+                left.push(error.to_string());
+            }
+            // It follows the new session, and has thrown the old index away before it puts a
+            // word of that one in.
+            if !self.keepers.search.wait_for(1, APPEND) {
+                left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
+            }
+            if !left.is_empty() {
+                self.note_fact(
+                    Party::System,
+                    EntryKind::Error {
+                        code: "not_deleted".to_owned(),
+                    },
+                    format!(
+                        "not everything of {old} could be deleted: {}",
+                        left.join("; ")
+                    ),
+                );
+            }
+            return (None, left);
+        }
+        match ledger::seal(&self.dirs, old) {
+            Ok(archive) => (Some(archive.display().to_string()), Vec::new()),
+            Err(error) => {
+                self.note_fact(
+                    Party::System,
+                    EntryKind::Error {
+                        code: "not_archived".to_owned(),
+                    },
+                    format!("the old session stays where it was, it could not be moved: {error}"),
+                );
+                let path = self.dirs.ledger(old);
+                (Some(path.display().to_string()), Vec::new())
+            }
+        }
+    }
+
+    /// The agents are still who they are and do what they did. The new record says so itself, for
+    /// a later start knows nothing but the new record.
+    fn agents_as_they_are(&self, fate: Fate) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        // Texts of a session that is deleted stay in it.
+        let is_kept = fate != Fate::Discarded;
+        for (agent, was) in &self.world.agents {
+            if !was.state.is_attached() && was.thread_id.is_none() {
+                continue;
+            }
+            entries.push(self.entry(
+                Party::System,
+                None,
+                EntryKind::AgentChanged(AgentChanged {
+                    agent: *agent,
+                    state: was.state,
+                    pid: was.pid,
+                    thread_id: was.thread_id.clone(),
+                    why: was.why.clone().filter(|_| is_kept),
+                }),
+                format!("{} is {} as before", agent.title(), was.state.as_str()),
+                None,
+            ));
+            if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
+                entries.push(self.entry(
+                    Party::Agent(*agent),
+                    None,
+                    EntryKind::Turn(TurnRecord {
+                        thread_id: was.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                        turn_id: turn_id.clone(),
+                        status: TurnStatus::InProgress,
+                        started_by: Party::System,
+                    }),
+                    if is_kept {
+                        text.clone()
+                    } else {
+                        "a turn that began before this session".to_owned()
+                    },
+                    None,
+                ));
+            }
+        }
+        entries
+    }
+
+    /// The first entry of a session.
+    fn session_entry(&self, session: &SessionId, predecessor: Option<Predecessor>) -> Entry {
+        let (source, text) = match &predecessor {
+            Some(before) => {
+                let how = match before.fate {
+                    Fate::Archived => "is sealed",
+                    Fate::Compacted => "is sealed, and what was open in it is carried on",
+                    Fate::Discarded => "is deleted for good",
+                };
+                (
+                    Party::Human,
+                    format!(
+                        "session {session} started; {} with {} entries {how}, its head is {}",
+                        before.session_id, before.entries, before.head
+                    ),
+                )
+            }
+            None => (Party::System, format!("session {session} started")),
+        };
+        let kind = EntryKind::SessionStarted { predecessor };
+        self.entry(source, None, kind, text, None)
+    }
+
+    /// Begins the record of a session that follows none.
+    pub(super) fn start_session(&mut self) {
+        let first = self.session_entry(&self.session_id, None);
+        self.note_fact(first.source, first.kind, first.content);
+    }
+
+    /// The entries that take back what nobody has settled, and their messages.
+    pub(super) fn take_back_all(&self) -> (Vec<EntryId>, Vec<Entry>) {
+        let mut unsettled: Vec<_> = self.world.unsettled.iter().collect();
+        unsettled.sort_by_key(|(_, message)| message.seq);
+        unsettled
+            .into_iter()
+            .map(|(id, message)| {
+                let entry =
+                    self.delivery_entry(id, message.to, DeliveryResult::Cancelled, None, None);
+                (id.clone(), entry)
+            })
+            .unzip()
+    }
+
+    /// Whoever still waits to hear what becomes of a message hears that it was taken back.
+    pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
+        let (gone, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiters)
+            .into_iter()
+            .partition(|waiter| {
+                matches!(&waiter.wants, Wants::Receipt(sent) if cancelled.contains(&sent.message_id))
+            });
+        self.waiters = waiting;
+        for waiter in gone {
+            if let Wants::Receipt(sent) = waiter.wants {
+                let sent = Sent {
+                    outcome: Outcome::Rejected,
+                    ..sent
+                };
+                answer(waiter.reply, Ok(Reply::Sent(sent)));
+            }
+        }
+    }
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Refusal {
+    Refusal::new(
+        "clear_failed",
+        format!("the session could not be sealed: {error}"),
+        "the current session goes on; see that the project folder can be written",
+    )
+}

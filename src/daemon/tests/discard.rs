@@ -1,0 +1,179 @@
+//! What is deleted for good is nowhere any more.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::rig::Rig;
+use crate::core::agent::Agent;
+use crate::core::entry::Fate;
+use crate::store::ledger::verify;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    ClearParams, Command, CompactParams, HandoffParams, NoteParams, Reply, Role, SendParams,
+};
+
+/// Looks like nothing that the redaction knows, as a leaked secret may.
+const MARKER: &str = "xq7-velvet-anchor";
+
+/// How long the search index may take to catch up. Generous: only a broken one takes so long.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Every file below a folder that holds a text.
+fn holding(dir: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for file in fs::read_dir(dir).unwrap() {
+        let path = file.unwrap().path();
+        let is_link = path.symlink_metadata().unwrap().file_type().is_symlink();
+        if path.is_dir() && !is_link {
+            found.extend(holding(&path, text));
+        } else if fs::read(&path)
+            .unwrap()
+            .windows(text.len())
+            .any(|bytes| bytes == text.as_bytes())
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn discard() -> Command {
+    Command::Clear(ClearParams {
+        session_id: None,
+        discard: true,
+    })
+}
+
+#[tokio::test]
+async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    let send = |from, text: String| {
+        Command::Send(SendParams {
+            from: Some(from),
+            text,
+            runtime_session_id: Some(crate::core::id::RuntimeSession::new(MARKER)),
+            ..SendParams::default()
+        })
+    };
+    // In a line, in a long text, in a handoff, in the text of the running turn, in a row of the
+    // queue; in an archived segment and in what was set aside of it.
+    rig.call(&claude, send(Agent::Codex, format!("short {MARKER}")))
+        .await
+        .unwrap();
+    let long = format!(
+        "{} {MARKER} {}",
+        "word ".repeat(3_000),
+        "word ".repeat(3_000)
+    );
+    rig.call(&claude, send(Agent::Codex, long)).await.unwrap();
+    rig.call(
+        &claude,
+        Command::AppendNote(NoteParams {
+            agent: Agent::Claude,
+            text: format!("the goal is {MARKER}"),
+            kind: crate::core::entry::NoteKind::Goal,
+            handles: Vec::new(),
+            runtime_session_id: None,
+        }),
+    )
+    .await
+    .unwrap();
+    let compact = Command::Compact(CompactParams::default());
+    let Ok(Reply::Compacted(compacted)) = rig.call(&operator, compact).await else {
+        panic!("not compacted");
+    };
+    let torn = format!("{}.torn-1", compacted.sealed);
+    fs::write(place.dirs.archives().join(torn), MARKER).unwrap();
+    drop(rig.ask(
+        &claude,
+        Command::Handoff(HandoffParams {
+            from: Some(Agent::Claude),
+            ask: format!("use {MARKER}"),
+            ..HandoffParams::default()
+        }),
+    ));
+    rig.settle().await;
+    let id = rig.delivered_ids().pop().unwrap();
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    let text = rig.daemon.world.agent(Agent::Codex).turn_text.unwrap();
+    assert!(text.contains(MARKER));
+    fs::write(place.dirs.state_file("checkpoint"), MARKER).unwrap();
+    // The search index has the words of it, in lower case and cut.
+    let seq = rig.daemon.world.seq.0;
+    assert!(rig.daemon.keepers.search.wait_for(seq, DEADLINE));
+    let words = holding(&place.dirs.state, "velvet");
+    let in_index = |path: &PathBuf| path.to_string_lossy().contains("index.db");
+    assert!(words.iter().any(in_index), "{words:?}");
+    let foreign = format!("{}.foreign-1", compacted.session_id);
+    fs::write(place.dirs.sessions().join(foreign), MARKER).unwrap();
+    assert!(holding(&place.dirs.relay, MARKER).len() >= 6);
+
+    let before = rig.daemon.ledger.stats();
+    let Ok(Reply::Cleared(cleared)) = rig.call(&operator, discard()).await else {
+        panic!("not cleared");
+    };
+    assert_eq!((cleared.archive, cleared.left), (None, Vec::new()));
+    assert_eq!(holding(&place.dirs.relay, MARKER), Vec::<PathBuf>::new());
+    assert_eq!(holding(&place.dirs.relay, "velvet"), Vec::<PathBuf>::new());
+    // The number of entries and the head are what is left.
+    let kept = rig.daemon.world.predecessor.clone().unwrap();
+    assert_eq!(kept.fate, Fate::Discarded);
+    assert!(kept.entries > before.entries);
+    assert_eq!((kept.entries, kept.head), (cleared.entries, cleared.head));
+
+    // Everything goes on, here and after a restart.
+    let id = rig.send(&claude, Agent::Claude, Default::default()).await;
+    let live = (*rig.daemon.world).clone();
+    assert!(live.unsettled.contains_key(&id));
+    assert!(verify(rig.daemon.ledger.path(), None).unwrap().ok);
+    drop(rig);
+    assert_eq!(Rig::replayed(&place).0, live);
+    assert_eq!(holding(&place.dirs.relay, MARKER), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn sessions_before_it_are_left_alone() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let first = rig.daemon.session_id.clone();
+    let long = format!("{MARKER} {}", "word ".repeat(5_000));
+    let send = Command::Send(SendParams {
+        from: None,
+        to: Some(Agent::Claude),
+        text: long,
+        ..SendParams::default()
+    });
+    rig.call(&operator, send.clone()).await.unwrap();
+    rig.call(&operator, Command::Clear(ClearParams::default()))
+        .await
+        .unwrap();
+    rig.call(&operator, send).await.unwrap();
+    rig.call(&operator, discard()).await.unwrap();
+    let archive = place.dirs.archives().join(format!("{first}.jsonl"));
+    let report = verify(&archive, None).unwrap();
+    // The same text was spoken of in both, and is still needed by the one that is kept.
+    assert_eq!((report.ok, report.blobs.texts), (true, 1), "{report:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_deleted_is_said_and_recorded() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    // A folder where a derived file should be cannot be removed as a file.
+    fs::create_dir(place.dirs.state_file("checkpoint")).unwrap();
+    let Ok(Reply::Cleared(cleared)) = rig.call(&operator, discard()).await else {
+        panic!("not cleared");
+    };
+    assert_eq!(cleared.left.len(), 1, "{:?}", cleared.left);
+    assert!(cleared.left[0].contains("checkpoint"));
+    let error = rig.daemon.world.errors.back().unwrap();
+    assert_eq!(error.code, "not_deleted");
+}

@@ -1,0 +1,217 @@
+//! Between two sessions: nothing open vanishes unsaid, and a crash is mended at the next start.
+
+use std::fs;
+
+use super::rig::{Guest, Rig};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::id::{EntryId, SessionId};
+use crate::store::ledger::{self, Stored};
+use crate::store::session;
+use crate::store::testing::Place;
+use crate::wire::control::{ClearParams, Cleared, Command, Reply, Role, SendParams};
+
+async fn write_to_claude(rig: &mut Rig, operator: &Guest) -> EntryId {
+    let send = Command::Send(SendParams {
+        from: None,
+        to: Some(Agent::Claude),
+        text: "please look".to_owned(),
+        ..SendParams::default()
+    });
+    match rig.call(operator, send).await {
+        Ok(Reply::Sent(sent)) => sent.message_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn clear(rig: &mut Rig, operator: &Guest, discard: bool) -> Cleared {
+    let clear = Command::Clear(ClearParams {
+        session_id: None,
+        discard,
+    });
+    match rig.call(operator, clear).await {
+        Ok(Reply::Cleared(cleared)) => cleared,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn entries(path: &std::path::Path) -> Vec<Stored> {
+    let mut entries = Vec::new();
+    ledger::read(path, |stored| {
+        entries.push(stored);
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
+    entries
+}
+
+fn lifecycle(rig: &Rig, wanted: &str) -> bool {
+    rig.daemon
+        .recent
+        .iter()
+        .any(|stored| match &stored.entry.kind {
+            EntryKind::Lifecycle { event } => event == wanted,
+            EntryKind::Error { code } => code == wanted,
+            _ => false,
+        })
+}
+
+#[tokio::test]
+async fn what_nobody_settled_is_taken_back_in_the_record_that_is_sealed() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let ids = [
+        write_to_claude(&mut rig, &operator).await,
+        write_to_claude(&mut rig, &operator).await,
+    ];
+    let cleared = clear(&mut rig, &operator, false).await;
+    assert_eq!(cleared.cancelled, ids);
+    let sealed = entries(cleared.archive.as_deref().unwrap().as_ref());
+    assert_eq!(sealed.len() as u64, cleared.entries);
+    let taken_back: Vec<_> = sealed
+        .iter()
+        .filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Delivery(record) if record.result == DeliveryResult::Cancelled => {
+                Some(record.message_id.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(taken_back, ids);
+    let last = sealed.last().unwrap();
+    assert_eq!(last.entry.source, Party::Human);
+    assert_eq!(last.hash, cleared.head);
+    // In the new record they are nowhere, and nobody gets them.
+    assert!(rig.daemon.world.unsettled.is_empty());
+    assert_eq!(rig.daemon.outbox.lane(Agent::Claude).count(), 0);
+    let first = &entries(rig.daemon.ledger.path())[0].entry;
+    assert_eq!(first.source, Party::Human);
+    let live = (*rig.daemon.world).clone();
+    drop(rig);
+    assert_eq!(Rig::replayed(&place).0, live);
+}
+
+#[tokio::test]
+async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let id = write_to_claude(&mut rig, &operator).await;
+    let get = Command::GetMessages(crate::wire::control::GetMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        limit: None,
+        ack: Vec::new(),
+        runtime_session_id: None,
+    });
+    rig.call(&claude, get).await.unwrap();
+    let refused = rig
+        .call(&operator, Command::Clear(ClearParams::default()))
+        .await;
+    assert_eq!(refused.unwrap_err().code, "in_flight");
+    let fetched = Command::Fetched(crate::wire::control::IdsParams {
+        agent: Agent::Claude,
+        ids: vec![id],
+        rung: None,
+    });
+    rig.call(&claude, fetched).await.unwrap();
+    clear(&mut rig, &operator, false).await;
+}
+
+#[tokio::test]
+async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = write_to_claude(&mut rig, &operator).await;
+    let session = rig.daemon.session_id.clone();
+    // `current` cannot be replaced by a file while a folder has its name.
+    fs::remove_file(place.dirs.current()).unwrap();
+    fs::create_dir(place.dirs.current()).unwrap();
+    let refused = rig
+        .call(&operator, Command::Clear(ClearParams::default()))
+        .await;
+    assert_eq!(refused.unwrap_err().code, "clear_failed");
+    rig.settle().await;
+    assert_eq!(rig.daemon.session_id, session);
+    assert!(lifecycle(&rig, "not_sealed"));
+    assert!(
+        !rig.daemon.world.unsettled.contains_key(&id),
+        "taken back all the same"
+    );
+    assert!(rig.daemon.outbox.get(&id).is_none());
+    assert_eq!(fs::read_dir(place.dirs.sessions()).unwrap().count(), 1);
+    fs::remove_dir(place.dirs.current()).unwrap();
+    clear(&mut rig, &operator, false).await;
+}
+
+/// As after a crash before the old file was put away.
+fn undo_archive(place: &Place, old: &SessionId) {
+    let name = format!("{old}.jsonl");
+    fs::rename(
+        place.dirs.archives().join(&name),
+        place.dirs.sessions().join(&name),
+    )
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_crash_before_the_old_file_is_put_away_is_mended_at_the_next_start() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let cleared = clear(&mut rig, &operator, false).await;
+    drop(rig);
+    undo_archive(&place, &cleared.sealed);
+    let rig = Rig::start(&place).await;
+    assert_eq!(rig.daemon.session_id, cleared.session_id);
+    assert!(lifecycle(&rig, "session_archived"));
+    let before = rig.daemon.world.predecessor.clone().unwrap();
+    assert_eq!(
+        (before.session_id, before.head),
+        (cleared.sealed.clone(), cleared.head)
+    );
+    assert!(
+        place
+            .dirs
+            .archives()
+            .join(format!("{}.jsonl", cleared.sealed))
+            .is_file()
+    );
+    assert!(!place.dirs.ledger(&cleared.sealed).exists());
+}
+
+#[tokio::test]
+async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = write_to_claude(&mut rig, &operator).await;
+    let cleared = clear(&mut rig, &operator, false).await;
+    drop(rig);
+    undo_archive(&place, &cleared.sealed);
+    session::write_current(&place.dirs, &cleared.sealed).unwrap();
+    let rig = Rig::start(&place).await;
+    assert_eq!(rig.daemon.session_id, cleared.sealed);
+    assert!(lifecycle(&rig, "clear_cut_short"));
+    assert!(!place.dirs.ledger(&cleared.session_id).exists());
+    assert!(!rig.daemon.world.unsettled.contains_key(&id));
+    assert!(rig.daemon.outbox.get(&id).is_none());
+}
+
+#[tokio::test]
+async fn a_crash_before_the_deletion_is_mended_at_the_next_start() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let path = rig.daemon.ledger.path().to_owned();
+    let cleared = clear(&mut rig, &operator, true).await;
+    drop(rig);
+    fs::write(&path, "{}\n").unwrap();
+    let rig = Rig::start(&place).await;
+    assert_eq!(rig.daemon.session_id, cleared.session_id);
+    assert!(lifecycle(&rig, "session_deleted"));
+    assert!(!path.exists());
+}

@@ -1,0 +1,185 @@
+//! What the loop does when somebody else touches the project's files.
+
+use serde_json::json;
+
+use super::rig::{Guest, Rig};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{DeliveryState, OnBusy};
+use crate::core::entry::EntryKind;
+use crate::core::id::SessionId;
+use crate::daemon::event::Event;
+use crate::daemon::watch::WatchFact;
+use crate::store::contextrelay3::{Unread, UnreadMessage};
+use crate::store::testing::Place;
+use crate::store::{config, session, trust};
+use crate::wire::control::{Command, Reply, Role, TrustParams};
+
+fn write_config(place: &Place, config: serde_json::Value) {
+    std::fs::write(place.dirs.config(), config.to_string()).unwrap();
+}
+
+async fn configured(place: &Place) -> (Rig, Guest) {
+    let mut rig = Rig::start(place).await;
+    let loaded = config::load(&place.dirs, &place.user);
+    rig.daemon.configure(place.user.clone(), &loaded);
+    rig.daemon.redactor.replace(loaded.rules);
+    let operator = rig.connect(Role::Deck, None, true);
+    (rig, operator)
+}
+
+fn changed(rig: &mut Rig, place: &Place, keys: &[&str]) {
+    rig.daemon.on_event(Event::Watch(WatchFact::Config {
+        loaded: Box::new(config::load(&place.dirs, &place.user)),
+        changed: keys.iter().map(|key| (*key).to_owned()).collect(),
+    }));
+}
+
+fn contents(rig: &Rig) -> Vec<String> {
+    rig.daemon
+        .recent
+        .iter()
+        .map(|stored| stored.entry.content.clone())
+        .collect()
+}
+
+fn codes(rig: &Rig) -> Vec<String> {
+    rig.daemon
+        .recent
+        .iter()
+        .filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Error { code } => Some(code.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_changed_configuration_counts_at_once_and_only_its_keys_are_recorded() {
+    let place = Place::new();
+    let (mut rig, operator) = configured(&place).await;
+    write_config(
+        &place,
+        json!({"redaction": {"rules": [{"name": "FISH", "pattern": "please"}]}, "odd": "valueOfIt"}),
+    );
+    changed(&mut rig, &place, &["redaction.rules", "odd"]);
+    rig.send(&operator, Agent::Claude, OnBusy::Queue).await;
+    let contents = contents(&rig).join("\n");
+    assert!(contents.contains("[REDACTED_FISH] look"), "{contents}");
+    assert!(contents.contains("redaction.rules, odd"), "{contents}");
+    assert!(!contents.contains("valueOfIt"));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_json_takes_no_rule_away() {
+    let place = Place::new();
+    write_config(
+        &place,
+        json!({"redaction": {"rules": [{"name": "FISH", "pattern": "please"}]}}),
+    );
+    let (mut rig, operator) = configured(&place).await;
+    std::fs::write(place.dirs.config(), "{").unwrap();
+    changed(&mut rig, &place, &[]);
+    rig.send(&operator, Agent::Claude, OnBusy::Queue).await;
+    assert!(contents(&rig).join("\n").contains("[REDACTED_FISH] look"));
+    assert!(rig.daemon.notices.lines()[0].contains("not JSON"));
+    write_config(&place, json!({}));
+    changed(&mut rig, &place, &["redaction"]);
+    assert!(rig.daemon.notices.lines().is_empty());
+}
+
+#[tokio::test]
+async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
+    let place = Place::new();
+    let allowed = format!("AKIA{}", "EXAMPLE7EXAMPLE7");
+    write_config(&place, json!({"redaction": {"allow": [allowed]}}));
+    let (mut rig, operator) = configured(&place).await;
+    assert!(rig.daemon.notices.lines()[0].contains("waits for your trust"));
+    let digest = config::load(&place.dirs, &place.user).digest;
+    let command = Command::Trust(TrustParams {
+        digest: digest.clone(),
+    });
+
+    let agent = rig.connect(Role::Codex, None, false);
+    let refused = rig.call(&agent, command.clone()).await.unwrap_err();
+    assert_eq!(refused.code, "operator_only");
+
+    write_config(
+        &place,
+        json!({"redaction": {"allow": [allowed, {"pattern": ".*"}]}}),
+    );
+    let refused = rig.call(&operator, command.clone()).await.unwrap_err();
+    assert_eq!(refused.code, "stale_config");
+    let id = place.dirs.instance_id();
+    assert_eq!(trust::read(&place.user, &id), trust::Trusted::default());
+
+    write_config(&place, json!({"redaction": {"allow": [allowed]}}));
+    let Ok(Reply::Recorded(recorded)) = rig.call(&operator, command).await else {
+        panic!("not trusted");
+    };
+    assert_eq!(trust::read(&place.user, &id).digest, digest);
+    let entry = &rig.daemon.ledger.read(recorded.seq).unwrap().unwrap().entry;
+    assert_eq!(entry.source, Party::Human);
+    assert!(entry.content.contains("redaction.allow"));
+    assert!(!entry.content.contains(&allowed));
+    assert!(rig.daemon.notices.lines().is_empty());
+    assert_eq!(rig.daemon.redactor.redact_text(&allowed).1, 0);
+}
+
+#[tokio::test]
+async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let own = rig.daemon.session_id.clone();
+    let other = SessionId::new("session_1795000000001_00000000");
+    let current = || session::read_current(&place.dirs).unwrap();
+    let fact = |rig: &mut Rig, found: &SessionId| {
+        rig.daemon.on_event(Event::Watch(WatchFact::Current {
+            found: Some(found.clone()),
+        }));
+    };
+    session::write_current(&place.dirs, &other).unwrap();
+    fact(&mut rig, &other);
+    assert_eq!(current(), Some(own.clone()));
+    session::write_current(&place.dirs, &other).unwrap();
+    fact(&mut rig, &other);
+    // Not at once again, and not never.
+    assert_eq!(current(), Some(other));
+    let deadline = rig.daemon.alarms.next_deadline().unwrap();
+    tokio::time::sleep_until(deadline).await;
+    rig.daemon.on_deadline();
+    assert_eq!(current(), Some(own.clone()));
+    assert_eq!(rig.daemon.alarms.next_deadline(), None);
+    // What is right again by the time it is heard of is no alarm.
+    fact(&mut rig, &own);
+    rig.settle().await;
+    assert_eq!(codes(&rig), ["current_changed", "current_changed"]);
+    assert!(rig.daemon.notices.lines()[0].contains("goes on with"));
+}
+
+#[tokio::test]
+async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let unread = Unread {
+        messages: vec![UnreadMessage {
+            id: "m-1".to_owned(),
+            content: "did you see ghp_0123456789abcdefghijABCDEFGHIJ0123456789?".to_owned(),
+            at_ms: 5,
+            pushed: true,
+        }],
+        total: 7,
+    };
+    rig.daemon.adopt(12, &unread);
+    rig.settle().await;
+    let rows: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).cloned().collect();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].state, DeliveryState::Ambiguous);
+    let entry = rig.daemon.ledger.read(rows[0].seq).unwrap().unwrap().entry;
+    assert_eq!(entry.content, "did you see [REDACTED_GITHUB_TOKEN]?");
+    assert_eq!(entry.meta["bridgeMessageId"], json!("m-1"));
+    let id = rows[0].id.clone();
+    drop(rig);
+    let rig = Rig::start(&place).await;
+    let state = rig.daemon.outbox.get(&id).unwrap().state;
+    assert_eq!(state, DeliveryState::Ambiguous);
+}

@@ -1,0 +1,149 @@
+//! [`Alarms`]: what the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
+//! and for `current` the right name again.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::fact::{Touch, Verdict, WatchFact};
+use crate::core::agent::Party;
+use crate::core::entry::EntryKind;
+use crate::core::id::SessionId;
+use crate::daemon::run::Daemon;
+use crate::store::session;
+
+/// How long between two times that `current` is put back at least: somebody who keeps changing it
+/// must not make us write without end.
+const PUT_BACK_GAP: Duration = Duration::from_secs(5);
+
+/// The key of the sentence about the record.
+const TOUCHED: &str = "touched";
+
+/// The key of the sentence about `current`.
+const CURRENT: &str = "current";
+
+/// The key of the sentence about missing signs.
+const DEGRADED: &str = "watch";
+
+/// What has to be remembered about alarms.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct Alarms {
+    /// When `current` is to be put back.
+    put_back_at: Option<Instant>,
+    /// When it was last put back.
+    put_back: Option<Instant>,
+}
+
+impl Alarms {
+    pub(in crate::daemon) fn next_deadline(&self) -> Option<Instant> {
+        self.put_back_at
+    }
+}
+
+impl Daemon {
+    pub(in crate::daemon) fn on_watch(&mut self, fact: WatchFact) {
+        match fact {
+            WatchFact::Config { loaded, changed } => self.reconfigure(*loaded, &changed),
+            WatchFact::Current { found } => self.on_current(found),
+            WatchFact::Ledger {
+                session,
+                touches,
+                verdict,
+            } if session == self.session_id => self.on_touched(&touches, &verdict),
+            // It was sealed meanwhile, by us.
+            WatchFact::Ledger { .. } => {}
+            WatchFact::Degraded { why } => {
+                let notice = format!(
+                    "changes of files are noticed late, because the system gives no signs: {why}"
+                );
+                if self.notices.set(DEGRADED, notice) {
+                    self.status_changed();
+                }
+            }
+        }
+    }
+
+    fn on_touched(&mut self, touches: &[Touch], verdict: &Verdict) {
+        let words: Vec<&str> = touches.iter().map(|touch| touch.as_str()).collect();
+        let text = format!(
+            "somebody else touched the record: it was {}; {verdict}",
+            words.join(" and ")
+        );
+        tracing::warn!(text, "alarm");
+        self.alarm("ledger_touched", text.clone());
+        self.notices
+            .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
+        self.status_changed();
+    }
+
+    fn on_current(&mut self, found: Option<SessionId>) {
+        // A session that was begun meanwhile, by us.
+        if found.as_ref() == Some(&self.session_id) {
+            return;
+        }
+        let named = found.map_or_else(
+            || "names no session".to_owned(),
+            |found| format!("names {found}"),
+        );
+        let text = format!(
+            "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
+            self.session_id
+        );
+        if self.notices.set(CURRENT, text.clone()) {
+            self.status_changed();
+        }
+        if self.alarms.put_back_at.is_some() {
+            // It is in the record that somebody does this, and it will be put back.
+            return;
+        }
+        self.alarm("current_changed", text);
+        let earliest = self.alarms.put_back.map(|at| at + PUT_BACK_GAP);
+        match earliest {
+            Some(at) if at > Instant::now() => self.alarms.put_back_at = Some(at),
+            _ => self.put_current_back(),
+        }
+    }
+
+    /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
+    fn alarm(&mut self, code: &str, text: String) {
+        let kind = EntryKind::Error {
+            code: code.to_owned(),
+        };
+        let entry = self.entry(Party::System, None, kind, text, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
+    }
+
+    pub(in crate::daemon) fn watch_deadline(&mut self) {
+        if self
+            .alarms
+            .put_back_at
+            .is_some_and(|at| Instant::now() >= at)
+        {
+            self.put_current_back();
+        }
+    }
+
+    fn put_current_back(&mut self) {
+        self.alarms.put_back_at = None;
+        self.alarms.put_back = Some(Instant::now());
+        if let Err(error) = session::write_current(&self.dirs, &self.session_id) {
+            tracing::warn!(%error, "`current` could not be put back");
+            let notice = format!(
+                "somebody else changed .contextrelay/current, and it could not be put back: {error}"
+            );
+            if self.notices.set(CURRENT, notice) {
+                self.status_changed();
+            }
+        }
+    }
+
+    /// Watches the session that has just begun.
+    pub(in crate::daemon) fn watch_session(&mut self) {
+        if let Some(watch) = &self.watch {
+            watch.follow(self.session_id.clone(), self.ledger.clone());
+        }
+        // They spoke of the session before.
+        self.notices.clear(TOUCHED);
+        self.notices.clear(CURRENT);
+    }
+}

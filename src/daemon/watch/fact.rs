@@ -1,0 +1,105 @@
+//! [`WatchFact`]: what the watcher found.
+
+use crate::core::id::SessionId;
+use crate::store::config::Loaded;
+use crate::store::ledger::VerifyReport;
+
+/// What somebody else did to the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touch {
+    /// It has no name any more, or was moved away.
+    Removed,
+    /// Another file, or something that is no file, has its name.
+    Replaced,
+    /// It is shorter than what was acknowledged.
+    Truncated,
+    /// Bytes that are not ours stand at its end, or stood there.
+    Appended,
+    /// It was written to in its middle.
+    Edited,
+    /// Its permissions were changed.
+    PermissionsChanged,
+}
+
+impl Touch {
+    /// A fragment for a sentence about the record.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Replaced => "replaced by another file",
+            Self::Truncated => "cut",
+            Self::Appended => "appended to",
+            Self::Edited => "edited",
+            Self::PermissionsChanged => "given other permissions",
+        }
+    }
+}
+
+/// What `verify` says of the file as it lies there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It could be read.
+    Report(VerifyReport),
+    /// It could not.
+    Unreadable(String),
+}
+
+impl Verdict {
+    /// Whether nothing is wrong with the file.
+    pub fn is_ok(&self) -> bool {
+        matches!(self, Self::Report(report) if report.ok)
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable(why) => write!(f, "the file cannot be read: {why}"),
+            Self::Report(report) => match &report.first_bad {
+                Some(bad) => write!(
+                    f,
+                    "the first bad entry is {} (line {}, {})",
+                    bad.seq,
+                    bad.line,
+                    bad.reason.as_str()
+                ),
+                None => write!(
+                    f,
+                    "all {} chained entries in the file are as they were written",
+                    report.chained
+                ),
+            },
+        }
+    }
+}
+
+/// What wakes the loop.
+#[derive(Debug)]
+pub enum WatchFact {
+    /// `config.json` says something else.
+    Config {
+        /// What counts now.
+        loaded: Box<Loaded>,
+        /// The keys that changed, dotted; of a file that is no JSON none.
+        changed: Vec<String>,
+    },
+    /// `current` names something else than the session it should.
+    Current {
+        /// What it names; `None` when it names nothing.
+        found: Option<SessionId>,
+    },
+    /// Somebody else touched the ledger.
+    Ledger {
+        /// Whose ledger.
+        session: SessionId,
+        /// What was done.
+        touches: Vec<Touch>,
+        /// What `verify` says.
+        verdict: Verdict,
+    },
+    /// The system gives no signs: it is looked at from time to time instead.
+    Degraded {
+        /// Why.
+        why: String,
+    },
+}

@@ -1,0 +1,149 @@
+//! [`LedgerLook`]: compares the ledger as it lies there with what its writer says of it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::fact::{Touch, Verdict};
+use super::signs;
+use crate::store::ledger::{Fault, Ledger, Stats};
+
+/// The permission bits that count.
+const MODE: u32 = 0o777;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Found {
+    /// Sure signs, and new ones.
+    pub touches: Vec<Touch>,
+    /// It may have been edited in place: only its content tells.
+    pub suspect: bool,
+}
+
+/// Follows one ledger.
+#[derive(Debug)]
+pub(super) struct LedgerLook {
+    ledger: Ledger,
+    path: PathBuf,
+    before: Option<Before>,
+    /// What was said already and still holds.
+    standing: BTreeSet<Touch>,
+    /// The first fault in the content, as far as it is known.
+    known_bad: Option<Option<Fault>>,
+}
+
+/// How it was at the last look.
+#[derive(Debug, Clone)]
+struct Before {
+    identity: (u64, u64),
+    mode: u32,
+    written: (i64, i64),
+    stats: Stats,
+}
+
+impl LedgerLook {
+    pub(super) fn new(ledger: Ledger) -> Self {
+        let mut look = Self {
+            path: ledger.path().to_path_buf(),
+            before: None,
+            ledger,
+            standing: BTreeSet::new(),
+            known_bad: None,
+        };
+        let stats = look.ledger.stats();
+        if stats.chain_ok {
+            look.known_bad = Some(None);
+        }
+        if let Ok(found) = look.path.symlink_metadata() {
+            look.before = Some(Before::new(&found, stats));
+        }
+        look
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Looks once: a `stat` and the writer's figures.
+    pub(super) fn look(&mut self, signs: u8) -> Found {
+        // The writer's figures on both sides of the look: an append of ours that was under way
+        // makes the file longer than the one and not longer than the other.
+        let earlier = self.ledger.stats();
+        let found = self.path.symlink_metadata();
+        let later = self.ledger.stats();
+        let mut now = BTreeSet::new();
+        let mut suspect = false;
+        let found = match found {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                now.insert(Touch::Removed);
+                return self.news(now, suspect);
+            }
+            // Who may not look cannot tell.
+            Err(_) => return Found::default(),
+        };
+        let Some(before) = self.before.clone() else {
+            self.before = Some(Before::new(&found, later));
+            return Found::default();
+        };
+        if !found.is_file() || (found.dev(), found.ino()) != before.identity {
+            now.insert(Touch::Replaced);
+            return self.news(now, suspect);
+        }
+        if found.mode() & MODE != before.mode {
+            // Said once for each change.
+            self.standing.remove(&Touch::PermissionsChanged);
+            now.insert(Touch::PermissionsChanged);
+        }
+        if found.len() < earlier.bytes || (before.stats.chain_ok && !later.chain_ok) {
+            now.insert(Touch::Truncated);
+        }
+        // The writer moved bytes of others out of its way.
+        if later.foreign_bytes > before.stats.foreign_bytes {
+            self.standing.remove(&Touch::Appended);
+            now.insert(Touch::Appended);
+        }
+        let closed = signs & signs::CLOSED != 0;
+        if closed && found.len() > later.bytes {
+            now.insert(Touch::Appended);
+        }
+        // Written to, and not by us: somebody closed it, or it did not grow.
+        let written = (found.mtime(), found.mtime_nsec());
+        let grew = later.bytes != before.stats.bytes || found.len() > later.bytes;
+        suspect |= closed || (!grew && written != before.written);
+        self.before = Some(Before::new(&found, later));
+        self.news(now, suspect)
+    }
+
+    fn news(&mut self, now: BTreeSet<Touch>, suspect: bool) -> Found {
+        let touches = now.difference(&self.standing).copied().collect();
+        self.standing = now;
+        Found { touches, suspect }
+    }
+
+    /// Takes in what the content tells; returns whether something is wrong now that was not wrong
+    /// before.
+    pub(super) fn is_worse(&mut self, verdict: &Verdict) -> bool {
+        let Verdict::Report(report) = verdict else {
+            return false;
+        };
+        let known = self.known_bad.replace(report.first_bad.clone());
+        match known {
+            Some(known) => report.first_bad.is_some() && report.first_bad != known,
+            // It was broken when it was opened, and this is the first time that it is said where.
+            None => false,
+        }
+    }
+}
+
+impl Before {
+    fn new(found: &std::fs::Metadata, stats: Stats) -> Self {
+        Self {
+            identity: (found.dev(), found.ino()),
+            mode: found.mode() & MODE,
+            written: (found.mtime(), found.mtime_nsec()),
+            stats,
+        }
+    }
+}

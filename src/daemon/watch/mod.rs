@@ -1,0 +1,22 @@
+//! Watching what lies in the project: [`Watch`] starts a thread that is told by the system when
+//! something in `.contextrelay/` changed, looks, and says what it found as a [`WatchFact`].
+//!
+//! ```text
+//! system ─► Signs (a set of bits) ─► watcher thread: wait, look, verify ─► Event::Watch ─► loop
+//! ```
+//!
+//! Our own appends are signs too, a thousand a second; they cost one bit each, and a look is a
+//! `stat` compared with what the ledger's writer says.
+
+mod alarm;
+mod fact;
+mod look;
+mod signs;
+mod watcher;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use alarm::Alarms;
+pub use fact::WatchFact;
+pub(super) use watcher::{Watch, Watched};

@@ -1,0 +1,392 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::Map;
+use tokio::sync::mpsc;
+
+use super::fact::{Touch, WatchFact};
+use super::look::LedgerLook;
+use super::signs;
+use super::watcher::{Watch, Watched};
+use crate::core::agent::Party;
+use crate::core::entry::{Entry, EntryKind};
+use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::redact::Redactor;
+use crate::daemon::event::Event;
+use crate::store::ledger::{self, Ledger, WriterEvent};
+use crate::store::session;
+use crate::store::testing::Place;
+
+/// Generous: only a watcher that does not work takes so long.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+struct Written {
+    place: Place,
+    session: SessionId,
+    ledger: Ledger,
+    durable: Receiver<()>,
+}
+
+impl Written {
+    fn new() -> Self {
+        let place = Place::new();
+        let session = SessionId::new("session_1795000000000_a1b2c3d4");
+        session::write_current(&place.dirs, &session).unwrap();
+        let (sender, durable) = channel();
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: place.dirs.clone(),
+                session: session.clone(),
+                prev_head: None,
+                redactor: Arc::new(Redactor::new()),
+                checkpoint: None,
+            },
+            Box::new(move |event| {
+                if let WriterEvent::Durable { .. } = event {
+                    let _ = sender.send(());
+                }
+            }),
+        )
+        .unwrap();
+        let mut written = Self {
+            place,
+            session,
+            ledger: opened.ledger,
+            durable,
+        };
+        for n in 0..3 {
+            written.append(n);
+        }
+        written
+    }
+
+    fn append(&mut self, n: usize) {
+        let entry = Entry {
+            id: EntryId::new(format!("e{n}")),
+            timestamp_ms: 1,
+            session_id: self.session.clone(),
+            source: Party::System,
+            target: None,
+            content: format!("text {n}"),
+            whole: None,
+            carried: None,
+            kind: EntryKind::Lifecycle {
+                event: "test".to_owned(),
+            },
+            runtime_session: None,
+            meta: Map::new(),
+            seq: Seq(0),
+        };
+        self.ledger.append(0, vec![entry]).unwrap();
+        self.durable.recv_timeout(DEADLINE).unwrap();
+    }
+
+    fn look(&self) -> LedgerLook {
+        LedgerLook::new(self.ledger.clone())
+    }
+
+    fn watch(&self) -> (Watch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+        self.watch_suspecting(false)
+    }
+
+    fn watch_suspecting(
+        &self,
+        suspect: bool,
+    ) -> (Watch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+        let (events, facts) = mpsc::channel(64);
+        let watched = Watched {
+            dirs: self.place.dirs.clone(),
+            user: self.place.user.clone(),
+            session: self.session.clone(),
+            ledger: self.ledger.clone(),
+            suspect,
+            config: Some(Map::new()),
+        };
+        let watch = Watch::start(watched, events.downgrade()).unwrap();
+        (watch, events, facts)
+    }
+}
+
+fn next(facts: &mut mpsc::Receiver<Event>) -> WatchFact {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        match facts.try_recv() {
+            Ok(Event::Watch(fact)) => return fact,
+            Ok(other) => panic!("{other:?}"),
+            Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) => panic!("waited in vain: {error}"),
+        }
+    }
+}
+
+#[test]
+fn our_own_appends_are_no_touch() {
+    let mut written = Written::new();
+    let mut look = written.look();
+    for n in 10..30 {
+        written.append(n);
+        let found = look.look(signs::WRITTEN);
+        assert_eq!((found.touches, found.suspect), (vec![], false));
+    }
+}
+
+#[test]
+fn every_way_to_touch_a_ledger_has_its_name_and_is_said_once() {
+    type Touching = fn(&std::path::Path);
+    let cases: [(Touching, Touch); 6] = [
+        (|path| fs::remove_file(path).unwrap(), Touch::Removed),
+        (
+            |path| fs::rename(path, path.with_extension("away")).unwrap(),
+            Touch::Removed,
+        ),
+        (
+            |path| {
+                let other = path.with_extension("other");
+                fs::copy(path, &other).unwrap();
+                fs::rename(&other, path).unwrap();
+            },
+            Touch::Replaced,
+        ),
+        (
+            |path| {
+                let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+                file.set_len(10).unwrap();
+            },
+            Touch::Truncated,
+        ),
+        (
+            |path| {
+                let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+                file.write_all(b"{}\n").unwrap();
+            },
+            Touch::Appended,
+        ),
+        (
+            |path| fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap(),
+            Touch::PermissionsChanged,
+        ),
+    ];
+    for (touch, wanted) in cases {
+        let written = Written::new();
+        let mut look = written.look();
+        touch(written.ledger.path());
+        let all = signs::ALL | signs::CLOSED;
+        assert_eq!(look.look(all).touches, [wanted], "{wanted:?}");
+        assert_eq!(look.look(signs::ALL).touches, [], "{wanted:?}");
+    }
+}
+
+#[test]
+fn bytes_that_the_writer_moved_away_are_told_although_they_are_gone() {
+    let mut written = Written::new();
+    let mut look = written.look();
+    for n in 0..2 {
+        let path = written.ledger.path();
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(b"not ours\n").unwrap();
+        drop(file);
+        written.append(40 + n);
+        assert_eq!(look.look(signs::WRITTEN).touches, [Touch::Appended]);
+    }
+}
+
+#[test]
+fn what_a_checkpoint_spared_the_start_is_read_afterwards() {
+    let written = Written::new();
+    let path = written.ledger.path();
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, text.replace("text 1", "text 7")).unwrap();
+    let (_watch, _events, mut facts) = written.watch_suspecting(true);
+    let WatchFact::Ledger {
+        touches, verdict, ..
+    } = next(&mut facts)
+    else {
+        panic!("no alarm about the ledger")
+    };
+    assert!(touches.contains(&Touch::Edited));
+    assert!(!verdict.is_ok());
+}
+
+#[test]
+fn an_edit_in_place_is_a_suspicion_and_its_content_the_proof() {
+    let written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    let path = written.ledger.path();
+    let text = fs::read_to_string(path).unwrap();
+    let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all(text.replace("text 1", "text 7").as_bytes())
+        .unwrap();
+    drop(file);
+    let WatchFact::Ledger {
+        touches, verdict, ..
+    } = next(&mut facts)
+    else {
+        panic!("something else");
+    };
+    assert_eq!(touches, [Touch::Edited]);
+    assert!(!verdict.is_ok());
+    assert!(
+        verdict.to_string().contains("first bad entry is 2"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn a_ledger_that_is_only_opened_for_writing_raises_no_alarm() {
+    let written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    drop(
+        fs::OpenOptions::new()
+            .append(true)
+            .open(written.ledger.path())
+            .unwrap(),
+    );
+    // The next fact is about something that comes after.
+    fs::write(
+        written.place.dirs.config(),
+        r#"{"idleShutdownSeconds": 77}"#,
+    )
+    .unwrap();
+    let WatchFact::Config { loaded, changed } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert_eq!(changed, ["idleShutdownSeconds"]);
+    assert_eq!(loaded.config.idle_shutdown_seconds.get(), 77);
+    fs::remove_file(written.ledger.path()).unwrap();
+    let WatchFact::Ledger { touches, .. } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert_eq!(touches, [Touch::Removed]);
+}
+
+#[test]
+fn what_current_names_is_told_and_another_session_is_followed() {
+    let written = Written::new();
+    let (watch, _events, mut facts) = written.watch();
+    let other = SessionId::new("session_1795000000001_00000000");
+    session::write_current(&written.place.dirs, &other).unwrap();
+    let WatchFact::Current { found } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert_eq!(found, Some(other.clone()));
+    watch.follow(other, written.ledger.clone());
+    fs::write(written.place.dirs.current(), "../../etc/passwd").unwrap();
+    let WatchFact::Current { found } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert_eq!(found, None);
+}
+
+#[test]
+fn a_file_that_is_replaced_by_renaming_is_seen_as_well() {
+    let written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    let config = written.place.dirs.config();
+    for (text, changed) in [
+        (r#"{"a": 1}"#, vec!["a"]),
+        (r#"{"a": 2"#, vec![]),
+        (r#"{"a": 1, "b": 2}"#, vec!["b"]),
+    ] {
+        let new = config.with_extension("new");
+        fs::write(&new, text).unwrap();
+        fs::rename(&new, &config).unwrap();
+        let WatchFact::Config { changed: found, .. } = next(&mut facts) else {
+            panic!("something else");
+        };
+        assert_eq!(found, changed, "{text}");
+    }
+    fs::remove_file(&config).unwrap();
+    let WatchFact::Config { loaded, changed } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert_eq!(changed, ["a", "b"]);
+    assert_eq!(loaded.file, Some(Map::new()));
+}
+
+#[test]
+fn without_signs_of_the_system_it_is_said_once_and_looked_at_all_the_same() {
+    let written = Written::new();
+    let sessions = written.place.dirs.sessions();
+    let hidden = sessions.with_extension("hidden");
+    // What cannot be watched when the watch begins.
+    fs::rename(&sessions, &hidden).unwrap();
+    let (_watch, _events, mut facts) = written.watch();
+    fs::rename(&hidden, &sessions).unwrap();
+    assert!(matches!(next(&mut facts), WatchFact::Degraded { .. }));
+    fs::write(written.place.dirs.config(), r#"{"a": 1}"#).unwrap();
+    loop {
+        match next(&mut facts) {
+            WatchFact::Config { changed, .. } => {
+                assert_eq!(changed, ["a"]);
+                break;
+            }
+            WatchFact::Degraded { why } => panic!("said again: {why}"),
+            // It was away for a moment.
+            WatchFact::Ledger { .. } | WatchFact::Current { .. } => {}
+        }
+    }
+}
+
+#[test]
+fn whoever_touches_it_again_and_again_does_not_make_us_read_without_end() {
+    let written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    let path = written.ledger.path();
+    let start = Instant::now();
+    let mut alarms = 0;
+    for n in 0.. {
+        let mode = if n % 2 == 0 { 0o640 } else { 0o600 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        while facts.try_recv().is_ok() {
+            alarms += 1;
+        }
+        if start.elapsed() > Duration::from_secs(3) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!((1..=2).contains(&alarms), "{alarms} alarms");
+}
+
+/// How often the thread of this name was put to work, by the system's count.
+#[cfg(target_os = "linux")]
+fn switches(name: &str) -> u64 {
+    fs::read_dir("/proc/self/task")
+        .unwrap()
+        .filter_map(|task| {
+            let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+            status
+                .starts_with(&format!("Name:\t{name}\n"))
+                .then_some(status)
+        })
+        .filter_map(|status| {
+            let line = status
+                .lines()
+                .find(|line| line.starts_with("voluntary_ctxt_switches"))?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+        .sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thousand_appends_are_not_a_thousand_looks() {
+    let mut written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    let start = Instant::now();
+    let before = switches("watcher");
+    for n in 0..1000 {
+        written.append(100 + n);
+    }
+    let looks = switches("watcher") - before;
+    // Other tests of this process may have watchers, too; each looks as rarely.
+    let allowed = 60 + 40 * start.elapsed().as_secs();
+    assert!(looks < allowed, "{looks} wakes in {:?}", start.elapsed());
+    assert!(facts.try_recv().is_err());
+}

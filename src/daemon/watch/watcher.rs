@@ -1,0 +1,357 @@
+//! [`Watch`]: the handle to the watcher's thread.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use super::fact::{Touch, Verdict, WatchFact};
+use super::look::LedgerLook;
+use super::signs::{self, Signs};
+use crate::core::id::SessionId;
+use crate::daemon::event::Event;
+use crate::store::config;
+use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::head;
+use crate::store::ledger::{Ledger, verify};
+use crate::store::session;
+use crate::wire::config::changed_keys;
+
+/// How long to wait after a sign: an editor writes, renames and sets permissions in one go.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// How long between two looks when all that happened is that a ledger was written to, which mostly
+/// was us.
+const WRITTEN_GAP: Duration = Duration::from_secs(1);
+
+/// How often to look without a sign: network file systems give none for what others do.
+const SLOW_POLL: Duration = Duration::from_secs(60);
+
+/// How often to look where the system gives no signs at all.
+const BLIND_POLL: Duration = Duration::from_secs(2);
+
+/// How long between two verifications, and so between two alarms. A verification reads the whole
+/// file, and whoever touches it again and again must not make us do that without end.
+const ALARM_GAP: Duration = Duration::from_secs(2);
+
+/// The same, when there is no more than a suspicion.
+const SUSPICION_GAP: Duration = Duration::from_secs(10);
+
+/// How many times as long as a verification took nothing is verified at least.
+const IDLE_TIMES: u32 = 10;
+
+/// Watches a project until it is dropped.
+#[derive(Debug)]
+pub(in crate::daemon) struct Watch {
+    desk: Arc<Desk>,
+}
+
+/// What the thread is told by others. Nobody ever waits for it: it may be reading a large file, or
+/// waiting for the loop.
+#[derive(Debug)]
+struct Desk {
+    signs: Signs,
+    /// The session and the ledger to be watched from now on.
+    follow: Mutex<Option<(SessionId, Ledger)>>,
+    /// Wakes the thread. Has one place: who finds it taken knows that the thread will wake.
+    wake: SyncSender<()>,
+}
+
+impl Desk {
+    fn tell(&self, signs: u8) {
+        if self.signs.add(signs) {
+            let _ = self.wake.try_send(());
+        }
+    }
+}
+
+/// What is watched, and from where.
+#[derive(Debug)]
+pub(in crate::daemon) struct Watched {
+    pub dirs: ProjectDirs,
+    pub user: UserDirs,
+    pub session: SessionId,
+    pub ledger: Ledger,
+    /// A part of the ledger was not read when it was opened, and was perhaps changed before.
+    pub suspect: bool,
+    /// `config.json` as the daemon has it; `None` when it could not be taken.
+    pub config: Option<Map<String, Value>>,
+}
+
+struct Watcher {
+    watched: Watched,
+    look: LedgerLook,
+    desk: Arc<Desk>,
+    events: mpsc::WeakSender<Event>,
+    /// Ends the system's signs when it is dropped; `None` when there are none.
+    source: Option<RecommendedWatcher>,
+    looked: Instant,
+    /// There is something to be looked at, not before this.
+    due: Option<Instant>,
+    /// What was done to the ledger and not said yet.
+    touches: BTreeSet<Touch>,
+    /// It may have been edited: its content is still to be looked at.
+    suspect: bool,
+    /// When the last verification ended, and how long it took.
+    verified: Option<(Instant, Duration)>,
+    /// The last `config.json` that could be taken.
+    config: Map<String, Value>,
+    /// What `current` was last said to name.
+    current: Option<Option<SessionId>>,
+    /// Why there are no signs; until it was said.
+    blind: Option<String>,
+}
+
+impl Watch {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread.
+    pub(in crate::daemon) fn start(
+        watched: Watched,
+        events: mpsc::WeakSender<Event>,
+    ) -> io::Result<Self> {
+        let (wake, waking) = sync_channel(1);
+        let desk = Arc::new(Desk {
+            signs: Signs::default(),
+            follow: Mutex::new(None),
+            wake,
+        });
+        // Here and not on the thread: from now on nothing goes unseen.
+        let watcher = Watcher::new(watched, Arc::clone(&desk), events);
+        thread::Builder::new()
+            .name("watcher".to_owned())
+            .spawn(move || watcher.run(&waking))?;
+        Ok(Self { desk })
+    }
+
+    /// Another session from now on.
+    pub(in crate::daemon) fn follow(&self, session: SessionId, ledger: Ledger) {
+        let mut follow = lock(&self.desk.follow);
+        *follow = Some((session, ledger));
+        self.desk.tell(signs::FOLLOW);
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // Not joined: it may be reading a large file, and has nothing to leave in order.
+        self.desk.tell(signs::END);
+    }
+}
+
+impl Watcher {
+    fn new(watched: Watched, desk: Arc<Desk>, events: mpsc::WeakSender<Event>) -> Self {
+        let look = LedgerLook::new(watched.ledger.clone());
+        let now = Instant::now();
+        let mut watcher = Self {
+            look,
+            desk,
+            events,
+            source: None,
+            looked: now,
+            due: None,
+            touches: BTreeSet::new(),
+            suspect: watched.suspect,
+            verified: None,
+            config: watched.config.clone().unwrap_or_default(),
+            current: None,
+            blind: None,
+            watched,
+        };
+        match watcher.source() {
+            Ok(source) => watcher.source = Some(source),
+            Err(error) => {
+                tracing::warn!(%error, "the system gives no signs of changed files");
+                watcher.blind = Some(error.to_string());
+            }
+        }
+        // What changed between the start of the daemon and now gave no sign.
+        watcher.desk.signs.add(signs::ALL);
+        watcher
+    }
+
+    fn source(&self) -> notify::Result<RecommendedWatcher> {
+        let relay = self.watched.dirs.relay.clone();
+        let desk = Arc::clone(&self.desk);
+        let mut source = notify::recommended_watcher({
+            let relay = relay.clone();
+            move |event: notify::Result<notify::Event>| {
+                desk.tell(event.map_or(signs::ALL, |event| signs::of_event(&event, &relay)));
+            }
+        })?;
+        source.watch(&relay, RecursiveMode::NonRecursive)?;
+        source.watch(&self.watched.dirs.sessions(), RecursiveMode::NonRecursive)?;
+        Ok(source)
+    }
+
+    fn run(mut self, waking: &Receiver<()>) {
+        if let Some(why) = self.blind.take() {
+            self.say(WatchFact::Degraded { why });
+        }
+        loop {
+            let poll = if self.source.is_some() {
+                SLOW_POLL
+            } else {
+                BLIND_POLL
+            };
+            if self.due.is_none() && self.desk.signs.any() {
+                self.due = Some(Instant::now() + SETTLE);
+            }
+            let poll_at = self.looked + poll;
+            let mut wake_at = self.due.unwrap_or(poll_at);
+            if let Some(at) = self.verify_at() {
+                wake_at = wake_at.min(at);
+            }
+            let wait = wake_at.saturating_duration_since(Instant::now());
+            if waking.recv_timeout(wait).is_ok() {
+                if self.desk.signs.has(signs::END) {
+                    return;
+                }
+                self.take_follow();
+                continue;
+            }
+            self.take_follow();
+            let now = Instant::now();
+            let mut signs = self.desk.signs.take();
+            if signs & signs::END != 0 {
+                return;
+            }
+            if now >= poll_at {
+                signs |= signs::ALL;
+            }
+            self.due = None;
+            self.look_at(signs);
+        }
+    }
+
+    fn take_follow(&mut self) {
+        let Some((session, ledger)) = lock(&self.desk.follow).take() else {
+            return;
+        };
+        self.look = LedgerLook::new(ledger.clone());
+        self.watched.session = session;
+        self.watched.ledger = ledger;
+        self.touches.clear();
+        self.suspect = false;
+        self.current = None;
+    }
+
+    fn look_at(&mut self, signs: u8) {
+        if signs & signs::CONFIG != 0 {
+            self.look_at_config();
+        }
+        if signs & signs::CURRENT != 0 {
+            self.look_at_current();
+        }
+        if signs & !(signs::CONFIG | signs::CURRENT) != 0 || self.verify_at().is_some() {
+            self.look_at_ledger(signs);
+        }
+        self.looked = Instant::now();
+        // Written to again at once, and nothing else: that is us at work.
+        if self.desk.signs.any() {
+            self.due = Some(self.looked + WRITTEN_GAP);
+        }
+    }
+
+    fn look_at_config(&mut self) {
+        let loaded = config::load(&self.watched.dirs, &self.watched.user);
+        if loaded.file == self.watched.config {
+            return;
+        }
+        self.watched.config.clone_from(&loaded.file);
+        // What counted until now was the last file that could be taken.
+        let changed = match &loaded.file {
+            Some(file) => {
+                let before = std::mem::replace(&mut self.config, file.clone());
+                changed_keys(&before, file)
+            }
+            None => Vec::new(),
+        };
+        self.say(WatchFact::Config {
+            loaded: Box::new(loaded),
+            changed,
+        });
+    }
+
+    fn look_at_current(&mut self) {
+        // A link, or a folder: it names nothing.
+        let found = session::read_current(&self.watched.dirs).unwrap_or(None);
+        if found.as_ref() == Some(&self.watched.session) {
+            self.current = None;
+            return;
+        }
+        if self.current.as_ref() != Some(&found) {
+            self.current = Some(found.clone());
+            self.say(WatchFact::Current { found });
+        }
+    }
+
+    fn look_at_ledger(&mut self, signs: u8) {
+        let found = self.look.look(signs);
+        self.touches.extend(found.touches);
+        self.suspect |= found.suspect;
+        if self.verify_at().is_none_or(|at| Instant::now() < at) {
+            return;
+        }
+        let begin = Instant::now();
+        let verdict = self.verify();
+        self.verified = Some((Instant::now(), begin.elapsed()));
+        self.suspect = false;
+        let is_worse = self.look.is_worse(&verdict);
+        let mut touches = std::mem::take(&mut self.touches);
+        // Of a file that was cut or replaced the reason is known already.
+        if touches.is_empty() && is_worse {
+            touches.insert(Touch::Edited);
+        }
+        if touches.is_empty() {
+            return;
+        }
+        self.say(WatchFact::Ledger {
+            session: self.watched.session.clone(),
+            touches: touches.into_iter().collect(),
+            verdict,
+        });
+    }
+
+    /// When the ledger is to be verified, if it is.
+    fn verify_at(&self) -> Option<Instant> {
+        let gap = match (self.touches.is_empty(), self.suspect) {
+            (false, _) => ALARM_GAP,
+            (true, true) => SUSPICION_GAP,
+            (true, false) => return None,
+        };
+        Some(match self.verified {
+            Some((at, took)) => at + gap.max(took * IDLE_TIMES),
+            None => Instant::now(),
+        })
+    }
+
+    fn verify(&self) -> Verdict {
+        let outside = head::read(&self.watched.user, &self.watched.dirs.instance_id());
+        let outside = outside.unwrap_or(None);
+        match verify(self.look.path(), outside.as_ref()) {
+            Ok(report) => Verdict::Report(report),
+            Err(error) => Verdict::Unreadable(error.to_string()),
+        }
+    }
+
+    fn say(&self, fact: WatchFact) {
+        // The loop may take its time; it reads until it ends, and then this is an error.
+        if let Some(events) = self.events.upgrade() {
+            drop(events.blocking_send(Event::Watch(fact)));
+        }
+    }
+}
+
+/// A lock whose holder panicked still guards a whole value here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

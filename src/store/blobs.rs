@@ -1,0 +1,237 @@
+//! [`Blobs`]: texts that are too long for a line, in `blobs/`, each under its SHA-256.
+//!
+//! Everything goes through the folder's own descriptor, so that neither a link in its place nor
+//! one among the files leads anywhere. A file here proves nothing by its name: whoever reads one
+//! checks its hash. Knows no ledger; which texts are still spoken of is asked of `erase`.
+
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+
+use crate::wire::line::{hex, is_hash};
+
+/// The longest text that is kept or read, in bytes. As long as the longest line that could have
+/// held it.
+pub const BLOB_BYTES_MAX: u64 = super::ledger::LINE_MAX as u64;
+
+/// How the name of a text begins that is just being written.
+const TEMPORARY: &str = ".new-";
+
+/// How much is read at once when only the hash is wanted.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Why a text cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    /// There is none of this name.
+    #[error("it is not there any more")]
+    Missing,
+    /// What lies there is another text, or no text, or no file.
+    #[error("it was altered")]
+    Altered,
+    /// The disk says no.
+    #[error("it cannot be read: {0}")]
+    Io(#[source] io::Error),
+}
+
+impl BlobError {
+    /// The word in reports and error entries.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "blob_missing",
+            Self::Altered => "blob_altered",
+            Self::Io(_) => "blob_unreadable",
+        }
+    }
+}
+
+/// The long texts of a project.
+#[derive(Debug, Clone)]
+pub struct Blobs {
+    dir: PathBuf,
+}
+
+impl Blobs {
+    /// The texts that the ledgers of a folder speak of: `sessions/` and `archives/` have one
+    /// `blobs/` beside them.
+    pub fn of_ledger(ledger: &Path) -> Self {
+        let relay = ledger.parent().and_then(Path::parent);
+        Self {
+            dir: relay.unwrap_or(Path::new(".")).join("blobs"),
+        }
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Keeps a text and returns its name. When this returns, the text survives a loss of power.
+    ///
+    /// A file that lies there under this name already is read and compared, not trusted: what is
+    /// not this text is replaced.
+    ///
+    /// # Errors
+    ///
+    /// When the disk takes no more, or the folder is none; there is nothing new under the name
+    /// then.
+    pub fn put(&self, text: &str) -> io::Result<String> {
+        let name = name_of(text.as_bytes());
+        let folder = match self.open() {
+            Err(Errno::NOENT) => {
+                // Not the folders above it: a project that was removed is not made again.
+                rustix::fs::mkdir(&self.dir, Mode::RWXU)?;
+                self.open()?
+            }
+            opened => opened?,
+        };
+        if matches!(read_checked(&folder, &name), Ok(found) if found == text) {
+            // Whoever wrote it may not have lived to make its name durable.
+            rustix::fs::fsync(&folder)?;
+            return Ok(name);
+        }
+        let temporary = format!("{TEMPORARY}{}", uuid::Uuid::new_v4().simple());
+        let written = write_new(&folder, &temporary, text.as_bytes()).and_then(|()| {
+            rustix::fs::renameat(&folder, &temporary, &folder, &name)?;
+            Ok(rustix::fs::fsync(&folder)?)
+        });
+        if written.is_err() {
+            // On a full disk this is what gives the room back.
+            let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
+        }
+        written.map(|()| name)
+    }
+
+    /// The text of this name, after its hash was compared.
+    ///
+    /// # Errors
+    ///
+    /// See [`BlobError`].
+    pub fn get(&self, name: &str) -> Result<String, BlobError> {
+        let folder = self.open().map_err(from_errno)?;
+        read_checked(&folder, name)
+    }
+
+    /// Whether the text of this name is there and unaltered, in bounded memory.
+    ///
+    /// # Errors
+    ///
+    /// See [`BlobError`].
+    pub fn check(&self, name: &str) -> Result<(), BlobError> {
+        let folder = self.open().map_err(from_errno)?;
+        let mut file = open_file(&folder, name)?;
+        let mut hasher = Sha256::new();
+        let mut piece = vec![0; READ_BYTES];
+        loop {
+            match file.read(&mut piece).map_err(BlobError::Io)? {
+                0 => break,
+                read => hasher.update(&piece[..read]),
+            }
+        }
+        if hex(&hasher.finalize()) == name {
+            Ok(())
+        } else {
+            Err(BlobError::Altered)
+        }
+    }
+
+    /// Removes every text that `keep` does not name, and what was left half written. Returns how
+    /// many texts went. Only for whoever knows that nobody writes meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read, or one cannot be removed; the others are gone all the same.
+    pub fn retain(&self, keep: impl Fn(&str) -> bool) -> io::Result<u64> {
+        let folder = match self.open() {
+            Err(Errno::NOENT) => return Ok(0),
+            opened => opened?,
+        };
+        let mut removed = 0;
+        let mut failed = None;
+        for file in Dir::read_from(&folder)? {
+            let file = file?;
+            let name = file.file_name().to_string_lossy();
+            let is_text = is_hash(&name);
+            if !(is_text && !keep(&name) || name.starts_with(TEMPORARY)) {
+                continue;
+            }
+            match rustix::fs::unlinkat(&folder, file.file_name(), AtFlags::empty()) {
+                Ok(()) => removed += u64::from(is_text),
+                Err(Errno::NOENT) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        rustix::fs::fsync(&folder)?;
+        match failed {
+            None => Ok(removed),
+            Some(error) => Err(error.into()),
+        }
+    }
+
+    fn open(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::open(&self.dir, flags, Mode::empty())
+    }
+}
+
+fn write_new(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(
+        folder,
+        name,
+        flags,
+        Mode::RUSR | Mode::WUSR,
+    )?);
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn open_file(folder: &OwnedFd, name: &str) -> Result<File, BlobError> {
+    if !is_hash(name) {
+        // What stands on a line becomes a path here.
+        return Err(BlobError::Missing);
+    }
+    // Not to wait for whoever writes into a pipe of this name.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file =
+        File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(from_errno)?);
+    let found = file.metadata().map_err(BlobError::Io)?;
+    if found.is_file() && found.len() <= BLOB_BYTES_MAX {
+        Ok(file)
+    } else {
+        Err(BlobError::Altered)
+    }
+}
+
+fn read_checked(folder: &OwnedFd, name: &str) -> Result<String, BlobError> {
+    let mut bytes = Vec::new();
+    open_file(folder, name)?
+        .take(BLOB_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(BlobError::Io)?;
+    if name_of(&bytes) != name {
+        return Err(BlobError::Altered);
+    }
+    String::from_utf8(bytes).map_err(|_| BlobError::Altered)
+}
+
+fn from_errno(error: Errno) -> BlobError {
+    match error {
+        Errno::NOENT => BlobError::Missing,
+        // A link, a folder or a file where the other should be.
+        Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO => BlobError::Altered,
+        error => BlobError::Io(error.into()),
+    }
+}
+
+fn name_of(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! [`load`]: a project's `config.json` as it counts: read, judged key by key, and with nothing in
+//! it that has power and was not trusted.
+//!
+//! Loading never fails. Whatever is wrong is a [`Problem`], and the default stands in its place.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::dirs::{ProjectDirs, UserDirs, exists, read_private, write_private};
+use super::trust;
+use crate::core::redact::OwnRules;
+use crate::wire::config::{
+    Config, Migrated, Problem, Waiting, digest, is_contextrelay_3, migrate, only_trusted,
+    own_rules, power, read, waiting,
+};
+
+/// The largest `config.json`, in bytes. A hundred times what one that uses every key needs.
+pub const CONFIG_BYTES_MAX: u64 = 256 * 1024;
+
+/// What the file of ContextRelay 3 is kept as.
+const BACKUP_NAME: &str = "config.json.3.13";
+
+/// A configuration as it counts.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The file, unknown keys included; `None` when it is there and cannot be taken at all.
+    pub file: Option<Map<String, Value>>,
+    /// What counts.
+    pub config: Config,
+    /// Its redaction rules and allow-list.
+    pub rules: OwnRules,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// What waits for the operator's trust.
+    pub waiting: Vec<Waiting>,
+    /// The SHA-256 of the keys with power, by which the operator says what is trusted.
+    pub digest: String,
+}
+
+impl Loaded {
+    /// The keys with power, dotted.
+    pub fn power(&self) -> Map<String, Value> {
+        self.file.as_ref().map(power).unwrap_or_default()
+    }
+
+    /// Sentences for the operator; empty when all is well.
+    pub fn notices(&self) -> Vec<String> {
+        let mut notices = Vec::new();
+        if let Some(first) = self.problems.first() {
+            let more = match self.problems.len() {
+                1 => String::new(),
+                n => format!(" (and {} more: `ctxrelay config show`)", n - 1),
+            };
+            notices.push(format!("config.json: {first}{more}"));
+        }
+        let waits: Vec<&str> = self
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.matters_now())
+            .map(|waiting| waiting.key.as_str())
+            .collect();
+        if !waits.is_empty() {
+            notices.push(format!(
+                "config.json: {} waits for your trust and is ignored until then: `ctxrelay trust`",
+                waits.join(", ")
+            ));
+        }
+        notices
+    }
+}
+
+/// A file of ContextRelay 3 that was taken over.
+#[derive(Debug)]
+pub struct Adopted {
+    /// What became of its keys.
+    pub migrated: Migrated,
+    /// The file as it was.
+    pub backup: PathBuf,
+}
+
+/// Reads a project's configuration.
+pub fn load(dirs: &ProjectDirs, user: &UserDirs) -> Loaded {
+    let (file, mut problems) = match read_file(dirs) {
+        Ok(file) => (Some(file), Vec::new()),
+        Err(why) => {
+            let key = String::new();
+            (None, vec![Problem { key, why }])
+        }
+    };
+    let empty = Map::new();
+    let (mut config, wrong) = read(file.as_ref().unwrap_or(&empty));
+    problems.extend(wrong);
+    let trusted = trust::read(user, &dirs.instance_id());
+    let power = file.as_ref().map(power).unwrap_or_default();
+    only_trusted(&mut config, &trusted.keys);
+    let (rules, wrong) = own_rules(&config);
+    problems.extend(wrong);
+    Loaded {
+        waiting: match &file {
+            Some(_) => waiting(&power, &trusted.keys),
+            None => Vec::new(),
+        },
+        digest: digest(&power),
+        file,
+        config,
+        rules,
+        problems,
+    }
+}
+
+/// The file's object; an empty one when there is no file.
+fn read_file(dirs: &ProjectDirs) -> Result<Map<String, Value>, String> {
+    let text = match read_private(&dirs.config(), CONFIG_BYTES_MAX) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Map::new()),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err("it is a link, and links in a project are not followed".to_owned());
+        }
+        Err(error) => return Err(format!("it cannot be read: {error}")),
+    };
+    match serde_json::from_slice(&text) {
+        Ok(Value::Object(file)) => Ok(file),
+        Ok(_) => Err("it is not a JSON object".to_owned()),
+        Err(error) => Err(format!(
+            "it is not JSON (line {}, column {})",
+            error.line(),
+            error.column()
+        )),
+    }
+}
+
+/// Takes a `config.json` of ContextRelay 3 over, once; `None` when there is none. The file as it
+/// was is kept beside it, 0600.
+///
+/// # Errors
+///
+/// When the backup or the file cannot be written; the old file is then still there.
+pub fn adopt(dirs: &ProjectDirs) -> io::Result<Option<Adopted>> {
+    let Ok(text) = read_private(&dirs.config(), CONFIG_BYTES_MAX) else {
+        return Ok(None);
+    };
+    let Ok(Value::Object(file)) = serde_json::from_slice(&text) else {
+        return Ok(None);
+    };
+    if !is_contextrelay_3(&file) {
+        return Ok(None);
+    }
+    let backup = free_name(dirs);
+    write_private(&backup, &text)?;
+    let migrated = migrate(&file);
+    save(dirs, &migrated.file)?;
+    Ok(Some(Adopted { migrated, backup }))
+}
+
+/// A name for the backup that does not take an earlier one's place.
+fn free_name(dirs: &ProjectDirs) -> PathBuf {
+    let mut path = dirs.relay.join(BACKUP_NAME);
+    let mut number = 2;
+    while exists(&path) {
+        path = dirs.relay.join(format!("{BACKUP_NAME}-{number}"));
+        number += 1;
+    }
+    path
+}
+
+/// Writes the file, 0600.
+///
+/// # Errors
+///
+/// As [`write_private`].
+pub fn save(dirs: &ProjectDirs, file: &Map<String, Value>) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(file)?;
+    text.push(b'\n');
+    write_private(&dirs.config(), &text)
+}
+
+/// Takes rights of others away from the folders that an older version left open. What is not ours
+/// is left as it is.
+pub fn close_to_others(dirs: &ProjectDirs) {
+    for (path, mode) in [
+        (dirs.relay.clone(), 0o700),
+        (dirs.sessions(), 0o700),
+        (dirs.archives(), 0o700),
+        (dirs.state.clone(), 0o700),
+        (dirs.config(), 0o600),
+    ] {
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        let is_open = found.permissions().mode() & 0o077 != 0;
+        if found.is_symlink() || !is_open {
+            continue;
+        }
+        let closed = std::fs::Permissions::from_mode(mode);
+        if let Err(error) = std::fs::set_permissions(&path, closed) {
+            tracing::warn!(path = %path.display(), %error, "stays open to others");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

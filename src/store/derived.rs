@@ -1,0 +1,82 @@
+//! What is derived from the record and can be thrown away at any time: the search index and the
+//! checkpoint. The queue is not: it knows of attempts that the record does not.
+
+use std::fs;
+use std::io;
+
+use super::dirs::ProjectDirs;
+
+/// The search index, by its file in the state folder.
+pub const INDEX: &str = "index.db";
+
+/// How the names of everything begin that makes a start short.
+const CHECKPOINT: &str = "checkpoint";
+
+/// Removes the checkpoint, which is written anew by itself. Returns the names of what was
+/// removed, sorted.
+///
+/// # Errors
+///
+/// When the folder cannot be read or a file not removed.
+pub fn discard_checkpoint(dirs: &ProjectDirs) -> io::Result<Vec<String>> {
+    let mut removed = Vec::new();
+    let found = match fs::read_dir(&dirs.state) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(removed),
+        Err(error) => return Err(error),
+    };
+    for file in found {
+        let file = file?;
+        let Ok(name) = file.file_name().into_string() else {
+            continue;
+        };
+        // A folder of such a name is not ours; a link goes, and not what it points to.
+        if !name.starts_with(CHECKPOINT) || file.file_type()?.is_dir() {
+            continue;
+        }
+        match fs::remove_file(file.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => removed.push(name),
+        }
+    }
+    removed.sort();
+    Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::store::testing::Place;
+
+    #[test]
+    fn only_checkpoints_go_and_links_are_not_followed() {
+        let place = Place::new();
+        let state = &place.dirs.state;
+        let elsewhere = place.dir.path().join("elsewhere");
+        fs::write(&elsewhere, "precious").unwrap();
+        for name in [
+            "checkpoint",
+            "checkpoint.2",
+            "queue.db",
+            "token",
+            "my-checkpoint",
+        ] {
+            fs::write(state.join(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink(&elsewhere, state.join("checkpoint-link")).unwrap();
+        fs::create_dir(state.join("checkpoints")).unwrap();
+        assert_eq!(
+            discard_checkpoint(&place.dirs).unwrap(),
+            ["checkpoint", "checkpoint-link", "checkpoint.2"]
+        );
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
+        let mut left: Vec<_> = fs::read_dir(state)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["checkpoints", "my-checkpoint", "queue.db", "token"]);
+        assert!(discard_checkpoint(&place.dirs).unwrap().is_empty());
+    }
+}

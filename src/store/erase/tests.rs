@@ -1,0 +1,172 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::store::testing::Place;
+
+const OLDEST: &str = "session_1795000000000_00000001";
+const OLD: &str = "session_1795000000001_00000002";
+const NEW: &str = "session_1795000000002_00000003";
+const OTHER: &str = "session_1794000000000_0000000f";
+
+fn id(text: &str) -> SessionId {
+    SessionId::new(text)
+}
+
+/// A ledger file that follows another one and speaks of a long text.
+fn write(path: &Path, follows: Option<(&str, &str)>, text: Option<&str>) {
+    let before = follows.map_or(String::new(), |(session, fate)| {
+        format!(
+            ",\"predecessor\":{{\"sessionId\":\"{session}\",\"entries\":1,\"head\":\"\",\"fate\":\"{fate}\"}}"
+        )
+    });
+    let mut lines = format!(
+        "{{\"schema\":\"v1\",\"id\":\"1\",\"type\":\"session_started\",\"content\":\"x\"{before}}}\n"
+    );
+    if let Some(text) = text {
+        lines.push_str(&format!(
+            "{{\"schema\":\"v1\",\"id\":\"2\",\"type\":\"note\",\"content\":\"x\",\
+             \"whole\":{{\"sha256\":\"{text}\",\"units\":4}}}}\n"
+        ));
+    }
+    fs::write(path, lines).unwrap();
+}
+
+struct World {
+    place: Place,
+    blobs: Blobs,
+    shared: String,
+    own: String,
+}
+
+/// Two compacted segments and the session itself, another archive, and their long texts.
+fn world() -> World {
+    let place = Place::new();
+    let blobs = Blobs::of_ledger(&place.dirs.ledger(&id(NEW)));
+    let shared = blobs.put("shared").unwrap();
+    let own = blobs.put("own").unwrap();
+    let archived = |name: &str| place.dirs.archives().join(format!("{name}.jsonl"));
+    write(&archived(OLDEST), Some((OTHER, "archived")), Some(&own));
+    write(&archived(OLD), Some((OLDEST, "compacted")), Some(&shared));
+    write(&archived(OTHER), None, Some(&shared));
+    write(&place.dirs.ledger(&id(NEW)), None, None);
+    World {
+        place,
+        blobs,
+        shared,
+        own,
+    }
+}
+
+fn files(dir: PathBuf) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_session_goes_with_its_segments_and_no_other_one_does() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    for name in [
+        format!("sessions/{OLD}.foreign-1"),
+        format!("archives/{OLDEST}.torn-2"),
+        "state/checkpoint".to_owned(),
+        "state/checkpoint.new".to_owned(),
+        "state/queue.db.bad-3".to_owned(),
+        "state/token".to_owned(),
+        "blobs/.new-half".to_owned(),
+    ] {
+        fs::write(dirs.relay.join(name), "x").unwrap();
+    }
+    let erased = erase(dirs, &id(OLD), &id(NEW));
+    assert_eq!(erased.left, Vec::<String>::new());
+    assert_eq!(files(dirs.sessions()), [format!("{NEW}.jsonl")]);
+    assert_eq!(files(dirs.archives()), [format!("{OTHER}.jsonl")]);
+    assert_eq!(files(dirs.state.clone()), ["token"]);
+    assert_eq!(files(world.blobs.dir().to_owned()), [world.shared]);
+}
+
+#[test]
+fn an_aborted_successor_goes_too_and_an_aborted_stranger_stays() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let aside = |name: &str| dirs.sessions().join(format!("{name}.aborted-1"));
+    write(
+        &aside("session_1795000000003_00000004"),
+        Some((OLD, "compacted")),
+        None,
+    );
+    write(
+        &aside("session_1795000000004_00000005"),
+        Some((OTHER, "compacted")),
+        None,
+    );
+    erase(dirs, &id(OLD), &id(NEW));
+    assert_eq!(
+        files(dirs.sessions()),
+        [
+            format!("{NEW}.jsonl"),
+            "session_1795000000004_00000005.aborted-1".to_owned()
+        ]
+    );
+}
+
+#[test]
+fn a_link_is_no_ledger_and_what_it_points_to_is_left_alone() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let path = dirs.archives().join(format!("{OTHER}.jsonl"));
+    fs::remove_file(&path).unwrap();
+    let elsewhere = world.place.dir.path().join("elsewhere");
+    write(&elsewhere, None, Some(&world.own));
+    symlink(&elsewhere, &path).unwrap();
+    let erased = erase(dirs, &id(OLD), &id(NEW));
+    assert_eq!(erased.left, Vec::<String>::new());
+    assert_eq!(files(world.blobs.dir().to_owned()).len(), 0);
+    assert!(elsewhere.is_file());
+}
+
+#[test]
+fn an_archive_folder_that_cannot_be_read_keeps_the_texts_and_is_reported() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let session = dirs.ledger(&id("session_1795000000005_00000006"));
+    write(&session, None, None);
+    fs::remove_dir_all(dirs.archives()).unwrap();
+    fs::write(dirs.archives(), "in the way").unwrap();
+    let erased = erase(dirs, &id("session_1795000000005_00000006"), &id(NEW));
+    assert!(!session.exists(), "the session goes all the same");
+    assert!(erased.left[0].contains("all kept"), "{erased:?}");
+    assert_eq!(files(world.blobs.dir().to_owned()).len(), 2);
+}
+
+#[test]
+fn a_circle_of_segments_ends_and_the_current_session_is_never_deleted() {
+    let place = Place::new();
+    let dirs = &place.dirs;
+    write(&dirs.ledger(&id(OLD)), Some((NEW, "compacted")), None);
+    write(&dirs.ledger(&id(NEW)), Some((OLD, "compacted")), None);
+    assert_eq!(erase(dirs, &id(OLD), &id(NEW)).left, Vec::<String>::new());
+    assert_eq!(files(dirs.sessions()), [format!("{NEW}.jsonl")]);
+    assert_eq!(erase(dirs, &id(NEW), &id(NEW)).left.len(), 1);
+    assert_eq!(erase(dirs, &id("../x"), &id(NEW)).left.len(), 1);
+    assert_eq!(files(dirs.sessions()), [format!("{NEW}.jsonl")]);
+}
+
+#[test]
+fn an_erasure_that_was_cut_short_is_finished_by_the_next_one() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    // As after a crash: the oldest segment is gone already, the younger one still names it.
+    fs::remove_file(dirs.archives().join(format!("{OLDEST}.jsonl"))).unwrap();
+    assert!(is_there(dirs, &id(OLD)));
+    let erased = erase(dirs, &id(OLD), &id(NEW));
+    assert_eq!(erased.left, Vec::<String>::new());
+    assert!(!is_there(dirs, &id(OLD)));
+    assert_eq!(files(world.blobs.dir().to_owned()), [world.shared]);
+    assert_ne!(world.own, "");
+}

@@ -1,0 +1,87 @@
+//! [`mend`]: finishes what a crash cut short between two sessions.
+//!
+//! `current` decides. What it names is the session that goes on: the one that its first entry
+//! says it follows is put away if that was not done any more, and one that says it follows *it*
+//! was never taken over by `current` and is set aside. Nothing is deleted here but what the first
+//! entry of the current session says was to be deleted.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::dirs::{ProjectDirs, exists};
+use super::erase::{Erased, erase, is_there, predecessor_of};
+use super::ledger::seal;
+use super::search;
+use crate::core::entry::Fate;
+use crate::core::id::SessionId;
+
+/// What was found and done.
+#[derive(Debug, Default)]
+pub struct Mended {
+    /// The session that was to be archived, and where it lies now or why it could not be moved.
+    pub archived: Option<(SessionId, io::Result<PathBuf>)>,
+    /// The session that was to be deleted, and what came of it.
+    pub erased: Option<(SessionId, Erased)>,
+    /// Sessions that were begun and never taken over, with where their files lie now.
+    pub aborted: Vec<(SessionId, PathBuf)>,
+}
+
+/// Looks at what lies around the current session and puts it right. To be called before its
+/// ledger is opened.
+pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
+    let mut mended = Mended::default();
+    let path = dirs.ledger(current);
+    if let Some(before) = predecessor_of(&path)
+        && SessionId::is_well_formed(before.session_id.as_str())
+        && before.session_id != *current
+    {
+        let old = before.session_id;
+        if before.fate == Fate::Discarded {
+            if is_there(dirs, &old) {
+                let mut erased = erase(dirs, &old, current);
+                // Nobody has it open yet.
+                if let Err(error) = search::discard(dirs) {
+                    let why = format!("the search index could not be deleted: {error}");
+                    erased.left.push(why);
+                }
+                mended.erased = Some((old, erased));
+            }
+        } else if exists(&dirs.ledger(&old)) {
+            let sealed = seal(dirs, &old);
+            mended.archived = Some((old, sealed));
+        }
+    }
+    let Ok(found) = fs::read_dir(dirs.sessions()) else {
+        return mended;
+    };
+    for file in found.flatten() {
+        let path = file.path();
+        let Some(id) = path
+            .file_name()
+            .and_then(|name| name.to_str()?.strip_suffix(".jsonl"))
+            .filter(|id| SessionId::is_well_formed(id) && *id != current.as_str())
+            .map(SessionId::new)
+        else {
+            continue;
+        };
+        let follows_current =
+            predecessor_of(&path).is_some_and(|before| before.session_id == *current);
+        if !follows_current {
+            continue;
+        }
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let aside = path.with_extension(format!("aborted-{}", now.as_millis()));
+        match fs::rename(&path, &aside) {
+            Ok(()) => mended.aborted.push((id, aside)),
+            Err(error) => tracing::warn!(%error, %id, "an aborted session could not be set aside"),
+        }
+    }
+    mended
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! [`search_file`] and [`rebuild_file`]: search where no daemon runs.
+//!
+//! The current session's index is used when it is of this very file, and brought up to its end in
+//! memory; everything else is read from the beginning. Archives have no index of their own: they
+//! are searched rarely, and each index would have to be kept and deleted in step with its archive
+//! for the sake of a few seconds.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::batch::Batch;
+use super::error::SearchError;
+use super::find::{Collector, Found, Hit, LIMIT_MAX, Request, TOTAL_MAX};
+use super::index::{Index, discard};
+use super::seek::Seeker;
+use super::text::Text;
+use crate::core::id::SessionId;
+use crate::core::redact::Redactor;
+use crate::store::dirs::ProjectDirs;
+use crate::store::ledger::{self, Stored};
+
+/// The most entries past the end of the index that are taken into memory; with more of them the
+/// file is read as a whole.
+const PAST_MAX: usize = 2_000;
+
+/// How far a rebuild is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Entries in the index.
+    pub entries: u64,
+    /// The number of the last one.
+    pub last: u64,
+    /// Bytes read of the ledger.
+    pub bytes: u64,
+}
+
+/// Searches a ledger file that nobody has open here. `session` names it when it is the current
+/// one of a project whose `state` folder can be believed; only then its index is used.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is a link.
+pub fn search_file(
+    dirs: &ProjectDirs,
+    session: Option<&SessionId>,
+    path: &Path,
+    redactor: &Redactor,
+    request: &Request,
+) -> Result<Found, SearchError> {
+    if let Some(session) = session {
+        match by_index(dirs, session, path, redactor, request) {
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => {}
+            Err(error) => tracing::debug!(%error, "the index is of no use: reading the file"),
+        }
+    }
+    scan(path, redactor, request).map_err(|source| SearchError::Ledger {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// By the index, if it is of this file.
+fn by_index(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+    path: &Path,
+    redactor: &Redactor,
+    request: &Request,
+) -> Result<Option<Found>, SearchError> {
+    let unreadable = |source| SearchError::Ledger {
+        path: path.to_path_buf(),
+        source,
+    };
+    let Some(index) = Index::open_to_read(dirs)? else {
+        return Ok(None);
+    };
+    index.at_one_moment(|index| {
+        let Some(mark) = index.mark()?.filter(|mark| mark.session == *session) else {
+            return Ok(None);
+        };
+        let mut seeker = Seeker::open(path).map_err(unreadable)?;
+        let last = seeker.find(mark.seq).map_err(unreadable)?;
+        let Some(last) = last.filter(|last| mark.is_at(&last.stored)) else {
+            return Ok(None);
+        };
+        let mut past = Vec::new();
+        let mut too_many = false;
+        let plain = seeker
+            .after(last.end, mark.seq, |stored| {
+                too_many |= past.len() == PAST_MAX;
+                if !too_many {
+                    past.push(stored);
+                }
+                !too_many
+            })
+            .map_err(unreadable)?;
+        if !plain || too_many {
+            return Ok(None);
+        }
+        let mut collector = Collector::new(request, redactor);
+        past.iter()
+            .rev()
+            .for_each(|stored| collector.look_at(stored));
+        let rows = index.find(
+            &request.query,
+            request.before,
+            collector.wanted(),
+            TOTAL_MAX,
+        )?;
+        for seq in &rows.seqs {
+            match seeker.find(*seq).map_err(unreadable)? {
+                Some(placed) => collector.take(&placed.stored),
+                // An entry without a number on its line, of an older ledger.
+                None => return Ok(None),
+            }
+        }
+        collector.count(&rows);
+        Ok(Some(collector.finish(mark.seq, 0)))
+    })
+}
+
+/// By reading the file from its beginning to its end, one line at a time.
+fn scan(path: &Path, redactor: &Redactor, request: &Request) -> io::Result<Found> {
+    let limit = request.limit.clamp(1, LIMIT_MAX);
+    let mut found = Found::default();
+    // The last ones so far; one more than wanted tells that there is another page.
+    let mut newest: VecDeque<Hit> = VecDeque::new();
+    ledger::read(path, |stored| {
+        let text = Text::of(&stored.entry, redactor);
+        if request.query.matches(&text.folded()) {
+            found.total += 1;
+            if request
+                .before
+                .is_none_or(|before| stored.entry.seq.0 < before)
+            {
+                if newest.len() > limit {
+                    newest.pop_front();
+                }
+                newest.push_back(Hit::of(&stored, &text, &request.query));
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    found.hits = newest.into_iter().rev().collect();
+    if found.hits.len() > limit {
+        found.hits.truncate(limit);
+        found.next = found.hits.last().map(|hit| hit.seq);
+    }
+    Ok(found)
+}
+
+/// Throws the index away and builds it from a ledger file. Only for the holder of the owner's
+/// lock. `tell` hears now and then how far it is.
+///
+/// # Errors
+///
+/// When the ledger cannot be read or the index not written; what was built so far is then bound
+/// to its place in the ledger, and a daemon goes on from there.
+pub fn rebuild_file(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+    path: &Path,
+    redactor: &Redactor,
+    mut tell: impl FnMut(Progress),
+) -> Result<Progress, SearchError> {
+    discard(dirs).map_err(|source| SearchError::Io {
+        path: dirs.state.clone(),
+        source,
+    })?;
+    let mut index = Index::open(dirs)?;
+    let mut batch = Batch::new(session, redactor);
+    let mut progress = Progress::default();
+    let mut failed = None;
+    let mut put = |batch: &mut Batch<'_>, progress: Progress| {
+        let put = batch.put(&mut index);
+        tell(progress);
+        put.map(drop)
+    };
+    let read = ledger::read(path, |stored: Stored| {
+        progress.entries += 1;
+        progress.last = stored.entry.seq.0;
+        progress.bytes += stored.line.len() as u64 + 1;
+        if batch.push(&stored)
+            && let Err(error) = put(&mut batch, progress)
+        {
+            failed = Some(error);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|source| SearchError::Ledger {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    put(&mut batch, progress)?;
+    Ok(progress)
+}

@@ -1,0 +1,224 @@
+//! [`find`]: one search in the open ledger, by the index and past its end.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::error::SearchError;
+use super::index::{Index, Rows};
+use super::query::Query;
+use super::snippet::Snippet;
+use super::text::Text;
+use crate::core::agent::Party;
+use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::redact::Redactor;
+use crate::store::ledger::{Filter, Ledger, Stored};
+
+/// The most hits of one search.
+pub const LIMIT_MAX: usize = 1_000;
+
+/// Up to how many matches are counted: a word that is everywhere is not counted to its end.
+pub const TOTAL_MAX: u64 = 10_000;
+
+/// How long entries that are not in the index yet are looked through, newest first. In ordinary
+/// work these are the ones of the last second; while the index is built it is all but some.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// How many entries are read from the ledger at once. They may be large, and few of them are
+/// needed.
+const PAGE: usize = 16;
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The words.
+    pub query: Query,
+    /// Only entries below this number.
+    pub before: Option<u64>,
+    /// At most this many hits, [`LIMIT_MAX`] at most.
+    pub limit: usize,
+}
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Its number.
+    pub seq: u64,
+    /// Its id.
+    pub id: EntryId,
+    /// Its `type`.
+    pub entry_type: String,
+    /// Who caused it.
+    pub source: Party,
+    /// For whom it is.
+    pub target: Option<Party>,
+    /// When it was recorded, ms since the epoch.
+    pub at_ms: i64,
+    /// The piece of it that was found.
+    pub snippet: Snippet,
+}
+
+impl Hit {
+    pub(super) fn of(stored: &Stored, text: &Text, query: &Query) -> Self {
+        let entry = &stored.entry;
+        Self {
+            seq: entry.seq.0,
+            id: entry.id.clone(),
+            entry_type: entry.kind.type_name().to_owned(),
+            source: entry.source.clone(),
+            target: entry.target.clone(),
+            at_ms: entry.timestamp_ms,
+            snippet: Snippet::of(text, query),
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// Newest first.
+    pub hits: Vec<Hit>,
+    /// How many entries match, on all pages.
+    pub total: u64,
+    /// There may be more than `total`.
+    pub total_is_at_least: bool,
+    /// Go on below this number; `None` when there is no more.
+    pub next: Option<u64>,
+    /// The last entry that is in the index; 0 without one.
+    pub indexed_to: u64,
+    /// How many entries were neither in the index nor looked through.
+    pub behind: u64,
+}
+
+/// Collects hits from the newest entry on.
+#[derive(Debug)]
+pub(super) struct Collector<'a> {
+    request: &'a Request,
+    redactor: &'a Redactor,
+    limit: usize,
+    found: Found,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(request: &'a Request, redactor: &'a Redactor) -> Self {
+        Self {
+            request,
+            redactor,
+            limit: request.limit.clamp(1, LIMIT_MAX),
+            found: Found::default(),
+        }
+    }
+
+    /// How many hits the index has to give: one more tells that there is another page.
+    pub(super) fn wanted(&self) -> usize {
+        (self.limit + 1).saturating_sub(self.found.hits.len())
+    }
+
+    /// Looks at an entry that is not in the index, newest first.
+    pub(super) fn look_at(&mut self, stored: &Stored) {
+        if let Some(hit) = self.matching(stored) {
+            self.found.total += 1;
+            if self.request.before.is_none_or(|before| hit.seq < before) && self.wanted() > 0 {
+                self.found.hits.push(hit);
+            }
+        }
+    }
+
+    /// Takes an entry that the index named. What is shown comes from the ledger, and an index
+    /// that says something else is not believed.
+    pub(super) fn take(&mut self, stored: &Stored) {
+        match self.matching(stored) {
+            Some(hit) => self.found.hits.push(hit),
+            None => tracing::warn!(
+                seq = stored.entry.seq.0,
+                "the search index names an entry that does not match"
+            ),
+        }
+    }
+
+    pub(super) fn count(&mut self, rows: &Rows) {
+        self.found.total += rows.total;
+    }
+
+    pub(super) fn finish(mut self, indexed_to: u64, behind: u64) -> Found {
+        if self.found.hits.len() > self.limit {
+            self.found.hits.truncate(self.limit);
+            self.found.next = self.found.hits.last().map(|hit| hit.seq);
+        }
+        self.found.total_is_at_least = self.found.total >= TOTAL_MAX || behind > 0;
+        self.found.total = self.found.total.min(TOTAL_MAX);
+        self.found.indexed_to = indexed_to;
+        self.found.behind = behind;
+        self.found
+    }
+
+    fn matching(&self, stored: &Stored) -> Option<Hit> {
+        let text = Text::of(&stored.entry, self.redactor);
+        self.request
+            .query
+            .matches(&text.folded())
+            .then(|| Hit::of(stored, &text, &self.request.query))
+    }
+}
+
+/// Searches an open ledger. An index that is of another session counts as none.
+pub(super) fn find(
+    index: Option<&Index>,
+    redactor: &Redactor,
+    ledger: &Ledger,
+    session: &SessionId,
+    request: &Request,
+) -> Result<Found, SearchError> {
+    let unreadable = |source| SearchError::Ledger {
+        path: ledger.path().to_path_buf(),
+        source,
+    };
+    // The index first: what is appended meanwhile is past its end, and looked through.
+    let mut collector = Collector::new(request, redactor);
+    let (indexed_to, rows) = match index {
+        Some(index) => index.at_one_moment(|index| {
+            let Some(mark) = index.mark()?.filter(|mark| mark.session == *session) else {
+                return Ok((0, Rows::default()));
+            };
+            let rows = index.find(
+                &request.query,
+                request.before,
+                collector.wanted(),
+                TOTAL_MAX,
+            )?;
+            Ok((mark.seq, rows))
+        })?,
+        None => (0, Rows::default()),
+    };
+    let behind = look_past(ledger, indexed_to, &mut collector).map_err(unreadable)?;
+    for seq in rows.seqs.iter().take(collector.wanted()) {
+        if let Some(stored) = ledger.read(Seq(*seq)).map_err(unreadable)? {
+            collector.take(&stored);
+        }
+    }
+    collector.count(&rows);
+    Ok(collector.finish(indexed_to, behind))
+}
+
+/// Looks through what the index does not have, newest first, for as long as [`LOOK`] lasts.
+/// Returns how many entries remain.
+fn look_past(ledger: &Ledger, indexed_to: u64, collector: &mut Collector<'_>) -> io::Result<u64> {
+    let until = Instant::now() + LOOK;
+    let mut from = None;
+    loop {
+        let page = ledger.page(&Filter::default(), from, false, PAGE)?;
+        for stored in &page.entries {
+            let seq = stored.entry.seq.0;
+            if seq <= indexed_to {
+                return Ok(0);
+            }
+            if Instant::now() >= until {
+                return Ok(seq - indexed_to);
+            }
+            collector.look_at(stored);
+        }
+        from = page.next;
+        if from.is_none() {
+            return Ok(0);
+        }
+    }
+}

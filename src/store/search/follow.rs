@@ -1,0 +1,293 @@
+//! [`Search`]: the index of the open ledger, kept up by a thread of its own, and searches,
+//! answered by another. What the first one does is in `keep_up`.
+//!
+//! Neither delays an append: the daemon's loop only says that the ledger has grown. Searches read
+//! the index while it is written (SQLite's write-ahead log) and look through what it lacks.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::error::SearchError;
+use super::find::{Found, Request, find};
+use super::index::Index;
+use crate::core::id::SessionId;
+use crate::core::redact::Redactor;
+use crate::store::dirs::ProjectDirs;
+use crate::store::ledger::Ledger;
+
+/// How many searches may wait; more are refused. A person waits for each.
+const SEARCHES_MAX: usize = 32;
+
+/// Answers a search. Called on the searching thread.
+type Answer = Box<dyn FnOnce(Result<Found, SearchError>) + Send>;
+
+/// How far the index is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SearchState {
+    /// The last entry in it; 0 when it is empty.
+    pub indexed_to: u64,
+    /// How often it was thrown away and begun anew since the start.
+    pub rebuilds: u64,
+    /// Why it does not go on, when it does not.
+    pub fault: Option<String>,
+}
+
+/// What the index is to be of.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) ledger: Ledger,
+    pub(super) session: SessionId,
+}
+
+/// What the loop wants, and how far the indexing thread is.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) target: Target,
+    /// Counts targets and wishes for a rebuild; the index is looked at anew when it moves.
+    pub(super) wish: u64,
+    /// Throw the index away, whatever it is of.
+    pub(super) fresh: bool,
+    /// There are entries that were not looked at yet.
+    pub(super) grown: bool,
+    pub(super) closed: bool,
+    pub(super) state: SearchState,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) dirs: ProjectDirs,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) desk: Mutex<Desk>,
+    /// Something on the desk changed.
+    pub(super) rung: Condvar,
+    /// Held for writing while the index's file is removed: a connection that is open then would
+    /// remove the next file's log when it closes.
+    pub(super) gate: RwLock<()>,
+}
+
+struct Job {
+    target: Target,
+    request: Request,
+    answer: Answer,
+}
+
+/// Search in the open ledger. Its threads end with it; [`Search::close`] waits for that.
+#[derive(Debug)]
+pub struct Search {
+    shared: Arc<Shared>,
+    jobs: Option<SyncSender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").finish_non_exhaustive()
+    }
+}
+
+impl Search {
+    /// Starts to follow a ledger. `fresh` throws away what lies there, as for a project that came
+    /// from somewhere else.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no threads.
+    pub fn start(
+        dirs: &ProjectDirs,
+        redactor: Arc<Redactor>,
+        ledger: Ledger,
+        session: SessionId,
+        fresh: bool,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            dirs: dirs.clone(),
+            redactor,
+            desk: Mutex::new(Desk {
+                target: Target { ledger, session },
+                wish: 1,
+                fresh,
+                grown: true,
+                closed: false,
+                state: SearchState::default(),
+            }),
+            rung: Condvar::new(),
+            gate: RwLock::new(()),
+        });
+        let (jobs, searches) = sync_channel(SEARCHES_MAX);
+        let indexing = Arc::clone(&shared);
+        let searching = Arc::clone(&shared);
+        let threads = vec![
+            thread::Builder::new()
+                .name("search-index".to_owned())
+                .spawn(move || indexing.keep_up())?,
+            thread::Builder::new()
+                .name("search".to_owned())
+                .spawn(move || searching.serve(&searches))?,
+        ];
+        Ok(Self {
+            shared,
+            jobs: Some(jobs),
+            threads,
+        })
+    }
+
+    /// The ledger has more entries. Never blocks.
+    pub fn grown(&self) {
+        let mut desk = self.shared.desk();
+        if !desk.grown {
+            desk.grown = true;
+            self.shared.rung.notify_all();
+        }
+    }
+
+    /// Another ledger took the place of the one before.
+    pub fn follow(&self, ledger: Ledger, session: SessionId) {
+        self.wish(|desk| desk.target = Target { ledger, session });
+    }
+
+    /// Throws the index away and builds it anew, in the background. Asked again before that began
+    /// it is one and the same.
+    pub fn rebuild(&self) {
+        if !self.shared.desk().fresh {
+            self.wish(|desk| desk.fresh = true);
+        }
+    }
+
+    fn wish(&self, change: impl FnOnce(&mut Desk)) {
+        let mut desk = self.shared.desk();
+        change(&mut desk);
+        desk.wish += 1;
+        desk.grown = true;
+        desk.state.indexed_to = 0;
+        desk.state.fault = None;
+        self.shared.rung.notify_all();
+    }
+
+    /// Searches; `answer` is called in any case but one: the program ends before its turn. On
+    /// another thread, or at once when too many wait already.
+    pub fn find(
+        &self,
+        request: Request,
+        answer: impl FnOnce(Result<Found, SearchError>) + Send + 'static,
+    ) {
+        let target = self.shared.desk().target.clone();
+        let job = Job {
+            target,
+            request,
+            answer: Box::new(answer),
+        };
+        let Some(jobs) = &self.jobs else { return };
+        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = jobs.try_send(job) {
+            (job.answer)(Err(SearchError::Busy));
+        }
+    }
+
+    /// How far the index is.
+    pub fn state(&self) -> SearchState {
+        self.shared.desk().state.clone()
+    }
+
+    /// Waits until everything up to an entry is in the index. Returns whether it is.
+    pub fn wait_for(&self, seq: u64, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        let mut desk = self.shared.desk();
+        loop {
+            if desk.state.indexed_to >= seq {
+                return true;
+            }
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            desk = self.shared.wait(desk, left);
+        }
+    }
+
+    /// Ends both threads; what is not in the index yet goes in after the next start. Blocks until
+    /// what is being written is written.
+    pub fn close(mut self) {
+        self.end();
+        for thread in std::mem::take(&mut self.threads) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the search panicked");
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.jobs = None;
+        self.shared.desk().closed = true;
+        self.shared.rung.notify_all();
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn wait<'a>(
+        &self,
+        desk: MutexGuard<'a, Desk>,
+        at_most: Duration,
+    ) -> MutexGuard<'a, Desk> {
+        self.rung
+            .wait_timeout(desk, at_most)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+    }
+
+    /// The searching thread.
+    fn serve(&self, searches: &Receiver<Job>) {
+        while let Ok(job) = searches.recv() {
+            // Zero until the index was found to be of this ledger, or while it is made anew.
+            let (closed, is_of_use) = {
+                let desk = self.desk();
+                (desk.closed, desk.state.indexed_to > 0)
+            };
+            if closed {
+                return;
+            }
+            let found = self.search(&job, is_of_use);
+            (job.answer)(found);
+        }
+    }
+
+    fn search(&self, job: &Job, by_index: bool) -> Result<Found, SearchError> {
+        let Target { ledger, session } = &job.target;
+        let search =
+            |index: Option<&Index>| find(index, &self.redactor, ledger, session, &job.request);
+        if by_index {
+            let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+            let found = Index::open_to_read(&self.dirs).and_then(|index| search(index.as_ref()));
+            match found {
+                Err(error) if !matches!(error, SearchError::Ledger { .. }) => {
+                    tracing::warn!(%error, "a search goes on without the index");
+                    self.suspect(&error);
+                }
+                found => return found,
+            }
+        }
+        search(None)
+    }
+
+    /// A search met a fault of the index: if it is in the file, a new one is built.
+    fn suspect(&self, error: &SearchError) {
+        let mut desk = self.desk();
+        if error.is_damage() && !desk.fresh {
+            desk.fresh = true;
+            desk.wish += 1;
+            desk.state.indexed_to = 0;
+            desk.state.fault = Some(error.to_string());
+            self.rung.notify_all();
+        }
+    }
+}

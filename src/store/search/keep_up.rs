@@ -1,0 +1,221 @@
+//! The indexing thread: opens the index, checks that it is of the ledger, and keeps it up.
+
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use super::batch::Batch;
+use super::error::SearchError;
+use super::follow::{Shared, Target};
+use super::index::{Index, Mark, discard};
+use crate::core::id::Seq;
+use crate::store::ledger::Filter;
+
+/// How long entries are gathered before they go into the index: a write per second costs nothing,
+/// and searches look through what is not in it yet.
+const GATHER: Duration = Duration::from_secs(1);
+
+/// After the disk refused, the index is tried again so much later.
+const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// How many entries are read from the ledger at once; they may be large.
+const PAGE: usize = 16;
+
+impl Shared {
+    /// The indexing thread.
+    pub(super) fn keep_up(&self) {
+        step_back();
+        let mut index: Option<Index> = None;
+        let mut done = 0;
+        let mut failures = 0;
+        while let Some((target, wish, fresh)) = self.next(done) {
+            let kept = index.take().filter(|_| done == wish);
+            match self.advance(kept, &target, wish, fresh) {
+                Ok(open) => {
+                    done = wish;
+                    failures = 0;
+                    index = Some(open);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the search index stands still");
+                    self.failed(fresh, &error);
+                    done = 0;
+                    failures += 1;
+                    // What is damaged is thrown away and tried again at once, but not for ever.
+                    if failures > 1 || !error.is_damage() {
+                        self.pause(wish);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for something to do. Growth alone is answered late, so that one transaction takes
+    /// all that comes meanwhile.
+    fn next(&self, done: u64) -> Option<(Target, u64, bool)> {
+        let mut desk = self.desk();
+        loop {
+            if desk.closed {
+                return None;
+            }
+            if desk.wish != done || desk.grown {
+                break;
+            }
+            desk = self.rung.wait(desk).unwrap_or_else(PoisonError::into_inner);
+        }
+        let until = Instant::now() + GATHER;
+        while desk.wish == done && !desk.closed {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                break;
+            };
+            desk = self.wait(desk, left);
+        }
+        if desk.closed {
+            return None;
+        }
+        desk.grown = false;
+        let fresh = std::mem::take(&mut desk.fresh);
+        Some((desk.target.clone(), desk.wish, fresh))
+    }
+
+    /// Takes the index, or opens it, and brings it to the end of the ledger.
+    fn advance(
+        &self,
+        kept: Option<Index>,
+        target: &Target,
+        wish: u64,
+        fresh: bool,
+    ) -> Result<Index, SearchError> {
+        let mut index = match kept {
+            Some(index) => index,
+            None => self.open(target, fresh)?,
+        };
+        let from = index.mark()?.map_or(0, |mark| mark.seq);
+        self.reached(wish, from);
+        self.index(&mut index, target, wish, from)?;
+        Ok(index)
+    }
+
+    /// Opens the index of this ledger; throws away one that is not, or is damaged.
+    fn open(&self, target: &Target, fresh: bool) -> Result<Index, SearchError> {
+        if !fresh {
+            let opened = Index::open(&self.dirs).and_then(|index| {
+                let mark = index.mark()?;
+                let fits = mark.is_none_or(|mark| is_of(&mark, target));
+                Ok(fits.then_some(index))
+            });
+            match opened {
+                Ok(Some(index)) => return Ok(index),
+                Ok(None) => tracing::info!("the search index is not of this ledger: built anew"),
+                Err(error @ SearchError::NotWal { .. }) => return Err(error),
+                Err(error) if error.is_damage() || matches!(error, SearchError::Io { .. }) => {
+                    tracing::warn!(%error, "the search index is thrown away and built anew");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        discard(&self.dirs).map_err(|source| SearchError::Io {
+            path: self.dirs.state.clone(),
+            source,
+        })?;
+        self.desk().state.rebuilds += 1;
+        Index::open(&self.dirs)
+    }
+
+    /// Puts in what comes after `from`, to the end of the ledger or until something else is wanted.
+    fn index(
+        &self,
+        index: &mut Index,
+        target: &Target,
+        wish: u64,
+        from: u64,
+    ) -> Result<(), SearchError> {
+        let mut batch = Batch::new(&target.session, &self.redactor);
+        let mut cursor = Some(from);
+        loop {
+            let page = target
+                .ledger
+                .page(&Filter::default(), cursor, true, PAGE)
+                .map_err(|source| SearchError::Ledger {
+                    path: target.ledger.path().to_path_buf(),
+                    source,
+                })?;
+            for stored in &page.entries {
+                cursor = Some(stored.entry.seq.0);
+                if batch.push(stored) {
+                    self.put(&mut batch, index, wish)?;
+                }
+            }
+            let called = {
+                let desk = self.desk();
+                desk.closed || desk.wish != wish
+            };
+            if called {
+                return Ok(());
+            }
+            if page.next.is_none() {
+                self.put(&mut batch, index, wish)?;
+                return Ok(());
+            }
+        }
+    }
+
+    fn put(&self, batch: &mut Batch<'_>, index: &mut Index, wish: u64) -> Result<(), SearchError> {
+        if let Some(seq) = batch.put(index)? {
+            self.reached(wish, seq);
+        }
+        Ok(())
+    }
+
+    fn reached(&self, wish: u64, seq: u64) {
+        let mut desk = self.desk();
+        if desk.wish == wish {
+            desk.state.indexed_to = seq;
+            desk.state.fault = None;
+            self.rung.notify_all();
+        }
+    }
+
+    fn failed(&self, fresh: bool, error: &SearchError) {
+        let mut desk = self.desk();
+        desk.grown = true;
+        desk.fresh |= fresh || error.is_damage();
+        desk.state.fault = Some(error.to_string());
+        if error.is_damage() {
+            desk.state.indexed_to = 0;
+        }
+        self.rung.notify_all();
+    }
+
+    /// Waits before the disk is tried again, or until something else is wanted.
+    fn pause(&self, wish: u64) {
+        let until = Instant::now() + TRY_AGAIN;
+        let mut desk = self.desk();
+        while !desk.closed && desk.wish == wish {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            desk = self.wait(desk, left);
+        }
+    }
+}
+
+/// Has the thread give way to those that somebody waits for. Where the priority is the whole
+/// process's (not on Linux) it stays as it is.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 10) {
+        tracing::debug!(%error, "the indexing thread keeps its priority");
+    }
+}
+
+/// Whether the index ends at an entry of this ledger.
+fn is_of(mark: &Mark, target: &Target) -> bool {
+    mark.session == target.session
+        && target
+            .ledger
+            .read(Seq(mark.seq))
+            .ok()
+            .flatten()
+            .is_some_and(|stored| mark.is_at(&stored))
+}

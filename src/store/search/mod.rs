@@ -1,0 +1,36 @@
+//! Full-text search over the ledger: [`Query`], [`Search`], and [`search_file`] where no daemon
+//! runs.
+//!
+//! ```text
+//! ledger ─► text (redacted, folded) ─► index.db (SQLite FTS5, thrown away when in doubt)
+//!                     └─────────────────► what the index does not have yet is looked through
+//! ```
+//!
+//! The words are cut and folded here, for the index and for a look through the file alike, so
+//! that both find the same. SQLite only keeps and intersects them. Knows nothing of the daemon's
+//! loop and of how hits are shown.
+
+mod batch;
+mod error;
+mod file;
+mod find;
+mod follow;
+mod index;
+mod keep_up;
+mod page;
+mod query;
+mod seek;
+mod snippet;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::SearchError;
+pub use file::{Progress, rebuild_file, search_file};
+pub use find::{Found, Hit, LIMIT_MAX, Request, TOTAL_MAX};
+pub use follow::{Search, SearchState};
+pub use index::discard;
+pub use page::RequestError;
+pub use query::{Query, QueryError};
+pub use snippet::Snippet;

@@ -1,0 +1,6 @@
+//! The index against a plain look through the file.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod faults;
+mod same;
+mod support;

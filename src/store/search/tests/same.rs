@@ -1,0 +1,162 @@
+//! The index finds what reading finds, for whatever was written and whatever is typed.
+
+use proptest::prelude::*;
+
+use super::support::{Bench, DEADLINE, ask, request, seqs};
+use crate::store::search::{Found, Query, QueryError, Request};
+
+/// Few words, so that they meet; with everything that a tokenizer may take differently.
+fn text() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("lock".to_owned()),
+        Just("Locks".to_owned()),
+        Just("the".to_owned()),
+        Just("snake_case".to_owned()),
+        Just("修复数据库".to_owned()),
+        Just("ÄÖ".to_owned()),
+        Just("e\u{301}t".to_owned()),
+        Just("İx".to_owned()),
+        Just("a\0b".to_owned()),
+        Just("\u{e000}".to_owned()),
+        Just("\"quoted\"".to_owned()),
+        "[a-c]{1,3}",
+        "\\PC{0,4}",
+    ];
+    proptest::collection::vec(word, 0..6).prop_map(|words| words.join(" "))
+}
+
+fn typed() -> impl Strategy<Value = String> {
+    prop_oneof![
+        text(),
+        "[a-c]{1,2}",
+        "(\"?[a-cLl]{1,3}\\*?\"? ?){1,3}",
+        Just("\"the lock\"".to_owned()),
+        Just("lo".to_owned()),
+        Just("数据".to_owned()),
+        Just("snake".to_owned()),
+    ]
+}
+
+/// Everything but how far the index is.
+fn shown(found: &Found) -> impl PartialEq + std::fmt::Debug + use<> {
+    (found.hits.clone(), found.total, found.next)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_index_finds_what_reading_finds(
+        texts in proptest::collection::vec((text(), text()), 1..25),
+        late in proptest::collection::vec(text(), 0..4),
+        queries in proptest::collection::vec(typed(), 1..12),
+        limit in 1_usize..8,
+    ) {
+        let mut bench = Bench::new();
+        let entries = texts
+            .iter()
+            .map(|(text, more)| bench.artifact(text, more, text))
+            .collect();
+        bench.append(entries);
+        let search = bench.search();
+        prop_assert!(search.wait_for(bench.len(), DEADLINE));
+        for text in &late {
+            bench.note(text);
+        }
+        for query in queries {
+            let Ok(query) = Query::parse(&query) else { continue };
+            let mut request = Request { query, before: None, limit };
+            loop {
+                let read = bench.search_file(&request, false);
+                let live = ask(&search, request.clone());
+                let indexed = bench.search_file(&request, true);
+                prop_assert!(live.indexed_to > 0 && indexed.indexed_to > 0);
+                prop_assert_eq!(live.behind, 0);
+                prop_assert_eq!(shown(&live), shown(&read), "{:?}", &request);
+                prop_assert_eq!(shown(&indexed), shown(&read), "{:?}", &request);
+                prop_assert!(read.hits.len() <= limit);
+                if read.next.is_none() {
+                    break;
+                }
+                request.before = read.next;
+            }
+        }
+        search.close();
+    }
+
+    #[test]
+    fn whatever_is_typed_is_no_error(typed in "\\PC{0,60}") {
+        let bench = Bench::new();
+        match Query::parse(&typed) {
+            Ok(query) => {
+                let search = bench.search();
+                let found = ask(&search, Request { query, before: None, limit: 5 });
+                prop_assert_eq!(found.total, 0);
+                search.close();
+            }
+            Err(error) => prop_assert!(matches!(error, QueryError::Empty | QueryError::TooLong)),
+        }
+    }
+}
+
+#[test]
+fn what_was_just_written_is_found_at_once() {
+    let mut bench = Bench::new();
+    let search = bench.search();
+    for n in 0..50 {
+        bench.note(&format!("needle number {n}"));
+        search.grown();
+        let found = ask(&search, request(&format!("\"number {n}\"")));
+        assert_eq!(found.total, 1, "{n}: {found:?}");
+        assert_eq!(found.hits[0].snippet.text, format!("needle number {n}"));
+    }
+    assert!(search.wait_for(bench.len(), DEADLINE));
+    assert_eq!(ask(&search, request("needle")).total, 50);
+}
+
+#[test]
+fn details_are_found_and_hits_say_what_they_are() {
+    let mut bench = Bench::new();
+    let entry = bench.artifact(
+        "all green",
+        "Test run of the parser",
+        "cargo test --lib parser",
+    );
+    bench.append(vec![entry]);
+    bench.note("nothing");
+    for typed in ["parser", "\"cargo test\"", "all GREEN", "gre"] {
+        let found = bench.search_file(&request(typed), false);
+        assert_eq!(seqs(&found), [1], "{typed}");
+        let hit = &found.hits[0];
+        assert_eq!(hit.id.as_str(), "e1");
+        assert_eq!(hit.entry_type, "artifact");
+        assert!(!hit.snippet.marks.is_empty(), "{typed}: {hit:?}");
+    }
+    assert_eq!(
+        bench.search_file(&request("green cargo gone"), false).total,
+        0
+    );
+}
+
+#[test]
+fn a_frequent_word_is_counted_up_to_a_bound_and_paged_beyond() {
+    let mut bench = Bench::new();
+    let wanted = super::super::TOTAL_MAX + 20;
+    for _ in 0..wanted / 501 + 1 {
+        let entries = (0..501).map(|_| bench.entry("same")).collect();
+        bench.append(entries);
+    }
+    let search = bench.search();
+    assert!(search.wait_for(bench.len(), DEADLINE));
+    let found = ask(&search, request("same"));
+    assert_eq!(found.total, super::super::TOTAL_MAX);
+    assert!(found.total_is_at_least);
+    assert_eq!(found.hits.len(), 1_000);
+    assert_eq!(found.hits[0].seq, bench.len());
+    let last = found.hits.last().unwrap().seq;
+    let next = Request {
+        before: found.next,
+        ..request("same")
+    };
+    assert_eq!(ask(&search, next).hits[0].seq, last - 1);
+}

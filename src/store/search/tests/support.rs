@@ -1,0 +1,158 @@
+//! A ledger in a temporary project, with search.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use serde_json::Map;
+
+use crate::core::agent::Party;
+use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, NoteKind};
+use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::redact::Redactor;
+use crate::store::ledger::{self, Ledger, OpenOptions, WriterEvent};
+use crate::store::search::{Found, Query, Request, Search, search_file};
+use crate::store::testing::Place;
+
+/// Only something broken takes so long.
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+pub static REDACTOR: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::new()));
+
+/// An open ledger.
+pub struct Bench {
+    pub place: Place,
+    pub session: SessionId,
+    pub ledger: Ledger,
+    events: Receiver<WriterEvent>,
+    next: u64,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let session = SessionId::new("session_1795000000000_a1b2c3d4");
+        Self::open(Place::new(), session, 0)
+    }
+
+    fn open(place: Place, session: SessionId, next: u64) -> Self {
+        let (sender, events) = channel();
+        let opened = ledger::open(
+            OpenOptions {
+                dirs: place.dirs.clone(),
+                session: session.clone(),
+                prev_head: None,
+                redactor: Arc::clone(&REDACTOR),
+                checkpoint: None,
+            },
+            Box::new(move |event| drop(sender.send(event))),
+        )
+        .unwrap();
+        Self {
+            place,
+            session,
+            ledger: opened.ledger,
+            events,
+            next,
+        }
+    }
+
+    /// Closes the ledger and opens it again.
+    pub fn reopened(self) -> Self {
+        self.ledger.close();
+        Self::open(self.place, self.session, self.next)
+    }
+
+    pub fn search(&self) -> Search {
+        Search::start(
+            &self.place.dirs,
+            Arc::clone(&REDACTOR),
+            self.ledger.clone(),
+            self.session.clone(),
+            false,
+        )
+        .unwrap()
+    }
+
+    /// Appends and waits until it is durable.
+    pub fn append(&mut self, entries: Vec<Entry>) {
+        self.ledger.append(self.next, entries).unwrap();
+        match self.events.recv_timeout(DEADLINE).unwrap() {
+            WriterEvent::Durable { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn note(&mut self, text: &str) {
+        let entry = self.entry(text);
+        self.append(vec![entry]);
+    }
+
+    pub fn entry(&mut self, text: &str) -> Entry {
+        self.next += 1;
+        Entry {
+            id: EntryId::new(format!("e{}", self.next)),
+            timestamp_ms: 1_795_000_000_000,
+            session_id: self.session.clone(),
+            source: Party::Human,
+            target: None,
+            content: text.to_owned(),
+            whole: None,
+            kind: EntryKind::Note {
+                note: NoteKind::Note,
+                handles: Vec::new(),
+            },
+            runtime_session: None,
+            carried: None,
+            meta: Map::new(),
+            seq: Seq(0),
+        }
+    }
+
+    pub fn artifact(&mut self, text: &str, title: &str, evidence: &str) -> Entry {
+        let mut entry = self.entry(text);
+        entry.kind = EntryKind::Artifact(Artifact {
+            kind: "test".to_owned(),
+            title: title.to_owned(),
+            summary: String::new(),
+            status: ArtifactStatus::Passed,
+            evidence: vec![evidence.to_owned()],
+        });
+        entry
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> u64 {
+        self.ledger.stats().entries
+    }
+
+    /// By the index, if `use_index`, else by reading the file.
+    pub fn search_file(&self, request: &Request, use_index: bool) -> Found {
+        search_file(
+            &self.place.dirs,
+            use_index.then_some(&self.session),
+            self.ledger.path(),
+            &REDACTOR,
+            request,
+        )
+        .unwrap()
+    }
+}
+
+pub fn request(typed: &str) -> Request {
+    Request {
+        query: Query::parse(typed).unwrap(),
+        before: None,
+        limit: 1_000,
+    }
+}
+
+/// Asks the searching thread.
+pub fn ask(search: &Search, request: Request) -> Found {
+    let (sender, answer) = channel();
+    search.find(request, move |found| drop(sender.send(found)));
+    answer.recv_timeout(DEADLINE).unwrap().unwrap()
+}
+
+pub fn seqs(found: &Found) -> Vec<u64> {
+    found.hits.iter().map(|hit| hit.seq).collect()
+}

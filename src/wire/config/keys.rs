@@ -1,0 +1,146 @@
+//! [`Config`]: the keys of `config.json` that this version reads.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// The shape of the file that this version writes.
+const VERSION: u32 = 1;
+
+/// How ctxrelay works in one project. Every key may be missing, and keys that are not known are
+/// kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(title = "config.json of ctxrelay")]
+pub struct Config {
+    /// The shape of this file.
+    pub version: u32,
+    /// What is masked before it is recorded.
+    pub redaction: RedactionKeys,
+    /// A daemon without a screen ends after this many seconds with nothing attached, running or
+    /// on its way.
+    pub idle_shutdown_seconds: Seconds<5, 604_800>,
+    /// The Codex side.
+    pub codex: CodexKeys,
+    /// When silence is worth a word. No effect in this version; kept.
+    pub watchdog: WatchdogKeys,
+}
+
+/// Keys of `redaction`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RedactionKeys {
+    /// Further rules. They only mask more, so that they need no trust.
+    pub rules: Vec<OwnRule>,
+    /// What survives although a rule takes it for a secret. Counts only as the operator last
+    /// trusted it: `ctxrelay trust`.
+    pub allow: Vec<Allowed>,
+}
+
+/// A rule of the project's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnRule {
+    /// The name in the mark, `[REDACTED_<NAME>]`: 1 to 40 letters, digits, `_` or `-`.
+    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[A-Za-z0-9_-]+$"))]
+    pub name: String,
+    /// A regular expression in the syntax of the Rust crate `regex`, at most 1,000 bytes. All of
+    /// what it matches is masked.
+    #[schemars(length(min = 1, max = 1000))]
+    pub pattern: String,
+}
+
+/// An entry of the allow-list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Allowed {
+    /// Exactly this text.
+    Text(#[schemars(length(min = 1, max = 1000))] String),
+    /// What this expression matches from its first to its last character.
+    Pattern {
+        /// A regular expression in the syntax of the Rust crate `regex`, at most 1,000 bytes.
+        #[schemars(length(min = 1, max = 1000))]
+        pattern: String,
+    },
+}
+
+/// Keys of `codex`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CodexKeys {
+    /// Start the app-server together with the daemon, and not only when it is needed.
+    pub autostart: bool,
+}
+
+/// Keys of `watchdog`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WatchdogKeys {
+    /// After this many silent seconds in a turn Codex is called stuck.
+    pub codex_silence_seconds: Seconds<10, 86_400>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            redaction: RedactionKeys::default(),
+            idle_shutdown_seconds: Seconds(30),
+            codex: CodexKeys::default(),
+            watchdog: WatchdogKeys::default(),
+        }
+    }
+}
+
+impl Default for WatchdogKeys {
+    fn default() -> Self {
+        Self {
+            codex_silence_seconds: Seconds(300),
+        }
+    }
+}
+
+/// A whole number of seconds from `MIN` to `MAX`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Seconds<const MIN: u64, const MAX: u64>(u64);
+
+impl<const MIN: u64, const MAX: u64> Seconds<MIN, MAX> {
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> TryFrom<u64> for Seconds<MIN, MAX> {
+    type Error = String;
+
+    fn try_from(seconds: u64) -> Result<Self, String> {
+        if (MIN..=MAX).contains(&seconds) {
+            Ok(Self(seconds))
+        } else {
+            Err(format!("to be {MIN} to {MAX}"))
+        }
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> From<Seconds<MIN, MAX>> for u64 {
+    fn from(seconds: Seconds<MIN, MAX>) -> Self {
+        seconds.0
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> JsonSchema for Seconds<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Seconds{MIN}To{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX})
+    }
+}

@@ -1,0 +1,20 @@
+//! `config.json`: [`Config`], what its keys mean; [`read`], how the file is taken; [`power`], which
+//! of its keys count only as last trusted; [`migrate`], how an older product's file becomes ours;
+//! [`schema`].
+//!
+//! Pure: `store::config` reads the file and what the operator trusted.
+
+mod keys;
+mod migrate;
+mod power;
+mod read;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+pub use keys::{Allowed, CodexKeys, Config, OwnRule, RedactionKeys, Seconds, WatchdogKeys};
+pub use migrate::{Migrated, is_contextrelay_3, migrate};
+pub use power::{Waiting, digest, only_trusted, power, waiting};
+pub use read::{Problem, changed_keys, own_rules, read};
+pub use schema::{KEPT_KEYS, schema};

@@ -1,0 +1,117 @@
+//! Keys with power: what an agent that can write `config.json` must not be able to decide. They
+//! count only as the operator last trusted them, and what was trusted lies outside the project.
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::keys::Config;
+use crate::wire::line::hex;
+
+/// The keys with power, whether this version knows what to do with them or not: what is trusted
+/// today is shown today.
+const POWER_KEYS: [&str; 8] = [
+    "gates",
+    "collaboration",
+    "permissions",
+    "finality",
+    "redaction.allow",
+    "autonomy",
+    "notify",
+    "headless",
+];
+
+/// Those of them that this version acts upon.
+const ACTS_UPON: [&str; 1] = ["redaction.allow"];
+
+/// A key whose value is not the one that was trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The key, dotted.
+    pub key: String,
+    /// What was trusted.
+    pub trusted: Option<Value>,
+    /// What the file says; `None` when it no longer says anything.
+    pub found: Option<Value>,
+}
+
+impl Waiting {
+    /// Whether this version would act differently if it were trusted.
+    pub fn matters_now(&self) -> bool {
+        ACTS_UPON.contains(&self.key.as_str())
+    }
+}
+
+/// The keys with power of a file, dotted, with their values.
+pub fn power(file: &Map<String, Value>) -> Map<String, Value> {
+    POWER_KEYS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), find(file, key)?.clone())))
+        .collect()
+}
+
+fn find<'a>(file: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+    let mut parts = key.split('.');
+    let first = file.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| value.get(part))
+}
+
+/// What of the file waits for trust. Taking entries of a list away needs none.
+pub fn waiting(power: &Map<String, Value>, trusted: &Map<String, Value>) -> Vec<Waiting> {
+    let gone = trusted.keys().filter(|key| !power.contains_key(*key));
+    power
+        .keys()
+        .chain(gone)
+        .filter_map(|key| {
+            let (found, trusted) = (power.get(key), trusted.get(key));
+            if found == trusted || is_less(found, trusted) {
+                return None;
+            }
+            Some(Waiting {
+                key: key.clone(),
+                trusted: trusted.cloned(),
+                found: found.cloned(),
+            })
+        })
+        .collect()
+}
+
+fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
+    match (found, trusted) {
+        (None, Some(Value::Array(_))) => true,
+        (Some(Value::Array(found)), None) => found.is_empty(),
+        (Some(Value::Array(found)), Some(Value::Array(trusted))) => {
+            found.iter().all(|item| trusted.contains(item))
+        }
+        _ => false,
+    }
+}
+
+/// Takes out of a configuration what was never trusted.
+pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
+    let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
+    config.redaction.allow.retain(|entry| {
+        let entry = serde_json::to_value(entry).unwrap_or_default();
+        allowed.is_some_and(|allowed| allowed.contains(&entry))
+    });
+}
+
+/// The SHA-256, in hex, of the keys with power, whatever order they stand in.
+pub fn digest(power: &Map<String, Value>) -> String {
+    let sorted = sorted(&Value::Object(power.clone()));
+    hex(&Sha256::digest(sorted.to_string().as_bytes()))
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut keys: Vec<&String> = object.keys().collect();
+            keys.sort();
+            let pairs = keys
+                .into_iter()
+                .map(|key| (key.clone(), sorted(&object[key])));
+            Value::Object(pairs.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}

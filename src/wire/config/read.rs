@@ -1,0 +1,151 @@
+//! [`read`]: a file's JSON as a [`Config`]. One wrong value never costs more than itself.
+
+use serde_json::{Map, Value};
+
+use super::keys::{Allowed, Config};
+use crate::core::redact::OwnRules;
+
+/// How much of a rule's name is told, in characters.
+const NAME_CHARS_MAX: usize = 40;
+
+/// What is wrong with one key. Names the key and never its value: that may be a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The key, dotted: `redaction.rules[2]`; empty for the file as a whole.
+    pub key: String,
+    /// What is wrong, as a fragment.
+    pub why: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.key.as_str() {
+            "" => f.write_str(&self.why),
+            key => write!(f, "{key}: {}", self.why),
+        }
+    }
+}
+
+/// Takes every key that has a value of its type, and the default for every other.
+pub fn read(file: &Map<String, Value>) -> (Config, Vec<Problem>) {
+    // The file is laid over the defaults value by value, so that each is judged by itself.
+    let mut accepted = serde_json::to_value(Config::default()).unwrap_or_default();
+    let mut problems = Vec::new();
+    lay_over(&mut accepted, &mut Vec::new(), file, &mut problems);
+    let config = serde_json::from_value(accepted).unwrap_or_default();
+    (config, problems)
+}
+
+fn lay_over(
+    root: &mut Value,
+    path: &mut Vec<String>,
+    file: &Map<String, Value>,
+    problems: &mut Vec<Problem>,
+) {
+    let known: Vec<String> = at(root, path)
+        .as_object()
+        .map(|group| group.keys().cloned().collect())
+        .unwrap_or_default();
+    for key in known {
+        let Some(found) = file.get(&key) else {
+            continue;
+        };
+        path.push(key);
+        match (&*at(root, path), found) {
+            (Value::Object(_), Value::Object(group)) => lay_over(root, path, group, problems),
+            // A list would pass for a group, with its items as values of the keys in turn.
+            (Value::Object(_), _) => problems.push(wrong(&path.join("."))),
+            (Value::Array(_), Value::Array(items)) => {
+                for (number, item) in items.iter().enumerate() {
+                    let mut longer = at(root, path).clone();
+                    if let Value::Array(list) = &mut longer {
+                        list.push(item.clone());
+                    }
+                    if !take(root, path, longer) {
+                        problems.push(wrong(&format!("{}[{number}]", path.join("."))));
+                    }
+                }
+            }
+            _ => {
+                if !take(root, path, found.clone()) {
+                    problems.push(wrong(&path.join(".")));
+                }
+            }
+        }
+        path.pop();
+    }
+}
+
+fn at<'a>(root: &'a mut Value, path: &[String]) -> &'a mut Value {
+    path.iter()
+        .fold(root, |value, key| &mut value[key.as_str()])
+}
+
+/// Puts a value in if the whole is still a configuration.
+fn take(root: &mut Value, path: &[String], value: Value) -> bool {
+    let before = std::mem::replace(at(root, path), value);
+    let fits = serde_json::from_value::<Config>(root.clone()).is_ok();
+    if !fits {
+        *at(root, path) = before;
+    }
+    fits
+}
+
+fn wrong(key: &str) -> Problem {
+    Problem {
+        key: key.to_owned(),
+        why: "not a value that `ctxrelay config schema` allows, so it is ignored".to_owned(),
+    }
+}
+
+/// The rules of a configuration, ready to be used, and what is wrong with them.
+pub fn own_rules(config: &Config) -> (OwnRules, Vec<Problem>) {
+    let mut rules = OwnRules::default();
+    let mut problems = Vec::new();
+    let mut note = |key: String, done: Result<(), crate::core::redact::BadRule>| {
+        if let Err(bad) = done {
+            let why = format!("{bad}, so it is ignored");
+            problems.push(Problem { key, why });
+        }
+    };
+    for rule in &config.redaction.rules {
+        let done = rules.add_rule(&rule.name, &rule.pattern);
+        // A name may be anything until it was looked at.
+        let name: String = rule.name.chars().take(NAME_CHARS_MAX).collect();
+        note(format!("redaction.rules {name:?}"), done);
+    }
+    for (number, allowed) in config.redaction.allow.iter().enumerate() {
+        let done = match allowed {
+            Allowed::Text(text) => rules.allow_text(text),
+            Allowed::Pattern { pattern } => rules.allow_pattern(pattern),
+        };
+        note(format!("redaction.allow[{number}]"), done);
+    }
+    (rules, problems)
+}
+
+/// The keys whose values differ, dotted: of two files, or of two configurations.
+pub fn changed_keys(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
+    let mut changed = Vec::new();
+    compare(&mut changed, "", before, after);
+    changed
+}
+
+fn compare(
+    changed: &mut Vec<String>,
+    prefix: &str,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+) {
+    let new = after.keys().filter(|key| !before.contains_key(*key));
+    for key in before.keys().chain(new) {
+        let name = format!("{prefix}{key}");
+        match (before.get(key), after.get(key)) {
+            (one, other) if one == other => {}
+            (Some(Value::Object(one)), Some(Value::Object(other))) => {
+                compare(changed, &format!("{name}."), one, other);
+            }
+            _ => changed.push(name),
+        }
+    }
+}

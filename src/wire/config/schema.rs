@@ -1,0 +1,39 @@
+//! [`schema`]: the JSON schema of `config.json`, for editors.
+
+use serde_json::{Value, json};
+
+use super::keys::Config;
+
+/// Keys that have a meaning elsewhere, in a later version or in ContextRelay 3, and none here: they
+/// are kept as they are.
+pub const KEPT_KEYS: [(&str, &str); 11] = [
+    ("gates", "Commands that give evidence."),
+    (
+        "collaboration",
+        "Who may write to git, and other rules of working together.",
+    ),
+    ("permissions", "What the agents may do."),
+    ("finality", "Who signs off."),
+    ("autonomy", "What may happen without a person."),
+    ("notify", "A command that tells a person."),
+    ("headless", "Agents without a terminal."),
+    ("turnCoordination", "How messages meet turns."),
+    ("usageControl", "What usage costs."),
+    (
+        "rateLimitResume",
+        "Going on after a limit of the agents' vendors.",
+    ),
+    ("activation", "When agents attach."),
+];
+
+/// The schema.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Config).to_value();
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for (key, about) in KEPT_KEYS {
+            let description = format!("{about} No effect in this version; kept.");
+            properties.insert(key.to_owned(), json!({"description": description}));
+        }
+    }
+    schema
+}

@@ -1,0 +1,92 @@
+//! What a search in the record and a rebuild of what is derived from it look like on the control
+//! port: [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::id::{EntryId, SessionId};
+
+/// Arguments of [`super::control::Command::LedgerSearch`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SearchParams {
+    /// The words, as typed: all of them must be there; `"a phrase"`, `begin*`. Nothing else in
+    /// it means anything. 1,000 characters at most.
+    pub words: String,
+    /// At most this many hits; 50 when absent, 1,000 at most.
+    pub limit: Option<u32>,
+    /// Go on from here: the `cursor` of the page before.
+    pub after: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchPage {
+    /// Newest first.
+    pub hits: Vec<SearchHit>,
+    /// How many entries match, on all pages; counted up to 10,000.
+    pub total: u64,
+    /// There may be more than `total`.
+    #[serde(default)]
+    pub total_is_at_least: bool,
+    /// More; `None` at the end.
+    pub cursor: Option<String>,
+    /// The last entry that is in the index; 0 without an index.
+    #[serde(default)]
+    pub indexed_to: u64,
+    /// How many entries could not be searched, because the index is still being built.
+    #[serde(default)]
+    pub behind: u64,
+}
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchHit {
+    /// Its place in the ledger.
+    pub seq: u64,
+    /// Its id.
+    pub id: EntryId,
+    /// Its session, where several were searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// Its `type`.
+    #[serde(rename = "type")]
+    pub entry_type: String,
+    /// Who caused it.
+    pub source: String,
+    /// For whom it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// When it was recorded, ms since the epoch.
+    pub at: i64,
+    /// The piece of its text around the first match, breaks as spaces, `…` where it goes on.
+    pub snippet: String,
+    /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
+    #[serde(default)]
+    pub marks: Vec<(u32, u32)>,
+}
+
+/// Arguments of [`super::control::Command::LedgerRebuild`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RebuildParams {
+    /// Throw away what is derived and begin anew; otherwise only say how far it is.
+    pub begin: bool,
+}
+
+/// How far what is derived from the record is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IndexReport {
+    /// The session.
+    pub session_id: Option<SessionId>,
+    /// The last entry in the search index.
+    pub indexed_to: u64,
+    /// The last entry of the record.
+    pub head: u64,
+    /// Files that were removed by this very call; they are made again in the background.
+    pub removed: Vec<String>,
+    /// Why the index does not go on, when it does not.
+    pub fault: Option<String>,
+}

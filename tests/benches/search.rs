@@ -1,0 +1,174 @@
+//! Search in a long record: building the index, and searches of every sort; beside reading the
+//! file for the same words. A hundred thousand entries, and a million with
+//! `CTXRELAY_BENCH_MILLION=1`.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use ctxrelay::core::agent::Party;
+use ctxrelay::core::entry::{Entry, EntryKind, NoteKind};
+use ctxrelay::core::id::{EntryId, Seq, SessionId};
+use ctxrelay::core::redact::Redactor;
+use ctxrelay::store::dirs::ProjectDirs;
+use ctxrelay::store::ledger::{self, Ledger, OpenOptions, WriterEvent};
+use ctxrelay::store::search::{Query, Request, Search, rebuild_file, search_file};
+
+use crate::figure::{Series, Table, mib, ms};
+
+/// How often each search is made.
+const ROUNDS: usize = 200;
+
+/// Entries of one append.
+const TOGETHER: u64 = 500;
+
+/// Different words of the texts; the first are frequent, as in a language.
+const WORDS: u64 = 50_000;
+
+/// Building a million entries' index takes a minute or two.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// The searches: what a person types, and what that is.
+const SEARCHES: [(&str, &str); 8] = [
+    ("everywhere ", "a word of every entry"),
+    ("w3 ", "a frequent word"),
+    ("w40321 ", "a rare word"),
+    ("w3 w17 ", "two frequent words"),
+    ("everywhere w40321", "a frequent and a rare one"),
+    ("\"everywhere at once\"", "a phrase of every entry"),
+    ("w4", "a beginning of many words"),
+    ("nowhere ", "no entry"),
+];
+
+/// Measures all of it.
+pub fn measure(table: &mut Table) {
+    of(100_000, table);
+    if std::env::var("CTXRELAY_BENCH_MILLION").is_ok_and(|wish| wish == "1") {
+        of(1_000_000, table);
+    }
+}
+
+fn of(entries: u64, table: &mut Table) {
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
+    dirs.create().unwrap();
+    let session = SessionId::new("session_1795000000000_a1b2c3d4");
+    let redactor = Arc::new(Redactor::new());
+    let (ledger, events) = open(&dirs, &session, &redactor);
+    fill(&ledger, &events, &session, entries);
+
+    let start = Instant::now();
+    rebuild_file(&dirs, &session, ledger.path(), &redactor, |_| {}).unwrap();
+    let took = start.elapsed().as_secs_f64();
+    let size = dirs.state_file("index.db").metadata().unwrap().len();
+    table.baseline(
+        &format!("index of {entries} entries"),
+        &format!(
+            "{:.0} entries/s, {:.1} s, {} ({} the record)",
+            entries as f64 / took,
+            took,
+            mib(size),
+            mib(ledger.stats().bytes)
+        ),
+    );
+
+    let search = Search::start(
+        &dirs,
+        Arc::clone(&redactor),
+        ledger.clone(),
+        session.clone(),
+        false,
+    )
+    .unwrap();
+    assert!(search.wait_for(entries, PATIENCE));
+    for (typed, what) in SEARCHES {
+        let request = Request {
+            query: Query::parse(typed).unwrap(),
+            before: None,
+            limit: 50,
+        };
+        let mut times = Series::default();
+        let mut total = 0;
+        for _ in 0..ROUNDS {
+            let (sender, answer) = channel();
+            let request = request.clone();
+            let found = times.time(|| {
+                search.find(request, move |found| drop(sender.send(found)));
+                answer.recv_timeout(PATIENCE).unwrap().unwrap()
+            });
+            assert_eq!(found.behind, 0);
+            total = found.total;
+        }
+        let mut read = Series::default();
+        read.time(|| search_file(&dirs, None, ledger.path(), &redactor, &request).unwrap());
+        table.row(
+            &format!("{entries}: {what} ({total} hits)"),
+            &times.words(),
+            &format!("reading the file: {}", ms(read.p50())),
+            "p99 <= 50 ms",
+            times.p99() <= 50.0,
+        );
+    }
+    search.close();
+    ledger.close();
+}
+
+fn open(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+    redactor: &Arc<Redactor>,
+) -> (Ledger, Receiver<WriterEvent>) {
+    let (sender, events) = channel();
+    let options = OpenOptions {
+        dirs: dirs.clone(),
+        session: session.clone(),
+        prev_head: None,
+        redactor: Arc::clone(redactor),
+        checkpoint: None,
+    };
+    let on_event = Box::new(move |event| drop(sender.send(event)));
+    (ledger::open(options, on_event).unwrap().ledger, events)
+}
+
+fn fill(ledger: &Ledger, events: &Receiver<WriterEvent>, session: &SessionId, entries: u64) {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for token in 0..entries / TOGETHER {
+        let together = (0..TOGETHER)
+            .map(|at| entry(session, token * TOGETHER + at, &mut random))
+            .collect();
+        ledger.append(token, together).unwrap();
+        let event = events.recv_timeout(PATIENCE).unwrap();
+        assert!(matches!(event, WriterEvent::Durable { .. }), "{event:?}");
+    }
+}
+
+/// Forty words, about as many as a message of an agent has.
+fn entry(session: &SessionId, number: u64, random: &mut u64) -> Entry {
+    let mut content = String::from("everywhere at once");
+    for _ in 0..40 {
+        // xorshift; squared, so that low words are frequent.
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        let part = (*random >> 11) as f64 / (1_u64 << 53) as f64;
+        let word = (part * part * part * WORDS as f64) as u64;
+        content.push_str(&format!(" w{word}"));
+    }
+    Entry {
+        id: EntryId::new(format!("entry-{number}")),
+        timestamp_ms: 1_795_000_000_000,
+        session_id: session.clone(),
+        source: Party::Human,
+        target: None,
+        content,
+        whole: None,
+        carried: None,
+        kind: EntryKind::Note {
+            note: NoteKind::Note,
+            handles: Vec::new(),
+        },
+        runtime_session: None,
+        meta: serde_json::Map::new(),
+        seq: Seq(0),
+    }
+}

@@ -1,0 +1,223 @@
+//! `config.json` over the real program: what counts, who is asked, and what happens when somebody
+//! else changes the project's files.
+
+use std::fs;
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::{never_within, timeout, wait_until};
+
+const ALLOWED: &str = concat!("AKIA", "EXAMPLE7EXAMPLE7");
+
+fn write_config(project: &Project, config: &Value) {
+    project.write(".contextrelay/config.json", &config.to_string());
+}
+
+/// The content of the entry with this word, once it is there.
+fn entry(project: &Project, word: &str) -> Value {
+    wait_until(word, timeout(), || {
+        project
+            .ledger()
+            .into_iter()
+            .find(|entry| entry["runtimeEvent"]["event"] == word || entry["error"]["code"] == word)
+    })
+}
+
+fn notices(project: &Project) -> String {
+    let status = project.run(["status", "--json"]).expect_success().json();
+    status["notices"].to_string()
+}
+
+fn note(project: &Project, text: &str) -> Value {
+    let mut socket = project.control().unwrap();
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "cli", "pid": std::process::id()}),
+    );
+    let reply = socket.expect("note/append", json!({"agent": "claude", "text": text}));
+    let id = reply["value"]["entryId"].as_str().unwrap().to_owned();
+    project
+        .run(["ledger", "show", &id, "--json"])
+        .expect_success()
+        .json()
+}
+
+#[test]
+fn a_changed_file_counts_without_a_restart_and_is_checked_by_redact_too() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    write_config(
+        &project,
+        &json!({"redaction": {"rules": [{"name": "acme", "pattern": "acme-[0-9]+"}]}}),
+    );
+    let told = entry(&project, "config_reloaded");
+    assert!(
+        told["content"].as_str().unwrap().contains("redaction"),
+        "{told}"
+    );
+    assert_eq!(
+        note(&project, "see acme-123")["content"],
+        "see [REDACTED_ACME]"
+    );
+
+    let file = project.write("notes.txt", "acme-77 and more\n");
+    let checked = project.run(["redact", "--json", "--check", file.to_str().unwrap()]);
+    assert_eq!(checked.code(), 6);
+    assert_eq!(
+        checked.json()["lines"][0]["masked"],
+        "[REDACTED_ACME] and more"
+    );
+}
+
+#[test]
+fn the_allow_list_counts_once_the_operator_typed_the_word() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    write_config(&project, &json!({"redaction": {"allow": [ALLOWED]}}));
+    entry(&project, "config_reloaded");
+    assert!(notices(&project).contains("redaction.allow waits for your trust"));
+    let text = format!("use {ALLOWED}");
+    assert_eq!(
+        note(&project, &text)["content"],
+        "use [REDACTED_AWS_ACCESS_KEY]"
+    );
+    let file = project.write("key.txt", ALLOWED);
+    let check = ["redact", "--json", "--check", file.to_str().unwrap()];
+    let checked = project.run(check);
+    assert_eq!(
+        (checked.code(), &checked.json()["waiting"]),
+        (6, &json!(["redaction.allow"]))
+    );
+
+    let shown = project.run(["trust", "--show"]).expect_success();
+    assert!(shown.stdout.contains(ALLOWED) && shown.stdout.contains("redaction.allow"));
+    // Nobody without a terminal, and nobody below an agent.
+    assert_eq!(project.run(["trust"]).code(), 5);
+    let mut agent = Pty::spawn(&project.ctxrelay(["trust"]).env("CLAUDECODE", "1"));
+    assert_eq!(agent.wait_exit(), 5);
+
+    let mut operator = Pty::spawn(&project.ctxrelay(["trust"]));
+    operator.wait_for_text("Type `trust`");
+    assert!(operator.screen().contains(ALLOWED), "{}", operator.screen());
+    operator.type_text("trust\r");
+    assert_eq!(operator.wait_exit(), 0, "{}", operator.screen());
+    let recorded = entry(&project, "config_trusted");
+    assert_eq!(recorded["source"], "human");
+    assert_eq!(note(&project, &text)["content"], text);
+    assert!(!notices(&project).contains("trust"));
+    assert_eq!(project.run(check).code(), 0);
+
+    // Whoever adds to it later is not trusted by that.
+    write_config(
+        &project,
+        &json!({"redaction": {"allow": [ALLOWED, {"pattern": ".*"}]}}),
+    );
+    wait_until("the banner", timeout(), || {
+        notices(&project)
+            .contains("waits for your trust")
+            .then_some(())
+    });
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    assert_eq!(
+        note(&project, &secret)["content"],
+        "[REDACTED_GITHUB_TOKEN]"
+    );
+    assert_eq!(note(&project, &text)["content"], text);
+}
+
+#[test]
+fn a_bad_configuration_keeps_nobody_from_starting() {
+    let project = Project::new();
+    project.write(
+        ".contextrelay/config.json",
+        "{\"idleShutdownSeconds\": \"soon\", ",
+    );
+    let daemon = project.daemon();
+    assert!(notices(&project).contains("not JSON"));
+    daemon.stop();
+    project.write(
+        ".contextrelay/config.json",
+        r#"{"idleShutdownSeconds": "soon", "redaction": {"rules": [{"name": "A", "pattern": "("}]}}"#,
+    );
+    let _daemon = project.daemon();
+    let told = notices(&project);
+    assert!(
+        told.contains("idleShutdownSeconds") && told.contains("1 more"),
+        "{told}"
+    );
+    let shown = project.run(["config", "show"]).expect_success().stdout;
+    assert!(
+        shown.contains("30  (default)") && shown.contains("redaction.rules"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_schema_is_one_and_needs_no_project() {
+    let project = Project::without_git();
+    let schema = project.run(["config", "schema"]).expect_success().json();
+    assert_eq!(schema["type"], "object");
+    assert_eq!(schema["properties"]["idleShutdownSeconds"]["minimum"], 5);
+    assert!(schema["properties"]["gates"]["description"].is_string());
+    assert!(!project.state().exists());
+}
+
+#[test]
+fn a_touched_record_raises_an_alarm_with_the_verdict() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    note(&project, "the first note");
+    let session = project.read(".contextrelay/current").trim().to_owned();
+    let path = project.state().join(format!("sessions/{session}.jsonl"));
+    // Ours alone: no alarm.
+    never_within(
+        "an alarm about ourselves",
+        std::time::Duration::from_secs(2),
+        || notices(&project).contains("somebody else").then_some(()),
+    );
+
+    let text = fs::read_to_string(&path).unwrap();
+    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all(text.replace("the first note", "the other note").as_bytes())
+        .unwrap();
+    drop(file);
+    let alarm = entry(&project, "ledger_touched");
+    let told = alarm["content"].as_str().unwrap();
+    assert!(
+        told.contains("edited") && told.contains("first bad entry is"),
+        "{told}"
+    );
+    assert!(notices(&project).contains("somebody else touched the record"));
+    assert_eq!(project.run(["ledger", "verify"]).code(), 6);
+}
+
+#[test]
+fn a_changed_current_is_told_and_put_back() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let own = project.read(".contextrelay/current");
+    project.write(".contextrelay/current", "session_1795000000001_00000000\n");
+    let alarm = entry(&project, "current_changed");
+    assert!(
+        alarm["content"]
+            .as_str()
+            .unwrap()
+            .contains("session_1795000000001_00000000")
+    );
+    wait_until("`current` to be put back", timeout(), || {
+        (project.read(".contextrelay/current") == own).then_some(())
+    });
+    // Clearing changes it, too, and that is us.
+    let mut operator = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
+    operator.wait_for_text("Type `clear`");
+    operator.type_text("clear\r");
+    assert_eq!(operator.wait_exit(), 0, "{}", operator.screen());
+    never_within(
+        "an alarm about ourselves",
+        std::time::Duration::from_secs(2),
+        || notices(&project).contains("somebody else").then_some(()),
+    );
+}

@@ -1,0 +1,8 @@
+//! The record under faults: processes killed, disks that fail or are full, files that are not what
+//! they should be. Always with the real program.
+
+mod account;
+mod bad_input;
+mod full;
+mod kill;
+mod syscalls;
