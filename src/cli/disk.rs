@@ -16,7 +16,7 @@ use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
 use crate::host::Setting;
 use crate::store::config;
-use crate::store::dirs::{ProjectDirs, open_private};
+use crate::store::dirs::{ProjectDirs, exists, open_private};
 use crate::store::ledger::{self, Reading, Stored};
 use crate::store::{sentinel, session};
 use crate::wire::control::PROTOCOL;
@@ -65,7 +65,8 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
     [dirs.sessions(), dirs.archives()]
         .into_iter()
         .map(|dir| dir.join(format!("{session}.jsonl")))
-        .find(|path| path.is_file())
+        // What is no file has to be found as well, to be told what it is.
+        .find(|path| exists(path))
         .ok_or_else(missing)
 }
 

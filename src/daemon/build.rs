@@ -25,7 +25,7 @@ use super::operator;
 use super::outbox::Outbox;
 use super::run::{Daemon, Identity, Keepers, now_ms};
 pub use super::start_error::StartError;
-use super::watch::{Watch, Watched};
+use super::watch::{Watch, Watched, lost_head};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
@@ -218,6 +218,12 @@ impl Builder {
                 source,
             }
         })?;
+        let lost = lost_head(
+            &self.user_dirs,
+            &self.dirs.instance_id(),
+            &session_id,
+            &opened.ledger,
+        );
         // Entries and no chain: nobody of ours has written here yet.
         let is_adopted = opened.report.entries > 0 && opened.report.head.is_none();
         if is_adopted {
@@ -356,6 +362,9 @@ impl Builder {
                     torn.file_name().unwrap_or_default().display()
                 ),
             );
+        }
+        if let Some(lost) = &lost {
+            daemon.on_lost_head(lost);
         }
         if is_clone && !is_new {
             daemon.note_fact(

@@ -143,7 +143,7 @@ fn every_failure_is_one_json_value_with_the_next_step() {
             &["ledger", "export", "--session", "../x", "--json"],
             (3, "not_found"),
         ),
-        (&["ledger", "compact", "--json"], (3, "not_in_this_version")),
+        (&["ledger", "compact", "--json"], (3, "no_session")),
         (
             &["finality", "mode", "auto", "--json"],
             (3, "not_in_this_version"),

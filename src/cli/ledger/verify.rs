@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::cli::context::Context;
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::gauge::Gauge;
 use crate::cli::output::Tone;
 use crate::cli::words::count;
 use crate::core::id::SessionId;
@@ -43,7 +44,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
             )
         })?,
     };
-    let report = verify(&path, outside.as_ref())?;
+    let report = verify(context, &path, outside.as_ref())?;
     if context.out.is_json() {
         context.out.json(&to_json(&report))?;
     } else {
@@ -56,7 +57,7 @@ fn all(context: &Context, outside: Option<&Head>) -> Verdict {
     let mut ok = true;
     let mut sessions = Vec::new();
     for path in files(context)? {
-        let report = verify(&path, outside)?;
+        let report = verify(context, &path, outside)?;
         ok &= report.ok;
         if context.out.is_json() {
             let mut value = to_json(&report);
@@ -94,8 +95,15 @@ fn files(context: &Context) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn verify(path: &Path, outside: Option<&Head>) -> Result<VerifyReport, Failure> {
-    ledger::verify(path, outside).map_err(|error| disk::unreadable(path, &error))
+fn verify(context: &Context, path: &Path, outside: Option<&Head>) -> Result<VerifyReport, Failure> {
+    let bytes = path.symlink_metadata().map_or(0, |found| found.len());
+    let mut gauge = Gauge::new("checking:", context.out.is_json());
+    let mut lines = 0;
+    ledger::verify_with(path, outside, |done| {
+        lines += 1;
+        gauge.tell(done, bytes, lines);
+    })
+    .map_err(|error| disk::unreadable(path, &error))
 }
 
 fn verdict(ok: bool) -> ExitKind {

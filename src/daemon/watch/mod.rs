@@ -17,6 +17,6 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
-pub(super) use alarm::Alarms;
+pub(super) use alarm::{Alarms, lost_head};
 pub use fact::WatchFact;
 pub(super) use watcher::{Watch, Watched};

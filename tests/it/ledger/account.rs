@@ -80,6 +80,11 @@ impl Account {
         }
         let twice: Vec<_> = found.iter().filter(|(_, times)| **times > 1).collect();
         assert!(twice.is_empty(), "recorded more than once: {twice:?}");
+        // No crash may look like tampering.
+        let alarms = ledger
+            .iter()
+            .filter(|entry| entry["error"]["code"] == "ledger_touched");
+        assert_eq!(alarms.count(), 0, "{ledger:#?}");
         let books = self.0.lock().unwrap();
         let missing: Vec<_> = books
             .acknowledged

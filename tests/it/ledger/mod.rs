@@ -5,4 +5,5 @@ mod account;
 mod bad_input;
 mod full;
 mod kill;
+mod offline;
 mod syscalls;
