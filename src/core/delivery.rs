@@ -1,19 +1,48 @@
-//! [`Delivery`]: the life of one message on its way to one receiver, as a pure state machine.
+//! Delivery as pure state machines: how a recorded message reaches its receiver.
 //!
 //! ```text
-//! queued ─► attempted ─► offered ─► confirmed
-//!    ▲          │            │
-//!    └──────────┴────────────┘  the receiver is known not to have it
-//!                └─► ambiguous   nobody can know; only the operator sends it again
+//! recorded ─► queued ─► attempted ─► offered ─► confirmed
+//!                ▲          │            │
+//!                └──────────┴────────────┘  the receiver is known not to have it
+//!                           └─► ambiguous   nobody can know; only the operator sends it again
 //! ```
 //!
-//! Knows no clock, no disk and no agent. Facts may arrive late, twice or out of order: each state
-//! takes what still makes sense and ignores the rest.
+//! - [`Delivery`]: one message, and [`DeliveryFact`], what can happen to it.
+//! - [`Backlog`]: all that are not settled, in the order of the record.
+//! - [`CodexFlow`]: the lane to Codex, one message in flight.
+//! - [`Ladder`]: the ways to Claude, chosen by proof.
+//! - [`Watchdog`]: a turn that has fallen silent.
+//! - [`Admissions`]: the same handoff asked for twice.
+//! - [`Effect`]: what a machine wants done, in this order.
+//!
+//! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
+//! arrive late, twice, out of order, or from an app-server or bridge that is gone.
+
+mod admission;
+mod backlog;
+mod codex;
+mod effect;
+mod ladder;
+pub mod recovery;
+mod row;
+mod watchdog;
+mod way;
+
+#[cfg(test)]
+mod fault;
+#[cfg(test)]
+mod tests;
+
+pub use admission::{Admission, Admissions};
+pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
+pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexTerms};
+pub use effect::{Effect, Moment};
+pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
+pub use row::{Delivery, DeliveryFact};
+pub use watchdog::{Watchdog, Watched};
+pub use way::{Way, way};
 
 use serde::{Deserialize, Serialize};
-
-use super::agent::Agent;
-use super::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 /// What the sender wants when the receiver is working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
@@ -130,160 +159,5 @@ impl DeliveryState {
             self,
             Self::Confirmed | Self::Rejected | Self::Expired | Self::Cancelled
         )
-    }
-}
-
-/// One message on its way to one receiver.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivery {
-    /// The message.
-    pub id: EntryId,
-    /// Its place in the ledger, which is its place in the receiver's lane.
-    pub seq: Seq,
-    /// The receiver.
-    pub to: Agent,
-    /// The pair that it belongs to.
-    pub runtime_session: RuntimeSession,
-    /// What to do when the receiver works.
-    pub on_busy: OnBusy,
-    /// Where it stands.
-    pub state: DeliveryState,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// The attempt that runs or ran last.
-    pub attempt: Option<AttemptId>,
-    /// When the state last changed, ms since the epoch.
-    pub changed_ms: i64,
-}
-
-/// What can happen to a delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeliveryFact {
-    /// We are about to hand it to the receiver's side. Written before the first byte leaves.
-    AttemptBegan(AttemptId),
-    /// The receiver's side took it.
-    Offered,
-    /// The receiver's side certainly does not have it (refused, or recovery did not find it).
-    NotTaken,
-    /// There is proof that the receiver has it.
-    Confirmed,
-    /// It was refused for good.
-    Rejected,
-    /// Whether it arrived cannot be found out.
-    Unknowable,
-    /// The operator wants another try.
-    Requeued,
-    /// The operator takes it back.
-    Cancelled,
-    /// It waited too long.
-    Expired,
-}
-
-impl Delivery {
-    /// Takes a fact in. Returns whether the state changed.
-    pub fn apply(&mut self, fact: DeliveryFact, now_ms: i64) -> bool {
-        use DeliveryState as S;
-        let next = match (self.state, fact) {
-            (S::Queued, DeliveryFact::AttemptBegan(attempt)) => {
-                self.attempts += 1;
-                self.attempt = Some(attempt);
-                S::Attempted
-            }
-            (S::Attempted, DeliveryFact::Offered) => S::Offered,
-            (S::Attempted | S::Offered, DeliveryFact::NotTaken) => S::Queued,
-            // Proof counts whenever it comes, be it after we gave up knowing.
-            (
-                S::Queued | S::Attempted | S::Offered | S::Ambiguous | S::Expired,
-                DeliveryFact::Confirmed,
-            ) => S::Confirmed,
-            (S::Queued | S::Attempted, DeliveryFact::Rejected) => S::Rejected,
-            (S::Queued | S::Attempted | S::Offered, DeliveryFact::Unknowable) => S::Ambiguous,
-            (S::Ambiguous | S::Rejected | S::Expired | S::Cancelled, DeliveryFact::Requeued) => {
-                S::Queued
-            }
-            (S::Queued | S::Ambiguous | S::Offered, DeliveryFact::Cancelled) => S::Cancelled,
-            (S::Queued, DeliveryFact::Expired) => S::Expired,
-            _ => return false,
-        };
-        self.state = next;
-        self.changed_ms = now_ms;
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn delivery() -> Delivery {
-        Delivery {
-            id: EntryId::new("m"),
-            seq: Seq(1),
-            to: Agent::Codex,
-            runtime_session: RuntimeSession::default(),
-            on_busy: OnBusy::Queue,
-            state: DeliveryState::Queued,
-            attempts: 0,
-            attempt: None,
-            changed_ms: 0,
-        }
-    }
-
-    fn fact() -> impl Strategy<Value = DeliveryFact> {
-        prop_oneof![
-            Just(DeliveryFact::AttemptBegan(AttemptId::new("a"))),
-            Just(DeliveryFact::Offered),
-            Just(DeliveryFact::NotTaken),
-            Just(DeliveryFact::Confirmed),
-            Just(DeliveryFact::Rejected),
-            Just(DeliveryFact::Unknowable),
-            Just(DeliveryFact::Requeued),
-            Just(DeliveryFact::Cancelled),
-            Just(DeliveryFact::Expired),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn a_confirmed_message_is_never_offered_again(facts in prop::collection::vec(fact(), 0..40)) {
-            let mut delivery = delivery();
-            let mut confirmed_at = None;
-            for fact in facts {
-                delivery.apply(fact, 1);
-                if delivery.state == DeliveryState::Confirmed {
-                    confirmed_at.get_or_insert(delivery.attempts);
-                }
-            }
-            if let Some(attempts) = confirmed_at {
-                prop_assert_eq!(delivery.state, DeliveryState::Confirmed);
-                prop_assert_eq!(delivery.attempts, attempts);
-            }
-        }
-
-        #[test]
-        fn an_ambiguous_message_is_attempted_again_only_after_the_operator_asked(
-            facts in prop::collection::vec(fact(), 0..40)
-        ) {
-            let mut delivery = delivery();
-            delivery.apply(DeliveryFact::AttemptBegan(AttemptId::new("a")), 1);
-            delivery.apply(DeliveryFact::Unknowable, 1);
-            for fact in facts {
-                if fact == DeliveryFact::Requeued { break; }
-                delivery.apply(fact, 2);
-                prop_assert_eq!(delivery.attempts, 1);
-            }
-        }
-    }
-
-    #[test]
-    fn late_proof_settles_an_ambiguous_message() {
-        let mut delivery = delivery();
-        assert!(delivery.apply(DeliveryFact::AttemptBegan(AttemptId::new("a")), 1));
-        assert!(delivery.apply(DeliveryFact::Unknowable, 2));
-        assert!(delivery.apply(DeliveryFact::Confirmed, 3));
-        assert!(delivery.state.is_final());
     }
 }

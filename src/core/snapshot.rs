@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, AgentState, Party};
-use super::delivery::OnBusy;
+use super::delivery::{Delivery, OnBusy};
 use super::entry::{
     Artifact, DeliveryResult, FinalityDecision, FinalityProposal, NoteKind, Predecessor, TurnStatus,
 };
@@ -110,6 +110,18 @@ pub struct MessageSnapshot {
 }
 
 impl MessageSnapshot {
+    /// Its delivery before any attempt.
+    pub fn delivery(&self, id: EntryId) -> Delivery {
+        Delivery::recorded(
+            id,
+            self.seq,
+            self.to,
+            self.runtime_session.clone().unwrap_or_default(),
+            self.on_busy,
+            self.at_ms,
+        )
+    }
+
     /// Whether there is proof that the receiver has it.
     pub fn is_proven(&self) -> bool {
         matches!(

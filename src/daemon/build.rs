@@ -306,7 +306,7 @@ impl Builder {
         });
         let mut lane = CodexLane::new(adapter);
         if let Some(left) = lane_left {
-            lane.inherit(left, terminal_stays);
+            lane.inherit(left, server_runs_on, terminal_stays);
         }
         let (ask_successor, successors) = mpsc::channel(1);
         let mut daemon = Daemon::new(

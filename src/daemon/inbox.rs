@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::event::Answer;
 use super::run::{Daemon, answer, now_ms};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{Delivery, DeliveryState, Outcome};
+use crate::core::delivery::{CodexInput, Delivery, DeliveryState, Outcome};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -23,8 +23,8 @@ const PAGE_MAX: u32 = 100;
 const PAGE_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long bodies that somebody asked for may take until they count as taken or not. The call
-/// that fetched them says so within milliseconds, unless its process died.
-const CLAIM: std::time::Duration = std::time::Duration::from_secs(5);
+/// that fetched them says so within milliseconds, unless its process died. In ms.
+const CLAIM_MS: i64 = 5_000;
 
 /// Somebody waits for something, until a deadline.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Daemon {
             }
             let message = self.enveloped(
                 &stored.entry,
-                row.attempts > 0
+                row.maybe_shown
                     || matches!(
                         row.state,
                         DeliveryState::Confirmed | DeliveryState::Ambiguous
@@ -134,30 +134,56 @@ impl Daemon {
 
     /// Whether a message may reach an agent that did not ask for it.
     pub(super) fn may_be_offered(&self, row: &Delivery) -> bool {
-        matches!(
-            row.state,
-            DeliveryState::Queued | DeliveryState::Attempted | DeliveryState::Offered
-        ) && !self.claims.contains_key(&row.id)
-            && !self.changing.contains(&row.id)
+        self.outbox.backlog.may_be_offered(row)
     }
 
     /// These bodies are on their way to somebody who asked: they are not offered by another way
     /// until it is known whether they arrived.
-    pub(super) fn claim(&mut self, page: &MessagePage) {
-        let until = Instant::now() + CLAIM;
+    ///
+    /// # Errors
+    ///
+    /// When the rows that say so cannot be written; the page must not leave then.
+    pub(super) fn claim(&mut self, page: &MessagePage) -> Result<(), Refusal> {
+        let at = self.moment();
+        let until = at.now_ms + CLAIM_MS;
+        let mut effects = Vec::new();
         for message in &page.messages {
-            self.claims.insert(message.message_id.clone(), until);
+            let id = &message.message_id;
+            self.outbox
+                .backlog
+                .hand_out(id, &at.attempt, until, at.now_ms, &mut effects);
         }
+        let stored = self.perform(effects);
+        if stored.is_err() {
+            for message in &page.messages {
+                self.outbox.backlog.take_back(&message.message_id);
+            }
+        }
+        stored
+    }
+
+    /// Answers with a page, once what it holds is noted as handed out.
+    pub(super) fn answer_page(&mut self, reply: Answer, page: MessagePage) {
+        let claimed = self.claim(&page);
+        answer(reply, claimed.map(|()| Reply::Messages(page)));
     }
 
     /// Whoever asked went away without taking them.
     pub(super) fn expire_claims(&mut self) {
-        let now = Instant::now();
-        let before = self.claims.len();
-        self.claims.retain(|_, until| *until > now);
-        if self.claims.len() < before {
-            self.pump();
+        let expired = self.outbox.backlog.expire_claims(self.clock.now_ms());
+        if expired.is_empty() {
+            return;
         }
+        for id in expired {
+            if self
+                .outbox
+                .get(&id)
+                .is_some_and(|row| row.to == Agent::Codex)
+            {
+                self.codex_input(CodexInput::ClaimEnded { id });
+            }
+        }
+        self.pump();
     }
 
     /// An entry from memory or from disk.
@@ -243,10 +269,10 @@ impl Daemon {
                 }
                 Some(reply) => {
                     let waiter = self.waiters.swap_remove(index);
-                    if let Reply::Messages(page) = &reply {
-                        self.claim(page);
+                    match reply {
+                        Reply::Messages(page) => self.answer_page(waiter.reply, page),
+                        reply => answer(waiter.reply, Ok(reply)),
                     }
-                    answer(waiter.reply, Ok(reply));
                 }
                 None => index += 1,
             }

@@ -33,7 +33,7 @@ pub(super) struct Leaving {
 
 impl Daemon {
     /// Asks whoever hosts the daemon to have another program go on.
-    pub(super) fn hand_over(&mut self, params: HandOverParams, reply: Answer) {
+    pub(super) fn ask_successor(&mut self, params: HandOverParams, reply: Answer) {
         if !params.program.is_absolute() {
             let refusal = Refusal::new(
                 "invalid_arguments",

@@ -7,14 +7,17 @@
 //!
 //! Knows nothing of screens and command lines.
 
+mod agent_pids;
 mod adopt;
 pub mod attach;
 pub mod build;
+mod clock;
 mod claude_lane;
 mod codex_lane;
 mod commands;
 mod configuration;
 pub mod control;
+mod effects;
 mod digest;
 pub mod estate;
 pub mod event;

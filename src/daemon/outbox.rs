@@ -5,24 +5,19 @@
 //! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
-use std::collections::BTreeMap;
-
 use crate::core::agent::Agent;
-use crate::core::delivery::{Delivery, DeliveryFact, DeliveryState};
-use crate::core::entry::DeliveryResult;
+use crate::core::delivery::{Backlog, Delivery, DeliveryFact, Moved, Restored};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::queue::{Queue, QueueError};
 
-/// How many unsettled messages one receiver may have; the next send is refused. Generous: a
-/// person reads far fewer, and each costs a few hundred bytes.
-pub const LANE_MAX: usize = 10_000;
+pub use crate::core::delivery::LANE_MAX;
 
 /// Every message that is not settled.
 #[derive(Debug)]
 pub struct Outbox {
-    rows: BTreeMap<Seq, Delivery>,
-    by_id: BTreeMap<EntryId, Seq>,
+    /// What the machines of delivery decide on.
+    pub(super) backlog: Backlog,
     queue: Queue,
 }
 
@@ -37,69 +32,41 @@ impl Outbox {
         // The mark is set in the same step that writes what was rebuilt: a crash before it leaves
         // the next start with the same question, and not with rows that look never attempted.
         let lost = queue.is_new() || queue.high_water()? == Seq(0);
-        let mut attempted: BTreeMap<EntryId, Delivery> = queue
-            .load()?
-            .into_iter()
-            .map(|row| (row.id.clone(), row))
-            .collect();
-        let mut outbox = Self {
-            rows: BTreeMap::new(),
-            by_id: BTreeMap::new(),
-            queue,
-        };
-        let mut unknowable = Vec::new();
-        for (id, message) in &world.unsettled {
-            let mut row = attempted
-                .remove(id)
-                .unwrap_or_else(|| fresh(id.clone(), message));
-            // A compaction gives it another place, and may die before the queue hears of it.
-            row.seq = message.seq;
-            if message.is_proven() {
-                row.state = DeliveryState::Confirmed;
-            } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
-                // When lost, asked for again or not: whether an attempt followed is what was lost.
-                row.state = DeliveryState::Ambiguous;
-            } else if message.result == Some(DeliveryResult::Requeued)
-                && row.state == DeliveryState::Ambiguous
-                && row.attempts > 0
-            {
-                // A crash between the operator's wish and its row. Without an attempt the row was
-                // made when the queue had been lost after that wish.
-                row.state = DeliveryState::Queued;
-            }
-            if row.state == DeliveryState::Ambiguous
-                && message.result != Some(DeliveryResult::Ambiguous)
-            {
-                unknowable.push(id.clone());
-            }
-            outbox.insert(row);
-        }
+        let Restored {
+            backlog,
+            unknowable,
+            settled,
+        } = Backlog::restore(queue.load()?, &world.unsettled, lost);
         if lost {
-            let rows: Vec<Delivery> = outbox.rows.values().cloned().collect();
-            outbox.queue.record(&rows, Some(world.seq.max(Seq(1))))?;
+            let rows: Vec<Delivery> = backlog.rows().cloned().collect();
+            queue.record(&rows, Some(world.seq.max(Seq(1))))?;
         }
-        // A row whose message is settled is from a crash between the ledger and the queue.
-        for id in attempted.keys() {
-            outbox.queue.remove(id)?;
+        for id in &settled {
+            queue.remove(id)?;
         }
-        Ok((outbox, unknowable))
+        Ok((Self { backlog, queue }, unknowable))
     }
 
     /// Takes a message in that was just recorded.
     pub fn track(&mut self, id: EntryId, message: &MessageSnapshot) {
-        if !self.by_id.contains_key(&id) {
-            self.insert(fresh(id, message));
-        }
-    }
-
-    fn insert(&mut self, row: Delivery) {
-        self.by_id.insert(row.id.clone(), row.seq);
-        self.rows.insert(row.seq, row);
+        self.backlog.insert(message.delivery(id));
     }
 
     /// The message's row.
     pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
-        self.rows.get(self.by_id.get(id)?)
+        self.backlog.get(id)
+    }
+
+    /// Writes a row as it is now. One that was never attempted needs none.
+    ///
+    /// # Errors
+    ///
+    /// When `queue.db` cannot be written.
+    pub fn store(&self, id: &EntryId) -> Result<(), QueueError> {
+        match self.backlog.get(id) {
+            Some(row) if row.attempts > 0 => self.queue.put(row),
+            _ => Ok(()),
+        }
     }
 
     /// Takes a fact in, on disk first. Returns whether it changed something.
@@ -113,28 +80,30 @@ impl Outbox {
         fact: DeliveryFact,
         now_ms: i64,
     ) -> Result<bool, QueueError> {
-        let Some(row) = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq)) else {
+        let Some(mut next) = self.backlog.get(id).cloned() else {
             return Ok(false);
         };
-        let mut next = row.clone();
-        if !next.apply(fact, now_ms) {
+        if !next.apply(fact.clone(), now_ms) {
             return Ok(false);
         }
         if next.attempts > 0 {
             self.queue.put(&next)?;
         }
-        *row = next;
-        Ok(true)
+        Ok(self.backlog.apply(id, fact, now_ms))
     }
 
     /// Forgets a message that the ledger has settled.
     pub fn settle(&mut self, id: &EntryId) {
-        if let Some(seq) = self.by_id.remove(id) {
-            self.rows.remove(&seq);
-            if let Err(error) = self.queue.remove(id) {
-                // Harmless: the next start finds a row whose message is settled and drops it.
-                tracing::warn!(%error, "a settled row could not be removed");
-            }
+        if self.backlog.settle(id) {
+            self.forget(id);
+        }
+    }
+
+    /// Removes the row of a message that the ledger has settled.
+    pub fn forget(&self, id: &EntryId) {
+        if let Err(error) = self.queue.remove(id) {
+            // Harmless: the next start finds a row whose message is settled and drops it.
+            tracing::warn!(%error, "a settled row could not be removed");
         }
     }
 
@@ -144,8 +113,7 @@ impl Outbox {
     ///
     /// When `queue.db` cannot be written; they are forgotten in memory all the same.
     pub fn erase(&mut self) -> Result<(), QueueError> {
-        self.rows.clear();
-        self.by_id.clear();
+        self.backlog = Backlog::default();
         self.queue.erase()
     }
 
@@ -161,48 +129,30 @@ impl Outbox {
     /// Gives every message the place that it has in the ledger by now; what is not in there any
     /// more is forgotten.
     pub fn move_to(&mut self, world: &Snapshot) {
-        let rows = std::mem::take(&mut self.rows);
-        self.by_id.clear();
-        for (_, mut row) in rows {
-            let Some(message) = world.unsettled.get(&row.id) else {
-                if let Err(error) = self.queue.remove(&row.id) {
-                    tracing::warn!(%error, "a settled row could not be removed");
-                }
-                continue;
-            };
-            row.seq = message.seq;
+        let Moved { moved, gone } = self.backlog.move_to(&world.unsettled);
+        for id in gone {
+            if let Err(error) = self.queue.remove(&id) {
+                tracing::warn!(%error, "a settled row could not be removed");
+            }
+        }
+        for row in moved.iter().filter_map(|id| self.backlog.get(id)) {
             if row.attempts > 0
-                && let Err(error) = self.queue.put(&row)
+                && let Err(error) = self.queue.put(row)
             {
                 // Harmless: the next start takes the place from the ledger.
                 tracing::warn!(%error, "a row could not be moved");
             }
-            self.insert(row);
         }
     }
 
     /// An agent's rows, oldest first.
     pub fn lane(&self, agent: Agent) -> impl Iterator<Item = &Delivery> {
-        self.rows.values().filter(move |row| row.to == agent)
+        self.backlog.lane(agent)
     }
 
     /// Whether a receiver can take one more message.
     pub fn has_room(&self, agent: Agent) -> bool {
-        self.lane(agent).count() < LANE_MAX
-    }
-}
-
-fn fresh(id: EntryId, message: &MessageSnapshot) -> Delivery {
-    Delivery {
-        id,
-        seq: message.seq,
-        to: message.to,
-        runtime_session: message.runtime_session.clone().unwrap_or_default(),
-        on_busy: message.on_busy,
-        state: DeliveryState::Queued,
-        attempts: 0,
-        attempt: None,
-        changed_ms: message.at_ms,
+        self.backlog.has_room(agent)
     }
 }
 
@@ -211,6 +161,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::agent::Party;
+    use crate::core::delivery::DeliveryState;
+    use crate::core::entry::DeliveryResult;
     use crate::store::testing::Place;
 
     fn world(result: Option<DeliveryResult>) -> Snapshot {

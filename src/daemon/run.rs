@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use super::attach::{Attachment, ConnId};
 use super::build::Succession;
 use super::claude_lane::ClaudeLane;
+use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::estate::Remains;
@@ -73,18 +74,15 @@ pub struct Daemon {
     pub(super) world: Arc<Snapshot>,
     pub(super) recent: VecDeque<Arc<Stored>>,
     pub(super) outbox: Outbox,
+    pub(super) clock: Clock,
     pub(super) attachments: BTreeMap<ConnId, Attachment>,
     pub(super) waiters: Vec<Waiter>,
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
-    /// Messages that were handed to an agent that asked, until it is known whether it has them.
-    pub(super) claims: HashMap<EntryId, Instant>,
     /// Proposals whose decision is being recorded.
     pub(super) deciding: HashSet<EntryId>,
-    /// Messages whose place in the queue the operator is changing.
-    pub(super) changing: HashSet<EntryId>,
     /// Entries of which the record says already that their whole text is lost.
     pub(super) lost_texts: HashSet<EntryId>,
     /// Agents' processes with their start: an id alone may be somebody else's by now.
@@ -219,15 +217,14 @@ impl Daemon {
             world: Arc::new(world),
             recent,
             outbox,
+            clock: Clock::start(),
             attachments: BTreeMap::new(),
             waiters: Vec::new(),
             claude: ClaudeLane::default(),
             codex,
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
-            claims: HashMap::new(),
             deciding: HashSet::new(),
-            changing: HashSet::new(),
             lost_texts: HashSet::new(),
             known_agent_pids: HashMap::new(),
             events,
@@ -534,8 +531,7 @@ impl Daemon {
         self.waiters
             .iter()
             .map(|waiter| waiter.deadline)
-            .chain(self.claims.values().min().copied())
-            .chain(self.codex.next_deadline())
+            .chain(self.delivery_deadline())
             .chain(self.claude.retry_at())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())

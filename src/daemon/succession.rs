@@ -66,7 +66,7 @@ impl Daemon {
         }
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
-        let is_claimed = self.claims.keys().any(|id| self.outbox.get(id).is_some());
+        let is_claimed = self.outbox.backlog.has_claims();
         let in_flight = !self.codex.is_quiet() || self.has_pending() || is_claimed;
         if in_flight {
             return Err(Refusal::new(

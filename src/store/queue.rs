@@ -23,7 +23,10 @@ use super::dirs::ProjectDirs;
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
-const MIGRATIONS: [&str; 1] = [include_str!("queue/0001_deliveries.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("queue/0001_deliveries.sql"),
+    include_str!("queue/0002_maybe_shown.sql"),
+];
 
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
 /// met by somebody who looks into it by hand.
@@ -188,7 +191,7 @@ impl Queue {
         let read = || {
             let mut rows = self.db.prepare_cached(
                 "SELECT id, seq, receiver, runtime_session, on_busy, state, attempts, attempt,
-                        changed_ms
+                        changed_ms, maybe_shown
                  FROM deliveries ORDER BY seq, id",
             )?;
             rows.query_map([], delivery)?.collect::<Result<Vec<_>, _>>()
@@ -231,11 +234,11 @@ impl Queue {
             {
                 let mut put = step.prepare_cached(
                     "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
-                                             attempts, attempt, changed_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                                             attempts, attempt, changed_ms, maybe_shown)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
                      ON CONFLICT (id) DO UPDATE SET
                         seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
-                        attempts = ?7, attempt = ?8, changed_ms = ?9",
+                        attempts = ?7, attempt = ?8, changed_ms = ?9, maybe_shown = ?10",
                 )?;
                 for delivery in deliveries {
                     put.execute(params![
@@ -248,6 +251,7 @@ impl Queue {
                         delivery.attempts,
                         delivery.attempt.as_ref().map(AttemptId::as_str),
                         delivery.changed_ms,
+                        delivery.maybe_shown,
                     ])?;
                 }
             }
@@ -426,6 +430,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         attempts: row.get(6)?,
         attempt: row.get::<_, Option<String>>(7)?.map(AttemptId::new),
         changed_ms: row.get(8)?,
+        maybe_shown: row.get(9)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::recovery::Doubt;
+use crate::core::delivery::recovery::Doubt;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
 /// The daemon hands over one at a time; more come only from recovery.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! adapter ─► run ─► server  (spawn, banner, end)      proxy (terminal ─► app-server)
-//!              └──► session (rpc ─► turns, recovery)
+//!              └──► session (rpc ─► turns)
 //! ```
 
 pub mod adapter;
@@ -12,7 +12,6 @@ mod launch;
 mod memory;
 pub mod passed;
 mod proxy;
-mod recovery;
 pub mod request;
 mod rpc;
 mod run;

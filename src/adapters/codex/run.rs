@@ -188,7 +188,8 @@ impl Run {
         }
     }
 
-    /// One app-server, from its start to its end. `Err` holds whether it was told to be running.
+    /// One app-server, from its start to its end. `Err` holds whether it is known to have run: it
+    /// was told, or the owner before us knew it.
     async fn serve_once(&mut self) -> Result<End, (Why, bool)> {
         let inherited = self.inherited.take();
         let fresh = inherited.is_none();
@@ -209,7 +210,7 @@ impl Run {
                 }
             }
         };
-        let mut server = started.map_err(|unavailable| (Why::Unavailable(unavailable), false))?;
+        let mut server = started.map_err(|unavailable| (Why::Unavailable(unavailable), !fresh))?;
         (self.record_child)(Some(server.record().clone()));
         let mut told = false;
         let over = self.converse(&mut server, &mut told, fresh).await;
@@ -218,7 +219,7 @@ impl Run {
             Over::End(End::Release(reply, _)) => {
                 return match server.pass() {
                     Ok(server) => Ok(End::Release(reply, Some(server))),
-                    Err(error) => Err((Why::Gone(error.to_string()), told)),
+                    Err(error) => Err((Why::Gone(error.to_string()), told || !fresh)),
                 };
             }
             Over::End(end) => {
@@ -227,7 +228,7 @@ impl Run {
             }
             Over::Lost(why) | Over::Gone(why) => {
                 server.end().await;
-                Err((Why::Gone(why), told))
+                Err((Why::Gone(why), told || !fresh))
             }
         };
         (self.record_child)(None);

@@ -1,14 +1,15 @@
 //! [`CarriedLane`]: what the next process must know of the Codex lane besides ledger and queue: whose
-//! messages the running turn answers, and what became of the latest.
+//! messages the running turn answers, what became of the latest, and where the lane stands.
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 
 use super::{CodexLane, Relayed, Remembered};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
-use crate::core::delivery::Outcome;
-use crate::core::id::{AttemptId, EntryId, TurnId};
-use tokio::sync::oneshot;
+use crate::core::delivery::{CarriedFlow, Outcome};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::wire::status::AppServerStatus;
 
 /// What goes on from one process to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,10 +19,16 @@ pub(in crate::daemon) struct CarriedLane {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, ())>,
+    turns_noted: Vec<TurnId>,
+    server: Option<AppServerStatus>,
+    port: Option<u16>,
+    thread: Option<ThreadId>,
     turn: Option<TurnId>,
-    limited: bool,
     tui: bool,
     tui_pid: Option<u32>,
+    trouble: Option<String>,
+    life: u64,
+    flow: CarriedFlow,
 }
 
 impl CodexLane {
@@ -38,42 +45,44 @@ impl CodexLane {
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
+            turns_noted: self.turns_noted.iter().cloned().collect(),
+            server: self.server.clone(),
+            port: self.port,
+            thread: self.thread.clone(),
             turn: self.turn.clone(),
-            limited: self.limited,
             tui: self.tui,
             tui_pid: self.tui_pid,
+            trouble: self.trouble.clone(),
+            life: self.life,
+            flow: self.flow.carried(),
         }
     }
 
-    /// Takes on what the process before knew. `terminal_stays`: its connections came along. The
-    /// app-server and its thread are told by the adapter.
-    pub(in crate::daemon) fn inherit(&mut self, carried: CarriedLane, terminal_stays: bool) {
+    /// Takes on what the process before knew. `server_stays` and `terminal_stays`: they came along.
+    /// What the thread does, how full its context is and what waits for an approval the adapter
+    /// tells anew.
+    pub(in crate::daemon) fn inherit(
+        &mut self,
+        carried: CarriedLane,
+        server_stays: bool,
+        terminal_stays: bool,
+    ) {
         self.receipts = Remembered::from_vec(carried.receipts);
         self.attempts = Remembered::from_vec(carried.attempts);
         self.relayed = Remembered::from_vec(carried.relayed);
         self.answered = Remembered::from_vec(carried.answered);
-        // The adapter knows that it runs, and tells its end only.
-        self.turn = carried.turn;
-        self.limited = carried.limited;
+        self.turns_noted = carried.turns_noted.into_iter().collect();
+        self.life = carried.life;
+        self.flow.inherit(carried.flow, server_stays);
+        if server_stays {
+            self.server = carried.server;
+            self.port = carried.port;
+            self.thread = carried.thread;
+            // The adapter knows that it runs, and tells its end only.
+            self.turn = carried.turn;
+            self.trouble = carried.trouble;
+        }
         self.tui = carried.tui && terminal_stays;
         self.tui_pid = carried.tui_pid.filter(|_| self.tui);
-    }
-}
-
-impl<K: Clone + Eq + std::hash::Hash, V: Clone> Remembered<K, V> {
-    /// Oldest first.
-    fn to_vec(&self) -> Vec<(K, V)> {
-        self.order
-            .iter()
-            .filter_map(|key| Some((key.clone(), self.map.get(key)?.clone())))
-            .collect()
-    }
-
-    fn from_vec(pairs: Vec<(K, V)>) -> Self {
-        let mut remembered = Self::default();
-        for (key, value) in pairs {
-            remembered.insert(key, value);
-        }
-        remembered
     }
 }

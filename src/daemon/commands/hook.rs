@@ -1,7 +1,7 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that a prompt starts.
 
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{DeliveryFact, DeliveryState};
+use crate::core::delivery::DeliveryFact;
 use crate::core::id::{AttemptId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
@@ -89,10 +89,8 @@ impl Daemon {
         }
         // On disk before a byte leaves, so that a repetition after a crash says that it is one.
         for id in &ids {
-            let begun =
-                DeliveryFact::AttemptBegan(AttemptId::new(uuid::Uuid::now_v7().to_string()));
-            let was = self.outbox.get(id).map(|row| row.state);
-            if was == Some(DeliveryState::Queued) && self.apply(id, begun).is_err() {
+            let begun = DeliveryFact::HandedOut(AttemptId::new(uuid::Uuid::now_v7().to_string()));
+            if self.apply(id, begun).is_err() {
                 return HookReply::default();
             }
         }

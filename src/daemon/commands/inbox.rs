@@ -23,8 +23,7 @@ impl Daemon {
     pub(super) fn get_messages(&mut self, conn: ConnId, params: GetMessagesParams, reply: Answer) {
         if params.ack.is_empty() {
             let page = self.page_for(conn, &params);
-            self.claim(&page);
-            return answer(reply, Ok(Reply::Messages(page)));
+            return self.answer_page(reply, page);
         }
         let (ids, entries) = self.acknowledge(params.agent, &params.ack);
         let agent = params.agent;
@@ -36,8 +35,7 @@ impl Daemon {
                 acked: ids,
                 ..daemon.page_for(conn, &params)
             };
-            daemon.claim(&page);
-            answer(reply, Ok(Reply::Messages(page)));
+            daemon.answer_page(reply, page);
         };
         tracing::debug!(%agent, "acknowledged with a fetch");
         if entries.is_empty() {
@@ -114,22 +112,15 @@ impl Daemon {
             return answer(reply, Ok(Reply::Done));
         }
         let ids = params.ids;
-        let agent = params.agent;
         self.record(
             entries,
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
                     return answer(reply, Err(refusal.clone()));
                 }
-                for id in &ids {
-                    daemon.claims.remove(id);
-                    if agent == Agent::Codex {
-                        daemon.outbox.settle(id);
-                    } else if let Err(refusal) = daemon.apply(id, DeliveryFact::Confirmed) {
-                        return answer(reply, Err(refusal));
-                    }
+                for id in ids {
+                    daemon.result_is_durable(id, DeliveryResult::Confirmed);
                 }
-                daemon.status_changed();
                 answer(reply, Ok(Reply::Done));
             }),
         );
@@ -173,19 +164,6 @@ impl Daemon {
         fact: DeliveryFact,
     ) -> Result<bool, Refusal> {
         let applied = self.outbox.apply(id, fact, now_ms());
-        if applied.is_ok() && self.notices.clear("queue") {
-            self.status_changed();
-        }
-        applied.map_err(|error| {
-            let refusal = Refusal::new(
-                "queue_unwritable",
-                format!("the queue could not be written: {error}"),
-                "nothing was sent; free space or make the project writable, it goes on by itself",
-            );
-            if self.notices.set("queue", refusal.message.clone()) {
-                self.status_changed();
-            }
-            refusal
-        })
+        self.queue_written(applied)
     }
 }

@@ -92,7 +92,7 @@ impl Daemon {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
             }
-            Command::HandOver(params) => self.hand_over(params, reply),
+            Command::HandOver(params) => self.ask_successor(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
             Command::Trust(params) => self.trust(&params, reply),
         }

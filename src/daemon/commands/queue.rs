@@ -2,7 +2,7 @@
 
 use super::record::not_found;
 use crate::core::agent::Agent;
-use crate::core::delivery::{DeliveryFact, DeliveryState};
+use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer, now_ms};
@@ -40,16 +40,25 @@ impl Daemon {
             );
         };
         let (to, state) = (row.to, row.state);
-        let (fact, result) = match params.change {
-            QueueChange::Retry => (DeliveryFact::Requeued, DeliveryResult::Requeued),
-            QueueChange::Remove => (DeliveryFact::Cancelled, DeliveryResult::Cancelled),
+        let result = match params.change {
+            QueueChange::Retry => DeliveryResult::Requeued,
+            QueueChange::Remove => DeliveryResult::Cancelled,
         };
+        let waits = to == Agent::Codex && state == DeliveryState::Queued;
+        if params.change == QueueChange::Retry && waits && self.codex.flow.is_held() {
+            // What the human stopped goes on, because the operator says so.
+            self.codex_input(CodexInput::Released);
+            return answer(reply, Ok(Reply::Done));
+        }
         let allowed = match params.change {
             QueueChange::Retry => state == DeliveryState::Ambiguous,
-            QueueChange::Remove => matches!(
-                state,
-                DeliveryState::Queued | DeliveryState::Ambiguous | DeliveryState::Confirmed
-            ),
+            // What was handed to Claude and not acknowledged is unread; what is on its way to
+            // Codex cannot be taken back.
+            QueueChange::Remove => match state {
+                DeliveryState::Queued | DeliveryState::Ambiguous | DeliveryState::Confirmed => true,
+                DeliveryState::Attempted => to == Agent::Claude,
+                _ => false,
+            },
         };
         if !allowed {
             return answer(
@@ -61,7 +70,7 @@ impl Daemon {
                 )),
             );
         }
-        if !self.changing.insert(params.id.clone()) {
+        if self.outbox.backlog.is_recording(&params.id) {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -73,19 +82,21 @@ impl Daemon {
         }
         let entry = self.delivery_entry(&params.id, to, result, None, None);
         let id = params.id;
+        // From here on nothing is offered of it. That it is to be recorded is said once, here.
+        self.outbox
+            .backlog
+            .record(&id, result, None, None, &mut Vec::new());
         self.record(
             vec![entry],
-            Box::new(move |daemon, outcome| {
-                daemon.changing.remove(&id);
-                if let Err(refusal) = outcome {
-                    return answer(reply, Err(refusal.clone()));
+            Box::new(move |daemon, outcome| match outcome {
+                Ok(_) => {
+                    daemon.result_is_durable(id, result);
+                    answer(reply, Ok(Reply::Done));
                 }
-                let applied = daemon.apply(&id, fact);
-                if result == DeliveryResult::Cancelled {
-                    daemon.outbox.settle(&id);
-                    daemon.recent_handoffs.retain(|recent| recent.id != id);
+                Err(refusal) => {
+                    daemon.outbox.backlog.not_recorded(&id, result);
+                    answer(reply, Err(refusal.clone()));
                 }
-                answer(reply, applied.map(|_| Reply::Done));
             }),
         );
     }

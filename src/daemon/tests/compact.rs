@@ -187,7 +187,7 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
     // For Codex: nobody can know.
     let ambiguous = message(Some(Agent::Claude), Agent::Codex, "maybe", false);
     let ambiguous = rig.newest(claude, ambiguous).await;
-    rig.daemon.give_up_knowing(&ambiguous);
+    rig.nobody_knows(&ambiguous);
     rig.settle().await;
 
     let (reply, proposed) = oneshot::channel();

@@ -9,10 +9,10 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::OnBusy;
+use crate::core::delivery::{CodexInput, Moment, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::fold::DAEMON_STARTED;
-use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet};
@@ -176,6 +176,22 @@ impl Rig {
             preview: "a text".to_owned(),
             steered: false,
         });
+    }
+
+    /// Codex went away over a message, and nobody found out what became of it.
+    pub fn nobody_knows(&mut self, id: &EntryId) {
+        self.status(ThreadStatus::Idle);
+        self.fact(CodexFact::Unanswered {
+            message_id: id.clone(),
+        });
+        let long_after = Moment {
+            now_ms: i64::MAX / 2,
+            attempt: AttemptId::new("none"),
+        };
+        let codex = &mut self.daemon.codex;
+        let backlog = &mut self.daemon.outbox.backlog;
+        let effects = codex.flow.apply(backlog, CodexInput::Tick, &long_after);
+        self.daemon.perform(effects).unwrap();
     }
 
     /// Hands in what the writer says until nothing is being written.

@@ -15,6 +15,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         attempts: 3,
         attempt: Some(AttemptId::new("a3")),
         changed_ms: 1_795_000_000_000,
+        maybe_shown: false,
     }
 }
 
@@ -94,7 +95,7 @@ fn it_is_a_write_ahead_log_and_synced() {
     };
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     assert_eq!(pragma("synchronous"), "Integer(2)");
-    assert_eq!(pragma("user_version"), "Integer(1)");
+    assert_eq!(pragma("user_version"), "Integer(2)");
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use tokio::time::Instant;
 
-use crate::core::delivery::OnBusy;
+use crate::core::delivery::recovery::Doubt;
+use crate::core::delivery::{OnBusy, Way, way};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::wire::codex::call::{QueueAdd, TextInput, TurnStart, TurnSteer};
 use crate::wire::codex::frame::RpcError;
 
 use super::super::fact::CodexFact;
 use super::super::inflight::Unproven;
-use super::super::recovery::Doubt;
 use super::super::rpc::Lost;
 use super::{CallError, PROOF_WAIT, Session};
 
@@ -35,8 +35,8 @@ impl Session<'_> {
             return Ok(());
         };
         let (thread_id, turn_id) = (book.thread_id().clone(), book.open_turn().cloned());
-        match (on_busy, turn_id) {
-            (OnBusy::Reject, _) if !self.is_idle() => {
+        match way(on_busy, self.is_idle(), turn_id.as_ref(), self.has_queue) {
+            Way::Refuse => {
                 let why = "codex is working".to_owned();
                 self.tell(CodexFact::NotTaken {
                     message_id: id,
@@ -45,8 +45,8 @@ impl Session<'_> {
                 .await;
                 Ok(())
             }
-            (OnBusy::Steer, Some(turn_id)) => self.steer(id, text, thread_id, turn_id).await,
-            _ => self.enqueue(id, text, thread_id).await,
+            Way::Steer(turn_id) => self.steer(id, text, thread_id, turn_id).await,
+            Way::Enqueue | Way::Start | Way::Wait => self.enqueue(id, text, thread_id).await,
         }
     }
 

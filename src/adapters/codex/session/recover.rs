@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use tokio::time::Instant;
 
+use crate::core::delivery::recovery::{Doubt, Sight, Verdict, judge};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId};
 use crate::wire::codex::call::{QueueDelete, QueueList, QueuedSubmission, ThreadTurnsList};
@@ -13,7 +14,6 @@ use crate::wire::codex::turn::Turn;
 use super::super::fact::CodexFact;
 use super::super::inflight::Unproven;
 use super::super::memory::Memory;
-use super::super::recovery::{Doubt, Sight, Verdict, judge};
 use super::super::rpc::Lost;
 use super::super::turns::TurnBook;
 use super::rollout::hidden_message;

@@ -17,29 +17,29 @@ const LOOKS_MIN: u8 = 2;
 
 /// The same for a message that was in the queue before the thread was resumed: its delivery has
 /// begun, or will.
-const LOOKS_MIN_QUEUED: u8 = 6;
+pub const LOOKS_MIN_QUEUED: u8 = 6;
 
 /// What a look at the thread showed of a message that is not in its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sight {
+pub struct Sight {
     /// It waits in the queue.
-    pub(super) in_queue: bool,
+    pub in_queue: bool,
     /// No turn runs.
-    pub(super) idle: bool,
+    pub idle: bool,
 }
 
 /// What is remembered between looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Doubt {
+pub struct Doubt {
     /// It was seen in the queue since the connection was lost.
-    pub(super) was_queued: bool,
+    pub was_queued: bool,
     /// Looks that found it nowhere, at an idle thread, in a row.
-    pub(super) looks: u8,
+    pub looks: u8,
 }
 
 /// What became of a message that is not in the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// It will be delivered by itself.
     StillQueued,
     /// It is certainly not there.
@@ -49,7 +49,7 @@ pub(super) enum Verdict {
 }
 
 /// Judges one message and updates what is remembered.
-pub(super) fn judge(doubt: &mut Doubt, sight: Sight) -> Verdict {
+pub fn judge(doubt: &mut Doubt, sight: Sight) -> Verdict {
     if sight.in_queue {
         *doubt = Doubt {
             was_queued: true,
@@ -74,7 +74,3 @@ pub(super) fn judge(doubt: &mut Doubt, sight: Sight) -> Verdict {
         Verdict::LookAgain
     }
 }
-
-#[cfg(test)]
-#[path = "tests/recovery.rs"]
-mod tests;

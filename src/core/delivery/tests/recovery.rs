@@ -1,5 +1,6 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-use super::*;
+//! What became of a message whose delivery nobody saw.
+
+use crate::core::delivery::recovery::{Doubt, LOOKS_MIN_QUEUED, Sight, Verdict, judge};
 
 const NOWHERE: Sight = Sight {
     in_queue: false,

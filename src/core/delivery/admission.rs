@@ -1,0 +1,96 @@
+//! [`Admissions`]: whether the same was asked for a moment ago.
+//!
+//! An id stands for another request only once it is recorded. Until then nobody knows whether it
+//! ever will be, and whoever asks again must not be told that it is.
+
+use std::collections::VecDeque;
+
+use crate::core::id::EntryId;
+
+/// How many requests are remembered.
+const REMEMBERED_MAX: usize = 100;
+
+/// The answer to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// It is new. Say [`Admissions::admitted`] or [`Admissions::refused`] afterwards.
+    New,
+    /// The same was recorded under this id a moment ago.
+    Same(EntryId),
+    /// The same is being recorded; ask again when that is decided.
+    Undecided,
+}
+
+#[derive(Debug, Clone)]
+struct Remembered<K> {
+    what: K,
+    id: EntryId,
+    at_ms: i64,
+    recorded: bool,
+}
+
+/// Requests of the last minutes.
+#[derive(Debug)]
+pub struct Admissions<K> {
+    same_for_ms: i64,
+    remembered: VecDeque<Remembered<K>>,
+    #[cfg(test)]
+    pub(super) fault: Option<super::fault::Fault>,
+}
+
+impl<K: PartialEq> Admissions<K> {
+    /// Requests count as the same for this long, ms.
+    pub fn new(same_for_ms: i64) -> Self {
+        Self {
+            same_for_ms,
+            remembered: VecDeque::new(),
+            #[cfg(test)]
+            fault: None,
+        }
+    }
+
+    /// Somebody asks. `id` is what it gets when it is new.
+    pub fn ask(&mut self, what: K, id: &EntryId, now_ms: i64) -> Admission {
+        self.remembered
+            .retain(|known| !known.recorded || now_ms - known.at_ms < self.same_for_ms);
+        let known = self.remembered.iter().find(|known| known.what == what);
+        #[cfg(test)]
+        if let Some(known) = known
+            && self.fault == Some(super::fault::Fault::DedupeBeforeAdmission)
+        {
+            return Admission::Same(known.id.clone());
+        }
+        match known {
+            Some(known) if known.recorded => Admission::Same(known.id.clone()),
+            Some(_) => Admission::Undecided,
+            None => {
+                if self.remembered.len() == REMEMBERED_MAX {
+                    self.remembered.pop_front();
+                }
+                self.remembered.push_back(Remembered {
+                    what,
+                    id: id.clone(),
+                    at_ms: now_ms,
+                    recorded: false,
+                });
+                Admission::New
+            }
+        }
+    }
+
+    /// It is recorded.
+    pub fn admitted(&mut self, id: &EntryId) {
+        if let Some(known) = self.remembered.iter_mut().find(|known| known.id == *id) {
+            known.recorded = true;
+        }
+    }
+
+    /// It was not recorded, or does not stand any more: asked again it is another one.
+    pub fn refused(&mut self, id: &EntryId) {
+        #[cfg(test)]
+        if self.fault == Some(super::fault::Fault::DedupeBeforeAdmission) {
+            return;
+        }
+        self.remembered.retain(|known| known.id != *id);
+    }
+}

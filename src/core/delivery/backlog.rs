@@ -1,0 +1,300 @@
+//! [`Backlog`]: every message that is not settled, in the order of the record.
+//!
+//! What is here the operator can see. A message leaves it in one way only: the ledger says that
+//! it is settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Delivery, DeliveryFact, DeliveryState, Effect};
+use crate::core::agent::Agent;
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{AttemptId, EntryId, Seq, TurnId};
+use crate::core::snapshot::MessageSnapshot;
+
+/// How many unsettled messages one receiver may have; the next send is refused. Generous: a
+/// person reads far fewer, and each costs a few hundred bytes.
+pub const LANE_MAX: usize = 10_000;
+
+/// The messages that are not settled.
+#[derive(Debug, Default)]
+pub struct Backlog {
+    rows: BTreeMap<Seq, Delivery>,
+    by_id: BTreeMap<EntryId, Seq>,
+    /// Bodies on their way to somebody who asked, and until when that may take, ms.
+    claims: BTreeMap<EntryId, i64>,
+    /// What is being appended to the ledger about a message, by its word.
+    recording: BTreeSet<(EntryId, &'static str)>,
+}
+
+/// The backlog after a start.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// What is not settled.
+    pub backlog: Backlog,
+    /// Nobody can know the fate of these, and the ledger does not say so yet.
+    pub unknowable: Vec<EntryId>,
+    /// Rows of messages that the ledger has settled: from a crash in between.
+    pub settled: Vec<EntryId>,
+}
+
+/// What a move to other places changed.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// These stand elsewhere now.
+    pub moved: Vec<EntryId>,
+    /// These stand nowhere.
+    pub gone: Vec<EntryId>,
+}
+
+impl Backlog {
+    /// Takes a message in. One that is known already stays as it is.
+    pub fn insert(&mut self, row: Delivery) {
+        if !self.by_id.contains_key(&row.id) {
+            self.by_id.insert(row.id.clone(), row.seq);
+            self.rows.insert(row.seq, row);
+        }
+    }
+
+    /// Puts the ledger and the rows of the queue together after a start.
+    ///
+    /// A message without a row was certainly never attempted: its row is durable before the first
+    /// byte leaves. `lost`: the queue is new while the ledger is not, so that nobody knows which
+    /// of the unproven were attempted.
+    pub fn restore(
+        rows: Vec<Delivery>,
+        unsettled: &BTreeMap<EntryId, MessageSnapshot>,
+        lost: bool,
+    ) -> Restored {
+        let mut attempted: BTreeMap<EntryId, Delivery> =
+            rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+        let mut restored = Restored::default();
+        for (id, message) in unsettled {
+            let mut row = attempted
+                .remove(id)
+                .unwrap_or_else(|| message.delivery(id.clone()));
+            // A compaction gives it another place, and may die before the queue hears of it.
+            row.seq = message.seq;
+            if message.is_proven() {
+                row.state = DeliveryState::Confirmed;
+            } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
+                // When lost, asked for again or not: whether an attempt followed is what was lost.
+                row.state = DeliveryState::Ambiguous;
+                row.maybe_shown = true;
+            } else if message.result == Some(DeliveryResult::Requeued)
+                && row.state == DeliveryState::Ambiguous
+                && row.attempts > 0
+            {
+                // A crash between the operator's wish and its row. Without an attempt the row was
+                // made when the queue had been lost after that wish.
+                row.state = DeliveryState::Queued;
+            }
+            row.maybe_shown |= message.result == Some(DeliveryResult::Requeued);
+            if row.state == DeliveryState::Ambiguous
+                && message.result != Some(DeliveryResult::Ambiguous)
+            {
+                restored.unknowable.push(id.clone());
+            }
+            restored.backlog.insert(row);
+        }
+        restored.settled = attempted.into_keys().collect();
+        restored
+    }
+
+    /// Gives every message the place that it has in the ledger by now, and forgets what is not in
+    /// there any more.
+    pub fn move_to(&mut self, unsettled: &BTreeMap<EntryId, MessageSnapshot>) -> Moved {
+        let mut moved = Moved::default();
+        self.by_id.clear();
+        for (_, mut row) in std::mem::take(&mut self.rows) {
+            let Some(message) = unsettled.get(&row.id) else {
+                self.claims.remove(&row.id);
+                moved.gone.push(row.id);
+                continue;
+            };
+            row.seq = message.seq;
+            moved.moved.push(row.id.clone());
+            self.insert(row);
+        }
+        moved
+    }
+
+    /// The message's row.
+    pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
+        self.rows.get(self.by_id.get(id)?)
+    }
+
+    /// Takes a fact in. Returns whether it changed something.
+    pub fn apply(&mut self, id: &EntryId, fact: DeliveryFact, now_ms: i64) -> bool {
+        self.by_id
+            .get(id)
+            .and_then(|seq| self.rows.get_mut(seq))
+            .is_some_and(|row| row.apply(fact, now_ms))
+    }
+
+    /// Forgets a message that the ledger has settled.
+    pub fn settle(&mut self, id: &EntryId) -> bool {
+        self.claims.remove(id);
+        match self.by_id.remove(id) {
+            Some(seq) => self.rows.remove(&seq).is_some(),
+            None => false,
+        }
+    }
+
+    /// A receiver's rows, oldest first.
+    pub fn lane(&self, to: Agent) -> impl Iterator<Item = &Delivery> {
+        self.rows.values().filter(move |row| row.to == to)
+    }
+
+    /// All rows, oldest first.
+    pub fn rows(&self) -> impl Iterator<Item = &Delivery> {
+        self.rows.values()
+    }
+
+    /// Whether a receiver can take one more message.
+    pub fn has_room(&self, to: Agent) -> bool {
+        self.lane(to).count() < LANE_MAX
+    }
+
+    /// Whether bodies are on their way to somebody who asked.
+    pub fn has_claims(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
+    /// Whether a message may reach an agent that did not ask for it.
+    pub fn may_be_offered(&self, row: &Delivery) -> bool {
+        matches!(
+            row.state,
+            DeliveryState::Queued | DeliveryState::Attempted | DeliveryState::Offered
+        ) && !self.claims.contains_key(&row.id)
+            && !self.is_recording(&row.id)
+    }
+
+    /// Its body goes to an agent that reads it at once, by a page or a hook; nobody else gets it
+    /// until it is known whether it arrived.
+    pub fn hand_out(
+        &mut self,
+        id: &EntryId,
+        attempt: &AttemptId,
+        until_ms: i64,
+        now_ms: i64,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.get(id).is_none() {
+            return;
+        }
+        self.claims.insert(id.clone(), until_ms);
+        if self.apply(id, DeliveryFact::HandedOut(attempt.clone()), now_ms) {
+            effects.push(Effect::Store(id.clone()));
+        }
+    }
+
+    /// Its body did not leave after all.
+    pub fn take_back(&mut self, id: &EntryId) {
+        self.claims.remove(id);
+    }
+
+    /// When the next claim runs out, ms.
+    pub fn next_claim_ms(&self) -> Option<i64> {
+        self.claims.values().min().copied()
+    }
+
+    /// Whoever asked for these went away, or is silent for too long.
+    pub fn expire_claims(&mut self, now_ms: i64) -> Vec<EntryId> {
+        let expired: Vec<EntryId> = self
+            .claims
+            .iter()
+            .filter(|(_, until)| **until <= now_ms)
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in &expired {
+            self.claims.remove(id);
+        }
+        expired
+    }
+
+    /// Wants a result in the ledger, unless the same is being appended already.
+    pub fn record(
+        &mut self,
+        id: &EntryId,
+        result: DeliveryResult,
+        rung: Option<&str>,
+        turn: Option<TurnId>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(row) = self.get(id) else { return };
+        let to = row.to;
+        if self.recording.insert((id.clone(), result.as_str())) {
+            effects.push(Effect::Record {
+                id: id.clone(),
+                to,
+                result,
+                rung: rung.map(str::to_owned),
+                turn,
+            });
+        }
+    }
+
+    /// Whether something about the message is being appended.
+    pub fn is_recording(&self, id: &EntryId) -> bool {
+        self.recording
+            .range((id.clone(), "")..)
+            .next()
+            .is_some_and(|(recording, _)| recording == id)
+    }
+
+    /// Whether this is being appended about the message.
+    pub fn records(&self, id: &EntryId, result: DeliveryResult) -> bool {
+        self.recording.contains(&(id.clone(), result.as_str()))
+    }
+
+    /// It could not be appended.
+    pub fn not_recorded(&mut self, id: &EntryId, result: DeliveryResult) {
+        self.recording.remove(&(id.clone(), result.as_str()));
+    }
+
+    /// The ledger has it: this and nothing else moves a message to its end.
+    pub fn durable(
+        &mut self,
+        id: &EntryId,
+        result: DeliveryResult,
+        now_ms: i64,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.not_recorded(id, result);
+        self.claims.remove(id);
+        let Some(to) = self.get(id).map(|row| row.to) else {
+            return;
+        };
+        let fact = match result {
+            DeliveryResult::Confirmed if to == Agent::Claude => DeliveryFact::Confirmed,
+            DeliveryResult::Ambiguous => DeliveryFact::Unknowable,
+            DeliveryResult::Requeued => DeliveryFact::Requeued,
+            // Claude's stay until they are acknowledged; the rest is at its end.
+            DeliveryResult::Confirmed
+            | DeliveryResult::Acknowledged
+            | DeliveryResult::Rejected
+            | DeliveryResult::Expired
+            | DeliveryResult::Cancelled => {
+                self.settle(id);
+                effects.push(Effect::Forget(id.clone()));
+                return;
+            }
+        };
+        if self.apply(id, fact, now_ms) {
+            effects.push(Effect::Store(id.clone()));
+        }
+    }
+
+    /// What has waited for too long without an attempt is recorded as expired.
+    pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<Effect>) {
+        let old: Vec<EntryId> = self
+            .lane(to)
+            .filter(|row| row.state == DeliveryState::Queued && row.changed_ms <= older_than_ms)
+            .filter(|row| self.may_be_offered(row))
+            .map(|row| row.id.clone())
+            .collect();
+        for id in old {
+            self.record(&id, DeliveryResult::Expired, None, None, effects);
+        }
+    }
+}

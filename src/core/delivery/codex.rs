@@ -1,0 +1,489 @@
+//! [`CodexFlow`]: the lane to Codex. One message in flight, a steer overtakes, proof is the user
+//! message that carries our id.
+//!
+//! [`CodexInput`] is what can come in; `pump` decides what goes out.
+
+mod carried;
+mod input;
+mod pump;
+
+use std::collections::{BTreeMap, VecDeque};
+
+pub use carried::CarriedFlow;
+pub use input::{Activity, Answer, CodexInput};
+
+use super::{Backlog, DeliveryFact, Effect, Moment, OnBusy, Outcome};
+use crate::core::agent::Agent;
+use crate::core::entry::{DeliveryResult, TurnStatus};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+
+/// How many turns that have ended are remembered: more than can be told of twice.
+const ENDED_MAX: usize = 16;
+
+/// How long things may take, ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodexTerms {
+    /// After a failure the lane rests this long before it tries by itself again.
+    pub rest_ms: i64,
+    /// How long recovery may take to find out about a message whose request was never answered. It
+    /// waits for the thread to be idle, so this is generous.
+    pub recovery_ms: i64,
+    /// What was not attempted for this long expires; `None`: never.
+    pub expiry_ms: Option<i64>,
+}
+
+impl Default for CodexTerms {
+    fn default() -> Self {
+        Self {
+            rest_ms: 15_000,
+            recovery_ms: 60_000,
+            expiry_ms: None,
+        }
+    }
+}
+
+/// What is known of Codex as a receiver. The messages are in the [`Backlog`].
+#[derive(Debug, Default)]
+pub struct CodexFlow {
+    terms: CodexTerms,
+    /// The app-server that counts, in the order in which they were started.
+    life: u64,
+    is_running: bool,
+    thread: Option<ThreadId>,
+    activity: Option<Activity>,
+    /// The turn that began last under this app-server, running or not.
+    turn: Option<TurnId>,
+    /// The turns that ended last: each ends once.
+    ended: VecDeque<(TurnId, TurnStatus)>,
+    is_limited: bool,
+    /// The human stopped a turn: they decide when it goes on.
+    is_held: bool,
+    /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
+    /// that join a running turn while the app-server holds others.
+    in_flight: Vec<EntryId>,
+    /// Was not taken the last time. Tried again at once only once, then after a rest.
+    not_taken: Option<EntryId>,
+    /// There is no app-server to be had; what is in flight cannot be found out about.
+    is_unavailable: bool,
+    resting_until: Option<i64>,
+    /// Sent without an answer; recovery has until then to find out.
+    unanswered: BTreeMap<EntryId, i64>,
+    /// What was said of the attempts that are on their way.
+    heard: BTreeMap<EntryId, Heard>,
+    /// What senders are told once the proof is durable.
+    outcomes: BTreeMap<EntryId, Outcome>,
+    /// Went along with another, by a mistake that is made on purpose.
+    #[cfg(test)]
+    glued: Vec<(EntryId, EntryId)>,
+    #[cfg(test)]
+    pub(super) fault: Option<super::fault::Fault>,
+}
+
+/// Answers about one attempt under one app-server. Each counts once: one that is heard again is
+/// late, and may be followed by another meanwhile.
+#[derive(Debug, PartialEq, Eq)]
+struct Heard {
+    life: u64,
+    attempt: Option<AttemptId>,
+    answers: Vec<Answer>,
+}
+
+impl CodexFlow {
+    /// A lane of which nothing is known yet.
+    pub fn new(terms: CodexTerms) -> Self {
+        Self {
+            terms,
+            ..Self::default()
+        }
+    }
+
+    /// Takes something in, and says what is to be done: first what follows from it, then what can
+    /// go out now.
+    pub fn apply(&mut self, backlog: &mut Backlog, input: CodexInput, at: &Moment) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.take(backlog, input, at, &mut effects);
+        self.pump(backlog, at, &mut effects);
+        effects
+    }
+
+    /// A turn runs.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.activity, Some(Activity::Busy { .. }))
+    }
+
+    /// The app-server that counts.
+    pub fn life(&self) -> u64 {
+        self.life
+    }
+
+    /// What the thread does; `None` while nothing is known of it.
+    pub fn activity(&self) -> Option<Activity> {
+        self.activity.filter(|_| self.is_running)
+    }
+
+    /// Whether it is at its usage limit.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// Whether it rests after a failure.
+    pub fn is_resting(&self) -> bool {
+        self.resting_until.is_some()
+    }
+
+    /// Whether it waits for the human to go on after they stopped a turn.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Whether it is worth a sender's second to wait for proof.
+    pub fn may_deliver_soon(&self) -> bool {
+        !self.is_limited && !self.is_held && self.resting_until.is_none()
+    }
+
+    /// Nothing is on its way.
+    pub fn is_quiet(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Something is on its way, and it can be found out what becomes of it.
+    pub fn is_awaited(&self) -> bool {
+        !self.in_flight.is_empty() && !self.is_unavailable
+    }
+
+    /// When something happens by itself, ms.
+    pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
+        let expiry = self.terms.expiry_ms.and_then(|expiry| {
+            let oldest = backlog
+                .lane(Agent::Codex)
+                .filter(|row| row.state == super::DeliveryState::Queued)
+                .filter(|row| backlog.may_be_offered(row))
+                .map(|row| row.changed_ms)
+                .min()?;
+            Some(oldest + expiry)
+        });
+        self.unanswered
+            .values()
+            .copied()
+            .chain(self.resting_until)
+            .chain(expiry)
+            .min()
+    }
+
+    fn take(
+        &mut self,
+        backlog: &mut Backlog,
+        input: CodexInput,
+        at: &Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some((life, what)) = input.of_life()
+            && !self.is_current(life, what, effects)
+        {
+            return;
+        }
+        match input {
+            CodexInput::Began => self.began(backlog, at, effects),
+            CodexInput::News => {}
+            CodexInput::Tick => self.tick(backlog, at, effects),
+            // That was taken in with its life.
+            CodexInput::ServerStarted { .. } => {}
+            CodexInput::ServerLost { gave_up, .. } => {
+                self.is_running = false;
+                self.activity = None;
+                // The turn that ran was cut off and not stopped by the human.
+                self.turn = None;
+                if gave_up {
+                    self.is_unavailable = true;
+                    self.rest(at);
+                }
+            }
+            CodexInput::Unavailable => {
+                self.is_running = false;
+                self.activity = None;
+                self.turn = None;
+                self.is_unavailable = true;
+                self.rest(at);
+            }
+            CodexInput::Adopted { thread, .. } => {
+                if self.thread.as_ref() != Some(&thread) {
+                    self.hold(false, effects);
+                    self.thread = Some(thread);
+                }
+                // Another conversation may take what this one refused.
+                self.not_taken = None;
+                self.resting_until = None;
+            }
+            CodexInput::Activity { activity, .. } => self.activity = Some(activity),
+            CodexInput::TurnStarted { turn, .. } => self.turn = Some(turn),
+            CodexInput::HumanMessage { turn, .. } => {
+                // The human goes on, and the app-server's own queue with them.
+                self.turn = Some(turn);
+                self.hold(false, effects);
+            }
+            CodexInput::Proof { id, turn, steered } => {
+                self.proven(backlog, &id, turn, steered, effects);
+            }
+            CodexInput::TurnEnded {
+                turn,
+                status,
+                ids,
+                limited,
+                ..
+            } => self.turn_ended(backlog, &turn, status, &ids, limited, effects),
+            CodexInput::Answer {
+                life,
+                id,
+                attempt,
+                answer,
+            } => self.answered(backlog, life, &id, attempt.as_ref(), answer, at, effects),
+            CodexInput::Wanted | CodexInput::Terminal { attached: true } => {
+                self.resting_until = None
+            }
+            CodexInput::Terminal { attached: false } => {
+                // What waits does not depend on it: turns run without a terminal.
+                #[cfg(test)]
+                if self.fault == Some(super::fault::Fault::ClearedWithTerminal) {
+                    self.clear(backlog, effects);
+                }
+            }
+            CodexInput::NotSent { id } => {
+                self.landed(&id);
+                backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms);
+                self.rest(at);
+            }
+            CodexInput::Durable { id, result } => {
+                self.durable(backlog, &id, result, at, effects);
+            }
+            CodexInput::NotDurable { id, result } => backlog.not_recorded(&id, result),
+            CodexInput::ClaimEnded { id } => {
+                // Whether it was seen is not known; it comes as a turn, and says that it repeats.
+                if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
+                    effects.push(Effect::Store(id));
+                }
+            }
+            CodexInput::LimitOver => self.limit(false, effects),
+            CodexInput::Released => {
+                self.hold(false, effects);
+                self.resting_until = None;
+                effects.push(Effect::ReleaseQueue);
+            }
+        }
+    }
+
+    /// Whether a fact is of the app-server that counts.
+    fn is_current(&mut self, life: u64, what: &'static str, effects: &mut Vec<Effect>) -> bool {
+        if life > self.life {
+            // The first that is heard of it, whatever it is.
+            self.new_life(life);
+        }
+        if life == self.life {
+            return true;
+        }
+        #[cfg(test)]
+        if self.fault == Some(super::fault::Fault::StaleGeneration) {
+            return true;
+        }
+        effects.push(Effect::Stale {
+            what,
+            of: life,
+            current: self.life,
+        });
+        false
+    }
+
+    fn new_life(&mut self, life: u64) {
+        self.life = life;
+        self.is_running = true;
+        self.is_unavailable = false;
+        self.activity = None;
+        self.turn = None;
+        self.not_taken = None;
+        self.resting_until = None;
+    }
+
+    /// After a start: what was attempted before and has no proof is for the adapter to find out,
+    /// and nothing newer goes out before.
+    fn began(&mut self, backlog: &Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+        let ids: Vec<EntryId> = backlog
+            .lane(Agent::Codex)
+            .filter(|row| row.is_on_its_way())
+            .map(|row| row.id.clone())
+            .collect();
+        if ids.is_empty() {
+            return;
+        }
+        let until = at.now_ms + self.terms.recovery_ms;
+        self.in_flight.clone_from(&ids);
+        self.unanswered = ids.iter().map(|id| (id.clone(), until)).collect();
+        effects.push(Effect::Recover(ids));
+    }
+
+    fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+        if self.resting_until.is_some_and(|until| until <= at.now_ms) {
+            self.resting_until = None;
+            // What is on its way is only found out about with a running app-server.
+            if !self.is_quiet() && !self.is_running {
+                effects.push(Effect::Wake);
+            }
+        }
+        // Only an app-server with an idle thread can tell.
+        let can_tell = self.is_running && !self.is_busy();
+        let mut overdue = Vec::new();
+        for (id, until) in &mut self.unanswered {
+            if *until <= at.now_ms {
+                *until = at.now_ms + self.terms.recovery_ms;
+                overdue.push(id.clone());
+            }
+        }
+        for id in overdue.iter().filter(|_| can_tell) {
+            self.give_up_knowing(backlog, id, at, effects);
+        }
+        if let Some(expiry) = self.terms.expiry_ms {
+            backlog.expire(Agent::Codex, at.now_ms - expiry, effects);
+        }
+    }
+
+    /// Nobody can find out any more whether Codex has the message.
+    fn give_up_knowing(
+        &mut self,
+        backlog: &mut Backlog,
+        id: &EntryId,
+        at: &Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.landed(id);
+        if !backlog.get(id).is_some_and(super::Delivery::is_on_its_way) {
+            return;
+        }
+        #[cfg(test)]
+        if self.fault == Some(super::fault::Fault::ResendAmbiguous) {
+            backlog.apply(id, DeliveryFact::NotTaken, at.now_ms);
+            return;
+        }
+        let _ = at;
+        backlog.record(id, DeliveryResult::Ambiguous, None, None, effects);
+    }
+
+    /// The app-server's proof that the message is in the conversation.
+    fn proven(
+        &mut self,
+        backlog: &mut Backlog,
+        id: &EntryId,
+        turn: TurnId,
+        steered: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Whatever else is known of it, it is no longer on its way.
+        self.landed(id);
+        self.not_taken = None;
+        if backlog.get(id).is_none() || backlog.records(id, DeliveryResult::Confirmed) {
+            return;
+        }
+        let (rung, outcome) = if steered {
+            ("steer", Outcome::JoinedActiveWork)
+        } else {
+            ("queue", Outcome::StartedNewTurn)
+        };
+        self.outcomes.insert(id.clone(), outcome);
+        backlog.record(
+            id,
+            DeliveryResult::Confirmed,
+            Some(rung),
+            Some(turn),
+            effects,
+        );
+    }
+
+    fn turn_ended(
+        &mut self,
+        backlog: &mut Backlog,
+        turn: &TurnId,
+        status: TurnStatus,
+        ids: &[EntryId],
+        limited: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        // That a message was in a turn is proof too, should nobody have said so before.
+        for (at, id) in ids.iter().enumerate() {
+            self.proven(backlog, id, turn.clone(), at > 0, effects);
+        }
+        let end = (turn.clone(), status);
+        if self.ended.contains(&end) {
+            return;
+        }
+        if self.ended.len() == ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(end);
+        if limited {
+            self.limit(true, effects);
+        } else if status == TurnStatus::Completed {
+            self.limit(false, effects);
+        }
+        let is_of_this_life = self.turn.as_ref() == Some(turn);
+        if is_of_this_life {
+            self.turn = None;
+            if status == TurnStatus::Interrupted {
+                self.hold(true, effects);
+            }
+        }
+        if matches!(status, TurnStatus::Interrupted | TurnStatus::Failed) {
+            for id in ids {
+                let (id, turn) = (id.clone(), turn.clone());
+                effects.push(Effect::CutOff { id, turn });
+            }
+        }
+    }
+
+    fn limit(&mut self, limited: bool, effects: &mut Vec<Effect>) {
+        if std::mem::replace(&mut self.is_limited, limited) != limited {
+            effects.push(Effect::Limit(limited));
+        }
+    }
+
+    fn hold(&mut self, held: bool, effects: &mut Vec<Effect>) {
+        if std::mem::replace(&mut self.is_held, held) != held {
+            effects.push(Effect::Held(held));
+        }
+    }
+
+    fn rest(&mut self, at: &Moment) {
+        self.resting_until = Some(at.now_ms + self.terms.rest_ms);
+    }
+
+    /// It is known what became of a message.
+    fn landed(&mut self, id: &EntryId) {
+        self.in_flight.retain(|flying| flying != id);
+        self.unanswered.remove(id);
+    }
+
+    /// Whether an answer is heard for the first time.
+    fn is_news(
+        &mut self,
+        life: u64,
+        id: &EntryId,
+        attempt: Option<&AttemptId>,
+        answer: Answer,
+    ) -> bool {
+        let known = self
+            .heard
+            .get(id)
+            .is_some_and(|heard| heard.life == life && heard.attempt.as_ref() == attempt);
+        if !known {
+            let heard = Heard {
+                life,
+                attempt: attempt.cloned(),
+                answers: Vec::new(),
+            };
+            self.heard.insert(id.clone(), heard);
+        }
+        self.heard.get_mut(id).is_some_and(|heard| {
+            let is_news = !heard.answers.contains(&answer);
+            if is_news {
+                heard.answers.push(answer);
+            }
+            is_news
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! [`CodexInput`]: what can come in on the lane to Codex.
+
+use crate::core::entry::{DeliveryResult, TurnStatus};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+
+/// What the thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// Loaded, no turn; after a failed turn too.
+    Idle,
+    /// A turn runs.
+    Busy {
+        /// It waits for an approval or an answer.
+        waiting: bool,
+    },
+    /// Unloaded.
+    NotLoaded,
+}
+
+/// What the adapter says of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The app-server took it into its queue, or into the turn that runs. No proof of anything.
+    Queued,
+    /// It waits in the app-server's queue.
+    StillQueued,
+    /// The app-server certainly does not have it.
+    NotTaken,
+    /// The answer never came; recovery will tell.
+    Unanswered,
+}
+
+/// What can come in. `life` counts the app-servers that were started; what an earlier one says is
+/// refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CodexInput {
+    /// The daemon began, and the backlog holds what was not settled.
+    Began,
+    /// A message was recorded, or may go out again.
+    News,
+    /// Time has passed.
+    Tick,
+    /// An app-server answers.
+    ServerStarted {
+        /// The new life.
+        life: u64,
+    },
+    /// It is gone.
+    ServerLost {
+        /// Its life.
+        life: u64,
+        /// It is not started again by itself.
+        gave_up: bool,
+    },
+    /// None can be started.
+    Unavailable,
+    /// We follow this thread.
+    Adopted {
+        /// The app-server's life.
+        life: u64,
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// The thread's status.
+    Activity {
+        /// The app-server's life.
+        life: u64,
+        /// What it does.
+        activity: Activity,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// The app-server's life.
+        life: u64,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// The human's words are in the conversation.
+    HumanMessage {
+        /// The app-server's life.
+        life: u64,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A message of ours is in the conversation, durably. It counts whoever says so: what is in
+    /// the conversation stays there.
+    Proof {
+        /// The message.
+        id: EntryId,
+        /// The turn.
+        turn: TurnId,
+        /// It joined a turn that ran.
+        steered: bool,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// The app-server's life.
+        life: u64,
+        /// The turn.
+        turn: TurnId,
+        /// How.
+        status: TurnStatus,
+        /// Our messages in it, in order.
+        ids: Vec<EntryId>,
+        /// It failed because of a usage limit.
+        limited: bool,
+    },
+    /// What became of a request.
+    Answer {
+        /// The app-server's life.
+        life: u64,
+        /// The message.
+        id: EntryId,
+        /// The attempt that it is about; `None` where the adapter knows only the message.
+        attempt: Option<AttemptId>,
+        /// What.
+        answer: Answer,
+    },
+    /// Somebody wants Codex now: no rest.
+    Wanted,
+    /// The terminal came or left.
+    Terminal {
+        /// It came.
+        attached: bool,
+    },
+    /// The row could not be written, or the adapter takes no requests: nothing has left.
+    NotSent {
+        /// The message.
+        id: EntryId,
+    },
+    /// A recorded result is durable.
+    Durable {
+        /// The message.
+        id: EntryId,
+        /// What was recorded.
+        result: DeliveryResult,
+    },
+    /// A result could not be recorded.
+    NotDurable {
+        /// The message.
+        id: EntryId,
+        /// What was to be recorded.
+        result: DeliveryResult,
+    },
+    /// A page with the message was handed to a turn that asked, and nobody said that it arrived.
+    ClaimEnded {
+        /// The message.
+        id: EntryId,
+    },
+    /// The usage limit is over, from another source than a turn.
+    LimitOver,
+    /// The operator lets a held lane go on.
+    Released,
+}
+
+impl CodexInput {
+    /// The life that it belongs to, and its name, for what counts in one life only.
+    pub(super) fn of_life(&self) -> Option<(u64, &'static str)> {
+        match self {
+            Self::ServerStarted { life } => Some((*life, "server_started")),
+            Self::ServerLost { life, .. } => Some((*life, "server_lost")),
+            Self::Adopted { life, .. } => Some((*life, "adopted")),
+            Self::Activity { life, .. } => Some((*life, "activity")),
+            Self::TurnStarted { life, .. } => Some((*life, "turn_started")),
+            Self::HumanMessage { life, .. } => Some((*life, "human_message")),
+            Self::TurnEnded { life, .. } => Some((*life, "turn_ended")),
+            Self::Answer { life, .. } => Some((*life, "answer")),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What goes out, and what is made of the answers.
+
+use super::{
+    Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect, EntryId,
+    Moment, OnBusy, Outcome,
+};
+use crate::core::delivery::DeliveryState;
+
+impl CodexFlow {
+    /// Hands the next message over when nothing is on its way.
+    pub(super) fn pump(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+        let is_limited = self.is_limited;
+        #[cfg(test)]
+        let is_limited = is_limited && self.fault != Some(super::super::fault::Fault::LimitIgnored);
+        if is_limited || self.is_held || self.resting_until.is_some() {
+            return;
+        }
+        // What the app-server holds waits there for the end of the turn. What is to join that turn
+        // does not wait with it.
+        let is_free = self.in_flight.is_empty();
+        let all_held = self.in_flight.iter().all(|id| {
+            backlog
+                .get(id)
+                .is_none_or(|row| row.state == DeliveryState::Offered)
+        });
+        let may_overtake = all_held && self.is_busy();
+        if !is_free && !may_overtake {
+            return;
+        }
+        // A steer overtakes; nothing else does.
+        let next = backlog
+            .lane(Agent::Codex)
+            .filter(|row| row.state == DeliveryState::Queued && backlog.may_be_offered(row))
+            .filter(|row| is_free || row.on_busy == OnBusy::Steer)
+            .min_by_key(|row| (row.on_busy != OnBusy::Steer, row.seq))
+            .map(|row| (row.id.clone(), row.on_busy, row.maybe_shown));
+        let Some((id, on_busy, repeat)) = next else {
+            return;
+        };
+        backlog.apply(
+            &id,
+            DeliveryFact::AttemptBegan(at.attempt.clone()),
+            at.now_ms,
+        );
+        self.in_flight.push(id.clone());
+        effects.push(Effect::Store(id.clone()));
+        #[cfg(test)]
+        if self.fault == Some(super::super::fault::Fault::Glue) {
+            self.glue(backlog, &id, at);
+        }
+        effects.push(Effect::HandOver {
+            id,
+            attempt: at.attempt.clone(),
+            on_busy,
+            repeat,
+        });
+    }
+
+    /// Everything else that waits goes along in the same text.
+    #[cfg(test)]
+    fn glue(&mut self, backlog: &mut Backlog, first: &EntryId, at: &Moment) {
+        let rest: Vec<EntryId> = backlog
+            .lane(Agent::Codex)
+            .filter(|row| row.state == DeliveryState::Queued && backlog.may_be_offered(row))
+            .map(|row| row.id.clone())
+            .collect();
+        for id in rest {
+            backlog.apply(
+                &id,
+                DeliveryFact::AttemptBegan(at.attempt.clone()),
+                at.now_ms,
+            );
+            self.glued.push((first.clone(), id));
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one input, and what every step needs"
+    )]
+    pub(super) fn answered(
+        &mut self,
+        backlog: &mut Backlog,
+        life: u64,
+        id: &EntryId,
+        attempt: Option<&AttemptId>,
+        answer: Answer,
+        at: &Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(row) = backlog.get(id) else {
+            // It is settled, and nothing is left to be said about it.
+            return self.landed(id);
+        };
+        let is_late = attempt.is_some() && attempt != row.attempt.as_ref();
+        #[cfg(test)]
+        let is_late = is_late && self.fault != Some(super::super::fault::Fault::StaleGeneration);
+        if is_late {
+            effects.push(Effect::Stale {
+                what: "attempt",
+                of: life,
+                current: self.life,
+            });
+            return;
+        }
+        if !row.is_on_its_way() || backlog.records(id, DeliveryResult::Confirmed) {
+            // It is proven, or given up, or was given back already.
+            return;
+        }
+        if !self.is_news(life, id, attempt, answer) {
+            return;
+        }
+        match answer {
+            Answer::Queued | Answer::StillQueued => {
+                if answer == Answer::StillQueued {
+                    self.unanswered.remove(id);
+                }
+                self.not_taken = None;
+                if backlog.apply(id, DeliveryFact::Offered, at.now_ms) {
+                    effects.push(Effect::Store(id.clone()));
+                }
+                if !self.in_flight.contains(id) {
+                    self.in_flight.push(id.clone());
+                }
+            }
+            Answer::NotTaken => self.was_not_taken(backlog, id, at, effects),
+            Answer::Unanswered => {
+                let until = at.now_ms + self.terms.recovery_ms;
+                self.unanswered.insert(id.clone(), until);
+            }
+        }
+    }
+
+    fn was_not_taken(
+        &mut self,
+        backlog: &mut Backlog,
+        id: &EntryId,
+        at: &Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.landed(id);
+        let rejects = backlog
+            .get(id)
+            .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.maybe_shown);
+        if self.is_busy() && rejects {
+            // Codex began to work before the message reached it, and its sender wants no waiting.
+            return backlog.record(id, DeliveryResult::Rejected, None, None, effects);
+        }
+        if backlog.apply(id, DeliveryFact::NotTaken, at.now_ms) {
+            effects.push(Effect::Store(id.clone()));
+        }
+        let twice = self.not_taken.as_ref() == Some(id);
+        self.not_taken = Some(id.clone());
+        // Once more at once: the conversation may have moved on. A message that is refused again
+        // would be offered and refused for ever.
+        if !self.is_running || twice {
+            self.rest(at);
+        }
+    }
+
+    /// The ledger says what became of a message.
+    pub(super) fn durable(
+        &mut self,
+        backlog: &mut Backlog,
+        id: &EntryId,
+        result: DeliveryResult,
+        at: &Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        backlog.durable(id, result, at.now_ms, effects);
+        let outcome = match result {
+            DeliveryResult::Confirmed => self.outcomes.remove(id),
+            DeliveryResult::Ambiguous => Some(Outcome::Ambiguous),
+            DeliveryResult::Rejected => Some(Outcome::Rejected),
+            _ => None,
+        };
+        if backlog.get(id).is_none() {
+            self.landed(id);
+            self.heard.remove(id);
+        }
+        if let Some(outcome) = outcome {
+            let id = id.clone();
+            effects.push(Effect::Receipt { id, outcome });
+        }
+        #[cfg(test)]
+        if result == DeliveryResult::Confirmed {
+            for (first, glued) in std::mem::take(&mut self.glued) {
+                if first == *id {
+                    let rung = Some("queue");
+                    backlog.record(&glued, DeliveryResult::Confirmed, rung, None, effects);
+                } else {
+                    self.glued.push((first, glued));
+                }
+            }
+        }
+    }
+
+    /// What waits is forgotten with the terminal.
+    #[cfg(test)]
+    pub(super) fn clear(&mut self, backlog: &mut Backlog, effects: &mut Vec<Effect>) {
+        let waiting: Vec<EntryId> = backlog
+            .lane(Agent::Codex)
+            .filter(|row| row.state == DeliveryState::Queued)
+            .map(|row| row.id.clone())
+            .collect();
+        for id in waiting {
+            backlog.settle(&id);
+            effects.push(Effect::Forget(id));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! [`Effect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
+
+use super::{OnBusy, Outcome};
+use crate::core::agent::Agent;
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{AttemptId, EntryId, TurnId};
+
+/// When something comes in, and the id that an attempt takes if one begins now. A machine begins
+/// at most one attempt at a time, so that one fresh id is enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    /// A clock that never jumps back, ms.
+    pub now_ms: i64,
+    /// Not used before.
+    pub attempt: AttemptId,
+}
+
+/// What has to be done, in the order of the list. A byte may leave only after the row that says so
+/// is durable: when a row cannot be written, nothing that follows it leaves ([`Effect::leaves`]),
+/// and the machine is told of each message that did not. What is not about leaving is done all the
+/// same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Write the message's row to disk.
+    Store(EntryId),
+    /// Remove its row: the ledger has settled it.
+    Forget(EntryId),
+    /// Append what became of a message. The machine is told when that is durable, or failed.
+    Record {
+        /// The message.
+        id: EntryId,
+        /// The receiver.
+        to: Agent,
+        /// What became of it.
+        result: DeliveryResult,
+        /// By which way, for proof.
+        rung: Option<String>,
+        /// The turn in which it arrived.
+        turn: Option<TurnId>,
+    },
+    /// Hand one message to the Codex adapter.
+    HandOver {
+        /// The message.
+        id: EntryId,
+        /// This attempt; answers name it.
+        attempt: AttemptId,
+        /// How a running turn is met.
+        on_busy: OnBusy,
+        /// It may have been shown before.
+        repeat: bool,
+    },
+    /// Ask the Codex adapter what became of these.
+    Recover(Vec<EntryId>),
+    /// Have the app-server run: only it can tell what became of what is on its way.
+    Wake,
+    /// Have the app-server's own queue go on: the operator says so.
+    ReleaseQueue,
+    /// Push one message through the bridge as a channel notification.
+    Push {
+        /// The bridge.
+        bridge: u64,
+        /// The message.
+        id: EntryId,
+        /// It may have been shown before.
+        repeat: bool,
+    },
+    /// Print one line that says which messages wait.
+    Ring {
+        /// The doorbell.
+        bell: u64,
+        /// The messages, oldest first.
+        ids: Vec<EntryId>,
+    },
+    /// Whoever waits for what becomes of the message may be told.
+    Receipt {
+        /// The message.
+        id: EntryId,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// The turn that has the message ended before it was done. The message is in the
+    /// conversation and is not sent again; the operator should see it.
+    CutOff {
+        /// The message.
+        id: EntryId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// The usage limit began, or is over.
+    Limit(bool),
+    /// The lane is held because the human stopped a turn, or goes on.
+    Held(bool),
+    /// A fact of an app-server, a bridge or an attempt that is gone was refused.
+    Stale {
+        /// What came.
+        what: &'static str,
+        /// Of which life.
+        of: u64,
+        /// Which one counts.
+        current: u64,
+    },
+}
+
+impl Effect {
+    /// The message whose body leaves by this.
+    pub fn leaves(&self) -> Option<&EntryId> {
+        match self {
+            Self::HandOver { id, .. } | Self::Push { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! [`Fault`]: mistakes of other relays, put back one at a time to see that the simulation finds
+//! them. Not in any program that is built.
+
+/// A mistake to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// `turn/start` on a busy thread is taken for the beginning of a turn.
+    BusyStart,
+    /// What waits is handed over in one text, under the id of the first.
+    Glue,
+    /// A request counts as known before it is recorded, and stays so when that fails.
+    DedupeBeforeAdmission,
+    /// What waits is forgotten when the terminal quits.
+    ClearedWithTerminal,
+    /// The watchdog runs on while an approval is open.
+    WatchdogDuringApproval,
+    /// Facts of an app-server or an attempt that is gone are believed.
+    StaleGeneration,
+    /// What nobody can know the fate of is sent again by itself.
+    ResendAmbiguous,
+    /// What was read counts as delivered, though the answer may never have arrived.
+    ReadConsumes,
+    /// Messages go out while the receiver is at its limit.
+    LimitIgnored,
+    /// A new bridge counts as knowing what the one before it was told.
+    CursorLost,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::BusyStart,
+        Self::Glue,
+        Self::DedupeBeforeAdmission,
+        Self::ClearedWithTerminal,
+        Self::WatchdogDuringApproval,
+        Self::StaleGeneration,
+        Self::ResendAmbiguous,
+        Self::ReadConsumes,
+        Self::LimitIgnored,
+        Self::CursorLost,
+    ];
+}

@@ -1,0 +1,465 @@
+//! [`Ladder`]: the ways to one Claude process, best first, and which of them each message has
+//! been offered by.
+//!
+//! An offer is no proof: a pushed notification is dropped without a word where channels are off
+//! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
+//! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
+//! whole turn, or after some idle time. After proof nothing is offered unasked.
+
+mod input;
+
+use std::collections::BTreeMap;
+
+pub use input::{Carrier, LadderInput, Mode, Rung};
+
+use super::{Backlog, Delivery, DeliveryState, Effect, Moment};
+use crate::core::agent::Agent;
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{EntryId, RuntimeSession};
+
+/// How many offers are remembered before those of settled messages are forgotten. More than a
+/// lane can hold is never kept.
+const OFFERS_MAX: usize = 1_000;
+
+/// How long things may take, ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LadderTerms {
+    /// An idle Claude that was told and does nothing for this long was not reached.
+    pub idle_ms: i64,
+    /// How long bodies that somebody asked for may take until they count as taken or not. The
+    /// call that fetched them says so within milliseconds, unless its process died.
+    pub claim_ms: i64,
+    /// What was pushed is not carried by a hook as well for this long: the two would cross.
+    pub push_ms: i64,
+    /// A bridge without a doorbell waits this long for it before it tries its channel: the plugin
+    /// starts both at nearly the same time.
+    pub bell_ms: i64,
+    /// After a client's outlet was full it is tried again after this long.
+    pub outlet_ms: i64,
+    /// What was not attempted for this long expires; `None`: never.
+    pub expiry_ms: Option<i64>,
+}
+
+impl Default for LadderTerms {
+    fn default() -> Self {
+        Self {
+            idle_ms: 20_000,
+            claim_ms: 5_000,
+            push_ms: 1_000,
+            bell_ms: 2_000,
+            outlet_ms: 1_000,
+            expiry_ms: None,
+        }
+    }
+}
+
+/// The bridge that gets the deliveries.
+#[derive(Debug, Clone, Copy)]
+struct Bridge {
+    id: u64,
+    process: Option<u32>,
+    mode: Mode,
+    /// Until then a doorbell may still come.
+    bell_due: i64,
+}
+
+/// One message's place on the ladder.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    rung: Rung,
+    at_ms: i64,
+    /// It was pushed or rung; the rungs below need nothing.
+    is_told: bool,
+    /// A turn has begun since.
+    turn_began: bool,
+}
+
+impl Offer {
+    fn at(rung: Rung, at: &Moment) -> Self {
+        Self {
+            rung,
+            at_ms: at.now_ms,
+            is_told: false,
+            turn_began: false,
+        }
+    }
+
+    /// This way brought no proof.
+    fn descend(&mut self, at: &Moment) {
+        *self = Self::at(self.rung.below(), at);
+    }
+}
+
+/// The ways to the Claude of one pair.
+#[derive(Debug)]
+pub struct Ladder {
+    terms: LadderTerms,
+    pair: RuntimeSession,
+    bridge: Option<Bridge>,
+    bell: Option<u64>,
+    /// Since when no turn runs, ms; `None` while one runs.
+    idle_since: Option<i64>,
+    is_limited: bool,
+    /// The way that last proved itself for this process.
+    proven: Option<Rung>,
+    offers: BTreeMap<EntryId, Offer>,
+    retry_at: Option<i64>,
+    #[cfg(test)]
+    pub(super) fault: Option<super::fault::Fault>,
+}
+
+impl Ladder {
+    /// A pair without a Claude.
+    pub fn new(pair: RuntimeSession, terms: LadderTerms) -> Self {
+        Self {
+            terms,
+            pair,
+            bridge: None,
+            bell: None,
+            idle_since: Some(0),
+            is_limited: false,
+            proven: None,
+            offers: BTreeMap::new(),
+            retry_at: None,
+            #[cfg(test)]
+            fault: None,
+        }
+    }
+
+    /// Takes something in, and says what is to be done: first what follows from it, then what is
+    /// to be offered now.
+    pub fn apply(&mut self, backlog: &mut Backlog, input: LadderInput, at: &Moment) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.take(backlog, input, at, &mut effects);
+        self.offer(backlog, at, &mut effects);
+        effects
+    }
+
+    /// The rung on which a message of now begins; `None` without a bridge.
+    ///
+    /// A channel that never proved itself is passed over where a doorbell hangs: trying it first
+    /// would cost each message the idle time.
+    pub fn first_rung(&self) -> Option<Rung> {
+        let bridge = self.bridge?;
+        Some(match bridge.mode {
+            Mode::Pull => Rung::Pull,
+            Mode::Push => Rung::Channel,
+            Mode::Auto if self.proven == Some(Rung::Channel) => Rung::Channel,
+            Mode::Auto if self.bell.is_some() => Rung::Doorbell,
+            Mode::Auto => Rung::Channel,
+        })
+    }
+
+    /// The rung that the message has come to.
+    pub fn rung_of(&self, id: &EntryId) -> Option<Rung> {
+        self.offers.get(id).map(|offer| offer.rung)
+    }
+
+    /// The rung that last proved itself for this process.
+    pub fn proven(&self) -> Option<Rung> {
+        self.proven
+    }
+
+    /// Whether it is at its usage limit.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// The bridge that gets the deliveries.
+    pub fn receiver(&self) -> Option<u64> {
+        self.bridge.map(|bridge| bridge.id)
+    }
+
+    /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
+    /// pair gets none, and what it does is not what the first one does.
+    pub fn is_receivers(&self, process: Option<u32>) -> bool {
+        match (self.bridge.and_then(|bridge| bridge.process), process) {
+            (Some(receiver), Some(process)) => receiver == process,
+            // Without a bridge the hook is the only way there is.
+            _ => true,
+        }
+    }
+
+    /// What a hook may carry into the model's context at this point, oldest first. The prompt
+    /// takes everything; the others only what the better ways have failed with.
+    pub fn carries(&self, backlog: &Backlog, carrier: Carrier) -> Vec<EntryId> {
+        self.waiting(backlog)
+            .filter(|row| {
+                carrier == Carrier::Prompt
+                    || self
+                        .offers
+                        .get(&row.id)
+                        .is_some_and(|offer| offer.rung >= Rung::Hooks)
+            })
+            .map(|row| row.id.clone())
+            .collect()
+    }
+
+    /// When something happens by itself, ms. Claims of the backlog are not in it.
+    pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
+        let idle = self.idle_since.filter(|_| !self.is_limited);
+        let descents = idle.into_iter().flat_map(|since| {
+            self.waiting(backlog).filter_map(move |row| {
+                let offer = self.offers.get(&row.id)?;
+                (offer.rung < Rung::Pull).then_some(offer.at_ms.max(since) + self.terms.idle_ms)
+            })
+        });
+        let expiry = self.terms.expiry_ms.and_then(|expiry| {
+            self.waiting(backlog)
+                .filter(|row| row.state == DeliveryState::Queued)
+                .map(|row| row.changed_ms + expiry)
+                .min()
+        });
+        let waits_for_bell = self.bell.is_none()
+            && !self.is_limited
+            && self.retry_at.is_none()
+            && self
+                .waiting(backlog)
+                .any(|row| !self.offers.contains_key(&row.id));
+        let bell_due = self.bridge.map(|bridge| bridge.bell_due);
+        let bell_due = bell_due.filter(|_| waits_for_bell);
+        descents
+            .chain(self.retry_at)
+            .chain(expiry)
+            .chain(bell_due)
+            .min()
+    }
+
+    /// What waits unproven for this pair, oldest first.
+    fn waiting<'a>(&'a self, backlog: &'a Backlog) -> impl Iterator<Item = &'a Delivery> {
+        backlog
+            .lane(Agent::Claude)
+            .filter(|row| row.runtime_session == self.pair && backlog.may_be_offered(row))
+    }
+
+    fn take(
+        &mut self,
+        backlog: &mut Backlog,
+        input: LadderInput,
+        at: &Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        match input {
+            LadderInput::News => {}
+            LadderInput::Tick => self.tick(backlog, at, effects),
+            LadderInput::Attached {
+                bridge,
+                process,
+                mode,
+            } => {
+                let bridge = Bridge {
+                    id: bridge,
+                    process,
+                    mode,
+                    bell_due: at.now_ms + self.terms.bell_ms,
+                };
+                self.attached(backlog, bridge, at);
+            }
+            LadderInput::Left { bridge } => {
+                if self.bridge.is_some_and(|known| known.id == bridge) {
+                    self.bridge = None;
+                    self.forget_offers();
+                }
+            }
+            LadderInput::BellHung { bell } => {
+                let is_new = self.bell.replace(bell) != Some(bell);
+                if is_new && self.proven != Some(Rung::Channel) {
+                    self.forget_offers();
+                }
+            }
+            LadderInput::BellGone { bell } => {
+                if self.bell == Some(bell) {
+                    self.bell = None;
+                }
+            }
+            LadderInput::NewContext => self.forget_offers(),
+            LadderInput::TurnBegan => {
+                self.idle_since = None;
+                for offer in self.offers.values_mut() {
+                    offer.turn_began = true;
+                }
+            }
+            LadderInput::TurnEnded { limited } => self.turn_ended(at, limited, effects),
+            LadderInput::LimitOver => self.limit(false, effects),
+            LadderInput::HandedOut { ids } => {
+                let until = at.now_ms + self.terms.claim_ms;
+                for id in &ids {
+                    backlog.hand_out(id, &at.attempt, until, at.now_ms, effects);
+                    #[cfg(test)]
+                    if self.fault == Some(super::fault::Fault::ReadConsumes) {
+                        backlog.record(id, DeliveryResult::Confirmed, Some("pull"), None, effects);
+                    }
+                }
+            }
+            LadderInput::Proven { ids, rung } => self.proven_by(backlog, &ids, &rung, effects),
+            LadderInput::Acknowledged { ids } => {
+                for id in &ids {
+                    self.learn(id);
+                    backlog.record(id, DeliveryResult::Acknowledged, None, None, effects);
+                }
+            }
+            LadderInput::OutletFull { id } => {
+                backlog.take_back(&id);
+                self.offers.remove(&id);
+                self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
+            }
+            LadderInput::NotStored { id } => {
+                // Nothing has left, and nothing leaves before the disk is asked again.
+                backlog.take_back(&id);
+                self.offers.remove(&id);
+                self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
+            }
+            LadderInput::Durable { id, result } => {
+                backlog.durable(&id, result, at.now_ms, effects);
+                if backlog
+                    .get(&id)
+                    .is_none_or(|row| row.state == DeliveryState::Confirmed)
+                {
+                    self.offers.remove(&id);
+                }
+            }
+            LadderInput::NotDurable { id, result } => backlog.not_recorded(&id, result),
+        }
+    }
+
+    fn attached(&mut self, backlog: &Backlog, bridge: Bridge, at: &Moment) {
+        let before = self.bridge.replace(bridge);
+        self.forget_offers();
+        if before.map(|known| known.process) != Some(bridge.process) {
+            // Another Claude: what proved itself there proves nothing here.
+            self.proven = None;
+            self.idle_since = Some(at.now_ms);
+        }
+        #[cfg(test)]
+        if self.fault == Some(super::fault::Fault::CursorLost) {
+            let offer = Offer::at(Rung::Pull, at);
+            let waiting: Vec<EntryId> = self.waiting(backlog).map(|row| row.id.clone()).collect();
+            self.offers
+                .extend(waiting.into_iter().map(|id| (id, offer)));
+        }
+        #[cfg(not(test))]
+        let _ = backlog;
+    }
+
+    fn turn_ended(&mut self, at: &Moment, limited: bool, effects: &mut Vec<Effect>) {
+        self.idle_since = Some(at.now_ms);
+        self.limit(limited, effects);
+        if limited {
+            // A turn that could not work shows nothing about the way that began it.
+            return;
+        }
+        for offer in self.offers.values_mut() {
+            if std::mem::take(&mut offer.turn_began) {
+                offer.descend(at);
+            }
+        }
+    }
+
+    fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+        if self.retry_at.is_some_and(|until| until <= at.now_ms) {
+            self.retry_at = None;
+        }
+        if let Some(since) = self.idle_since.filter(|_| !self.is_limited) {
+            for offer in self.offers.values_mut() {
+                if offer.at_ms.max(since) + self.terms.idle_ms <= at.now_ms {
+                    offer.descend(at);
+                }
+            }
+        }
+        if let Some(expiry) = self.terms.expiry_ms {
+            backlog.expire(Agent::Claude, at.now_ms - expiry, effects);
+        }
+    }
+
+    fn limit(&mut self, limited: bool, effects: &mut Vec<Effect>) {
+        if std::mem::replace(&mut self.is_limited, limited) != limited {
+            effects.push(Effect::Limit(limited));
+        }
+    }
+
+    /// Messages are in the agent's hands.
+    fn proven_by(
+        &mut self,
+        backlog: &mut Backlog,
+        ids: &[EntryId],
+        rung: &str,
+        effects: &mut Vec<Effect>,
+    ) {
+        for id in ids {
+            let unproven = backlog.get(id).is_some_and(|row| {
+                row.to == Agent::Claude && row.state != DeliveryState::Confirmed
+            });
+            if unproven {
+                self.learn(id);
+                backlog.record(id, DeliveryResult::Confirmed, Some(rung), None, effects);
+            }
+        }
+    }
+
+    /// Whatever the message was offered by has reached this process.
+    fn learn(&mut self, id: &EntryId) {
+        if let Some(offer) = self.offers.get(id)
+            && offer.rung < Rung::Pull
+        {
+            self.proven = Some(offer.rung);
+        }
+    }
+
+    /// Everything may be offered again: Claude's context, or its bridge, is a new one.
+    fn forget_offers(&mut self) {
+        self.offers.clear();
+        self.retry_at = None;
+    }
+
+    /// Offers what has not been offered yet, or not on the rung that it has come to.
+    fn offer(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+        let (Some(bridge), Some(first)) = (self.bridge, self.first_rung()) else {
+            return;
+        };
+        let waits_for_bell = first == Rung::Channel
+            && bridge.mode == Mode::Auto
+            && self.proven != Some(Rung::Channel)
+            && at.now_ms < bridge.bell_due;
+        if self.is_limited || self.retry_at.is_some() || waits_for_bell {
+            return;
+        }
+        let waiting: Vec<EntryId> = self.waiting(backlog).map(|row| row.id.clone()).collect();
+        let mut rings = Vec::new();
+        for id in waiting {
+            let offer = self
+                .offers
+                .entry(id.clone())
+                .or_insert_with(|| Offer::at(first, at));
+            if offer.rung == Rung::Doorbell && self.bell.is_none() {
+                *offer = Offer::at(Rung::Hooks, at);
+            }
+            if std::mem::replace(&mut offer.is_told, true) {
+                continue;
+            }
+            match offer.rung {
+                Rung::Channel => {
+                    // The body leaves: should it come by another way too, that says so.
+                    let repeat = backlog.get(&id).is_some_and(|row| row.maybe_shown);
+                    let until = at.now_ms + self.terms.push_ms;
+                    backlog.hand_out(&id, &at.attempt, until, at.now_ms, effects);
+                    let bridge = bridge.id;
+                    effects.push(Effect::Push { bridge, id, repeat });
+                }
+                Rung::Doorbell => rings.push(id),
+                Rung::Hooks | Rung::Pull => {}
+            }
+        }
+        if let (Some(bell), false) = (self.bell, rings.is_empty()) {
+            effects.push(Effect::Ring { bell, ids: rings });
+        }
+        self.forget_settled(backlog);
+    }
+
+    /// What is settled is announced no more; forgotten now and then, so that a long session does
+    /// not remember every message it ever had.
+    fn forget_settled(&mut self, backlog: &Backlog) {
+        if self.offers.len() > OFFERS_MAX {
+            self.offers.retain(|id, _| backlog.get(id).is_some());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! [`LadderInput`]: what can come in about one Claude.
+
+use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
+
+/// The ways to Claude, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rung {
+    /// A channel notification through the bridge, with the body.
+    Channel,
+    /// A line of the plugin's monitor; the hook of the turn that it begins hands the bodies over.
+    Doorbell,
+    /// The context of other hooks.
+    Hooks,
+    /// It waits until Claude asks.
+    Pull,
+}
+
+impl Rung {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Channel => "channel",
+            Self::Doorbell => "doorbell",
+            Self::Hooks => "hook",
+            Self::Pull => "pull",
+        }
+    }
+
+    /// The next worse one.
+    pub fn below(self) -> Self {
+        match self {
+            Self::Channel => Self::Doorbell,
+            Self::Doorbell => Self::Hooks,
+            Self::Hooks | Self::Pull => Self::Pull,
+        }
+    }
+}
+
+/// What the operator chose for this Claude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The best way that there is.
+    Auto,
+    /// Begin with the channel.
+    Push,
+    /// Claude asks by itself.
+    Pull,
+}
+
+/// Where in a turn a hook can put something into the model's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// `UserPromptSubmit`: a turn begins.
+    Prompt,
+    /// `PostToolUse`: in the middle of a turn.
+    Tool,
+    /// `Stop`, when it is not the stop of a turn that a stop has prolonged.
+    Stop,
+}
+
+/// What can come in. Bridges and doorbells are named by their connection: what one says that is
+/// no longer the receiver's does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LadderInput {
+    /// A message was recorded, or may be offered again.
+    News,
+    /// Time has passed.
+    Tick,
+    /// This bridge gets the deliveries from now on.
+    Attached {
+        /// Its connection.
+        bridge: u64,
+        /// The Claude that it belongs to.
+        process: Option<u32>,
+        /// What the operator chose.
+        mode: Mode,
+    },
+    /// A bridge is gone.
+    Left {
+        /// Its connection.
+        bridge: u64,
+    },
+    /// The doorbell of the same Claude is there.
+    BellHung {
+        /// Its connection.
+        bell: u64,
+    },
+    /// A doorbell is gone.
+    BellGone {
+        /// Its connection.
+        bell: u64,
+    },
+    /// The model's context is a new one: started, cleared, compacted, resumed, forked.
+    NewContext,
+    /// A turn began.
+    TurnBegan,
+    /// A turn ended.
+    TurnEnded {
+        /// It failed because of a usage limit.
+        limited: bool,
+    },
+    /// The usage limit is over, from another source than a turn.
+    LimitOver,
+    /// Bodies are about to leave, by a page or by a hook. They leave only after the rows that say
+    /// so are stored.
+    HandedOut {
+        /// The messages.
+        ids: Vec<EntryId>,
+    },
+    /// A hook has handed them into a turn, or the call that fetched them has returned.
+    Proven {
+        /// The messages.
+        ids: Vec<EntryId>,
+        /// By which way.
+        rung: String,
+    },
+    /// Claude acknowledged them.
+    Acknowledged {
+        /// The messages.
+        ids: Vec<EntryId>,
+    },
+    /// A client takes nothing more for now; the message was not pushed or rung.
+    OutletFull {
+        /// The message.
+        id: EntryId,
+    },
+    /// The row could not be written: nothing has left.
+    NotStored {
+        /// The message.
+        id: EntryId,
+    },
+    /// A recorded result is durable.
+    Durable {
+        /// The message.
+        id: EntryId,
+        /// What was recorded.
+        result: DeliveryResult,
+    },
+    /// A result could not be recorded.
+    NotDurable {
+        /// The message.
+        id: EntryId,
+        /// What was to be recorded.
+        result: DeliveryResult,
+    },
+}

@@ -1,0 +1,134 @@
+//! [`Delivery`]: the life of one message on its way to one receiver.
+//!
+//! Facts may arrive late, twice or out of order: each state takes what still makes sense and
+//! ignores the rest.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DeliveryState, OnBusy};
+use crate::core::agent::Agent;
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+
+/// One message on its way to one receiver.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The message.
+    pub id: EntryId,
+    /// Its place in the ledger, which is its place in the receiver's lane.
+    pub seq: Seq,
+    /// The receiver.
+    pub to: Agent,
+    /// The pair that it belongs to.
+    pub runtime_session: RuntimeSession,
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// Where it stands.
+    pub state: DeliveryState,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// The attempt that runs or ran last.
+    pub attempt: Option<AttemptId>,
+    /// When the state last changed, ms since the epoch.
+    pub changed_ms: i64,
+    /// An attempt may have shown it to the model, so that the next one says that it repeats.
+    #[serde(default)]
+    pub maybe_shown: bool,
+}
+
+/// What can happen to a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeliveryFact {
+    /// We are about to hand it to the receiver's side. Written before the first byte leaves.
+    AttemptBegan(AttemptId),
+    /// Its body leaves for an agent that reads it at once, so that nobody can find out afterwards
+    /// whether it was seen. Written before the first byte leaves.
+    HandedOut(AttemptId),
+    /// The receiver's side took it.
+    Offered,
+    /// The receiver's side certainly does not have it (refused, or recovery did not find it).
+    NotTaken,
+    /// There is proof that the receiver has it.
+    Confirmed,
+    /// It was refused for good.
+    Rejected,
+    /// Whether it arrived cannot be found out.
+    Unknowable,
+    /// The operator wants another try.
+    Requeued,
+    /// The operator takes it back.
+    Cancelled,
+    /// It waited too long.
+    Expired,
+}
+
+impl Delivery {
+    /// A message that was just recorded.
+    pub fn recorded(
+        id: EntryId,
+        seq: Seq,
+        to: Agent,
+        runtime_session: RuntimeSession,
+        on_busy: OnBusy,
+        at_ms: i64,
+    ) -> Self {
+        Self {
+            id,
+            seq,
+            to,
+            runtime_session,
+            on_busy,
+            state: DeliveryState::Queued,
+            attempts: 0,
+            attempt: None,
+            changed_ms: at_ms,
+            maybe_shown: false,
+        }
+    }
+
+    /// Whether an attempt began whose end is not known.
+    pub fn is_on_its_way(&self) -> bool {
+        matches!(
+            self.state,
+            DeliveryState::Attempted | DeliveryState::Offered
+        )
+    }
+
+    /// Takes a fact in. Returns whether something changed.
+    pub fn apply(&mut self, fact: DeliveryFact, now_ms: i64) -> bool {
+        use DeliveryState as S;
+        let next = match (self.state, fact) {
+            (S::Queued, DeliveryFact::AttemptBegan(attempt)) => {
+                self.attempts += 1;
+                self.attempt = Some(attempt);
+                S::Attempted
+            }
+            (S::Queued | S::Attempted | S::Offered, DeliveryFact::HandedOut(attempt)) => {
+                self.attempts += 1;
+                self.attempt = Some(attempt);
+                self.maybe_shown = true;
+                S::Attempted
+            }
+            (S::Attempted, DeliveryFact::Offered) => S::Offered,
+            (S::Attempted | S::Offered, DeliveryFact::NotTaken) => S::Queued,
+            // Proof counts whenever it comes, be it after we gave up knowing.
+            (
+                S::Queued | S::Attempted | S::Offered | S::Ambiguous | S::Expired,
+                DeliveryFact::Confirmed,
+            ) => S::Confirmed,
+            (S::Queued | S::Attempted, DeliveryFact::Rejected) => S::Rejected,
+            (S::Queued | S::Attempted | S::Offered, DeliveryFact::Unknowable) => S::Ambiguous,
+            (S::Ambiguous | S::Rejected | S::Expired | S::Cancelled, DeliveryFact::Requeued) => {
+                self.maybe_shown |= self.state == S::Ambiguous;
+                S::Queued
+            }
+            (S::Queued | S::Ambiguous | S::Attempted | S::Offered, DeliveryFact::Cancelled) => {
+                S::Cancelled
+            }
+            (S::Queued, DeliveryFact::Expired) => S::Expired,
+            _ => return false,
+        };
+        self.state = next;
+        self.changed_ms = now_ms;
+        true
+    }
+}

@@ -1,0 +1,239 @@
+//! The lane to Codex, input by input.
+
+use crate::core::agent::Agent;
+use crate::core::delivery::{
+    Activity, Answer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryState, Effect,
+    Moment, OnBusy,
+};
+use crate::core::entry::{DeliveryResult, TurnStatus};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
+
+struct Lane {
+    flow: CodexFlow,
+    backlog: Backlog,
+    now_ms: i64,
+}
+
+impl Lane {
+    /// With an app-server and an idle thread.
+    fn new(terms: CodexTerms) -> Self {
+        let mut lane = Self {
+            flow: CodexFlow::new(terms),
+            backlog: Backlog::default(),
+            now_ms: 0,
+        };
+        lane.hear(CodexInput::ServerStarted { life: 1 });
+        let thread = ThreadId::new("t");
+        lane.hear(CodexInput::Adopted { life: 1, thread });
+        lane.activity(Activity::Idle);
+        lane
+    }
+
+    fn hear(&mut self, input: CodexInput) -> Vec<Effect> {
+        self.now_ms += 1;
+        let at = Moment {
+            now_ms: self.now_ms,
+            attempt: AttemptId::new(format!("a{}", self.now_ms)),
+        };
+        self.flow.apply(&mut self.backlog, input, &at)
+    }
+
+    fn activity(&mut self, activity: Activity) -> Vec<Effect> {
+        self.hear(CodexInput::Activity { life: 1, activity })
+    }
+
+    fn send(&mut self, seq: u64, on_busy: OnBusy) -> Vec<Effect> {
+        self.backlog.insert(Delivery::recorded(
+            id(seq),
+            Seq(seq),
+            Agent::Codex,
+            RuntimeSession::default(),
+            on_busy,
+            self.now_ms,
+        ));
+        self.hear(CodexInput::News)
+    }
+
+    fn answer(&mut self, seq: u64, answer: Answer) -> Vec<Effect> {
+        let attempt = self
+            .backlog
+            .get(&id(seq))
+            .and_then(|row| row.attempt.clone());
+        self.hear(CodexInput::Answer {
+            life: 1,
+            id: id(seq),
+            attempt,
+            answer,
+        })
+    }
+
+    fn turn_ended(&mut self, turn: &str, status: TurnStatus, ids: Vec<EntryId>) -> Vec<Effect> {
+        self.hear(CodexInput::TurnEnded {
+            life: 1,
+            turn: TurnId::new(turn),
+            status,
+            ids,
+            limited: false,
+        })
+    }
+}
+
+fn id(seq: u64) -> EntryId {
+    EntryId::new(format!("m{seq}"))
+}
+
+fn handed_over(effects: &[Effect]) -> Vec<(EntryId, bool)> {
+    let handed = effects.iter().filter_map(|effect| match effect {
+        Effect::HandOver { id, repeat, .. } => Some((id.clone(), *repeat)),
+        _ => None,
+    });
+    handed.collect()
+}
+
+#[test]
+fn the_row_is_written_before_the_message_leaves() {
+    let mut lane = Lane::new(CodexTerms::default());
+    let effects = lane.send(1, OnBusy::Queue);
+    assert_eq!(effects[0], Effect::Store(id(1)));
+    assert_eq!(handed_over(&effects), [(id(1), false)]);
+    assert_eq!(effects[1].leaves(), Some(&id(1)));
+    // One at a time.
+    assert_eq!(lane.send(2, OnBusy::Queue), []);
+}
+
+#[test]
+fn after_the_human_stopped_a_turn_the_lane_is_held_until_they_go_on() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.activity(Activity::Busy { waiting: false });
+    let turn = TurnId::new("t1");
+    lane.hear(CodexInput::TurnStarted { life: 1, turn });
+    lane.activity(Activity::Idle);
+    let effects = lane.turn_ended("t1", TurnStatus::Interrupted, Vec::new());
+    assert_eq!(effects, [Effect::Held(true)]);
+    assert_eq!(lane.send(1, OnBusy::Queue), []);
+    let turn = TurnId::new("t2");
+    let effects = lane.hear(CodexInput::HumanMessage { life: 1, turn });
+    assert_eq!(handed_over(&effects), [(id(1), false)]);
+}
+
+#[test]
+fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    let turn = TurnId::new("t1");
+    lane.hear(CodexInput::TurnStarted {
+        life: 1,
+        turn: turn.clone(),
+    });
+    let proof = CodexInput::Proof {
+        id: id(1),
+        turn: turn.clone(),
+        steered: false,
+    };
+    lane.hear(proof);
+    let (gave_up, result) = (false, DeliveryResult::Confirmed);
+    lane.hear(CodexInput::Durable { id: id(1), result });
+    lane.hear(CodexInput::ServerLost { life: 1, gave_up });
+    lane.hear(CodexInput::ServerStarted { life: 2 });
+    let effects = lane.hear(CodexInput::TurnEnded {
+        life: 2,
+        turn: turn.clone(),
+        status: TurnStatus::Interrupted,
+        ids: vec![id(1)],
+        limited: false,
+    });
+    // It is shown, and not sent again.
+    assert_eq!(effects, [Effect::CutOff { id: id(1), turn }]);
+    assert!(!lane.flow.is_held());
+}
+
+#[test]
+fn a_limit_holds_what_comes_until_a_turn_has_worked() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.hear(CodexInput::TurnEnded {
+        life: 1,
+        turn: TurnId::new("t1"),
+        status: TurnStatus::Failed,
+        ids: Vec::new(),
+        limited: true,
+    });
+    assert_eq!(lane.send(1, OnBusy::Steer), []);
+    let turn = TurnId::new("t2");
+    assert_eq!(lane.hear(CodexInput::HumanMessage { life: 1, turn }), []);
+    let effects = lane.turn_ended("t2", TurnStatus::Completed, Vec::new());
+    assert_eq!(effects[0], Effect::Limit(false));
+    assert_eq!(handed_over(&effects), [(id(1), false)]);
+}
+
+#[test]
+fn what_an_earlier_app_server_or_attempt_says_is_refused() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    let first = lane.backlog.get(&id(1)).and_then(|row| row.attempt.clone());
+    let effects = lane.answer(1, Answer::NotTaken);
+    assert_eq!(handed_over(&effects), [(id(1), false)]);
+    let late = |life| CodexInput::Answer {
+        life,
+        id: id(1),
+        attempt: first.clone(),
+        answer: Answer::NotTaken,
+    };
+    for (life, what) in [(1, "attempt"), (0, "answer")] {
+        let current = 1;
+        let of = life;
+        let refused = Effect::Stale { what, of, current };
+        assert_eq!(lane.hear(late(life)), [refused]);
+    }
+    assert!(
+        lane.backlog
+            .get(&id(1))
+            .is_some_and(Delivery::is_on_its_way)
+    );
+}
+
+#[test]
+fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, Answer::Unanswered);
+    lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
+    let effects = lane.hear(CodexInput::Tick);
+    let result = DeliveryResult::Ambiguous;
+    assert!(matches!(
+        &effects[..],
+        [Effect::Record {
+            result: DeliveryResult::Ambiguous,
+            ..
+        }]
+    ));
+    lane.hear(CodexInput::Durable { id: id(1), result });
+    let state = lane.backlog.get(&id(1)).map(|row| row.state);
+    assert_eq!(state, Some(DeliveryState::Ambiguous));
+    assert_eq!(handed_over(&lane.hear(CodexInput::News)), []);
+    let result = DeliveryResult::Requeued;
+    let effects = lane.hear(CodexInput::Durable { id: id(1), result });
+    // It may have been shown, and says so.
+    assert_eq!(handed_over(&effects), [(id(1), true)]);
+}
+
+#[test]
+fn what_waits_for_too_long_expires_on_the_record() {
+    let mut lane = Lane::new(CodexTerms {
+        expiry_ms: Some(1_000),
+        ..CodexTerms::default()
+    });
+    lane.send(1, OnBusy::Queue);
+    lane.send(2, OnBusy::Queue);
+    lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
+    let effects = lane.hear(CodexInput::Tick);
+    let Some(Effect::Record {
+        id: expired,
+        result,
+        ..
+    }) = effects.first()
+    else {
+        panic!("{effects:?}");
+    };
+    // The one on its way is not the queue's to expire.
+    assert_eq!((expired, *result), (&id(2), DeliveryResult::Expired));
+}

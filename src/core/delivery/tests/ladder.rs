@@ -1,0 +1,177 @@
+//! The ways to Claude, rung by rung.
+
+use crate::core::agent::Agent;
+use crate::core::delivery::{
+    Backlog, Carrier, Delivery, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, OnBusy,
+    Rung,
+};
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+
+struct Way {
+    ladder: Ladder,
+    backlog: Backlog,
+    now_ms: i64,
+}
+
+impl Way {
+    fn new(mode: Mode, bell: bool) -> Self {
+        let mut way = Self {
+            ladder: Ladder::new(RuntimeSession::default(), LadderTerms::default()),
+            backlog: Backlog::default(),
+            now_ms: 10_000,
+        };
+        way.hear(LadderInput::Attached {
+            bridge: 1,
+            process: Some(7),
+            mode,
+        });
+        if bell {
+            way.hear(LadderInput::BellHung { bell: 2 });
+        }
+        way
+    }
+
+    fn hear(&mut self, input: LadderInput) -> Vec<Effect> {
+        self.now_ms += 1;
+        let at = Moment {
+            now_ms: self.now_ms,
+            attempt: AttemptId::new(format!("a{}", self.now_ms)),
+        };
+        self.ladder.apply(&mut self.backlog, input, &at)
+    }
+
+    fn send(&mut self) -> Vec<Effect> {
+        self.backlog.insert(Delivery::recorded(
+            id(),
+            Seq(1),
+            Agent::Claude,
+            RuntimeSession::default(),
+            OnBusy::Queue,
+            self.now_ms,
+        ));
+        self.hear(LadderInput::News)
+    }
+
+    fn carried(&self, carrier: Carrier) -> usize {
+        self.ladder.carries(&self.backlog, carrier).len()
+    }
+
+    /// Claims of the past are over.
+    fn wait(&mut self, ms: i64) -> Vec<Effect> {
+        self.now_ms += ms;
+        self.backlog.expire_claims(self.now_ms);
+        self.hear(LadderInput::Tick)
+    }
+}
+
+fn id() -> EntryId {
+    EntryId::new("m1")
+}
+
+#[test]
+fn without_proof_an_offer_descends_rung_by_rung() {
+    let mut way = Way::new(Mode::Push, true);
+    let effects = way.send();
+    assert!(matches!(
+        &effects[..],
+        [
+            Effect::Store(_),
+            Effect::Push {
+                bridge: 1,
+                repeat: false,
+                ..
+            }
+        ]
+    ));
+    let idle = LadderTerms::default().idle_ms;
+    let ring = Effect::Ring {
+        bell: 2,
+        ids: vec![id()],
+    };
+    assert_eq!(way.wait(idle), [ring]);
+    assert_eq!(way.carried(Carrier::Tool), 0);
+    // One whole turn without proof.
+    way.hear(LadderInput::TurnBegan);
+    assert_eq!(way.hear(LadderInput::TurnEnded { limited: false }), []);
+    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
+    assert_eq!(way.carried(Carrier::Tool), 1);
+    way.wait(idle);
+    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Pull));
+    assert_eq!(way.ladder.next_ms(&way.backlog), None);
+}
+
+#[test]
+fn after_proof_nothing_is_offered_unasked() {
+    let mut way = Way::new(Mode::Auto, true);
+    way.send();
+    assert_eq!(way.carried(Carrier::Prompt), 1);
+    let rung = "hook".to_owned();
+    let effects = way.hear(LadderInput::Proven {
+        ids: vec![id()],
+        rung,
+    });
+    assert!(matches!(
+        &effects[..],
+        [Effect::Record {
+            result: DeliveryResult::Confirmed,
+            ..
+        }]
+    ));
+    // Not while it is being recorded either.
+    assert_eq!(way.carried(Carrier::Prompt), 0);
+    let result = DeliveryResult::Confirmed;
+    way.hear(LadderInput::Durable { id: id(), result });
+    assert_eq!(way.carried(Carrier::Prompt), 0);
+    assert_eq!(way.ladder.proven(), Some(Rung::Doorbell));
+    assert_eq!(way.hear(LadderInput::NewContext), []);
+    let effects = way.hear(LadderInput::Acknowledged { ids: vec![id()] });
+    assert!(matches!(
+        &effects[..],
+        [Effect::Record {
+            result: DeliveryResult::Acknowledged,
+            ..
+        }]
+    ));
+}
+
+#[test]
+fn a_channel_waits_a_moment_for_the_doorbell() {
+    let mut way = Way::new(Mode::Auto, false);
+    assert_eq!(way.send(), []);
+    let due = way.ladder.next_ms(&way.backlog).unwrap();
+    assert!(due <= 10_001 + LadderTerms::default().bell_ms);
+    way.now_ms = due;
+    let effects = way.hear(LadderInput::Tick);
+    assert!(matches!(
+        &effects[..],
+        [Effect::Store(_), Effect::Push { .. }]
+    ));
+}
+
+#[test]
+fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
+    let mut way = Way::new(Mode::Auto, true);
+    way.send();
+    let again = way.hear(LadderInput::Attached {
+        bridge: 3,
+        process: Some(7),
+        mode: Mode::Auto,
+    });
+    assert_eq!(
+        again,
+        [Effect::Ring {
+            bell: 2,
+            ids: vec![id()]
+        }]
+    );
+    // What an old bridge's end says is nothing about the new one.
+    way.hear(LadderInput::Left { bridge: 1 });
+    assert_eq!(way.ladder.receiver(), Some(3));
+    assert!(!way.ladder.is_receivers(Some(8)));
+    way.hear(LadderInput::TurnEnded { limited: true });
+    assert_eq!(way.hear(LadderInput::NewContext), []);
+    let effects = way.hear(LadderInput::TurnEnded { limited: false });
+    assert_eq!(effects[0], Effect::Limit(false));
+    assert!(matches!(effects[1], Effect::Ring { .. }));
+}

@@ -1,0 +1,11 @@
+//! The machines one by one, and all of them together in a simulated world.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod admission;
+mod codex;
+mod ladder;
+mod recovery;
+mod row;
+mod simulation;
+mod watchdog;

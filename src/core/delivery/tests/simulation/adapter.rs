@@ -1,0 +1,496 @@
+//! [`Adapter`]: a shell around the real rules of handing over and of recovery, with a connection
+//! that ends whenever the app-server or the daemon does. Its facts may come twice, late and in
+//! another order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::daemon::Call;
+use super::server::{Message, Request};
+use super::world::{Event, World};
+use crate::core::delivery::fault::Fault;
+use crate::core::delivery::recovery::{Doubt, Sight, Verdict, judge};
+use crate::core::delivery::{Activity, Answer, CodexInput, OnBusy, Way, way};
+use crate::core::entry::TurnStatus;
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+
+/// An idle thread that does not take a message at once is looked at after this long, ms.
+const PROOF_WAIT_MS: i64 = 3_000;
+
+/// A thread that cannot be judged is looked at again after this long, ms.
+const LOOK_AGAIN_MS: i64 = 500;
+
+/// What the daemon asks.
+#[derive(Debug, Clone)]
+pub enum Order {
+    Deliver {
+        id: EntryId,
+        attempt: AttemptId,
+        on_busy: OnBusy,
+        repeat: bool,
+    },
+    Recover(Vec<EntryId>),
+    Wake,
+    Release,
+}
+
+/// What comes from the app-server, or from the adapter's own clock.
+#[derive(Debug, Clone)]
+pub enum Note {
+    /// The request was carried out; `false`: refused, because the turn is another one.
+    Done(bool),
+    /// What waits in the queue.
+    Queue(Vec<EntryId>),
+    /// Which messages are in the history, in which turn, and whether as the first.
+    History(BTreeMap<EntryId, (TurnId, bool)>),
+    /// Subscribed.
+    Resumed(Activity, Option<TurnId>),
+    Status(Activity),
+    TurnStarted(TurnId),
+    /// Somebody's words are in the conversation.
+    UserMessage(TurnId, Option<EntryId>, bool),
+    TurnEnded(TurnId, TurnStatus, Vec<EntryId>, bool),
+    /// Time to look.
+    Look,
+    /// The connection ended.
+    Lost,
+}
+
+#[derive(Debug, Clone)]
+struct Unproven {
+    message: Message,
+    attempt: Option<AttemptId>,
+    steered_into: Option<TurnId>,
+    doubt: Option<Doubt>,
+}
+
+/// What is waited for, one thing at a time.
+#[derive(Debug, Clone, PartialEq)]
+enum Busy {
+    Sending(EntryId),
+    /// The queue, before the thread is resumed: that starts its delivery.
+    Noting,
+    Resuming,
+    LookingAtQueue,
+    LookingAtHistory(Vec<EntryId>),
+    Other,
+}
+
+/// The adapter of one daemon.
+#[derive(Debug, Default)]
+pub struct Adapter {
+    pub life: u64,
+    is_starting: bool,
+    is_ready: bool,
+    busy: Option<Busy>,
+    orders: VecDeque<Order>,
+    waiting: VecDeque<(Message, Option<AttemptId>)>,
+    inflight: Vec<Unproven>,
+    activity: Option<Activity>,
+    turn: Option<TurnId>,
+    /// The turn that ran when the connection ended.
+    cut_off: Option<(TurnId, Vec<EntryId>)>,
+    in_turn: Vec<EntryId>,
+    wants_look: bool,
+}
+
+impl Adapter {
+    fn is_idle(&self) -> bool {
+        self.activity == Some(Activity::Idle)
+    }
+}
+
+impl World {
+    fn adapter(&mut self) -> Option<&mut Adapter> {
+        self.daemon.as_mut().map(|daemon| &mut daemon.adapter)
+    }
+
+    /// Tells the daemon, perhaps late, perhaps twice.
+    fn fact(&mut self, input: CodexInput) {
+        let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) else {
+            return;
+        };
+        let mut delay = 0;
+        if self.percent(self.nature.unruly) {
+            delay = self.rng.i64(0..60);
+        }
+        if self.percent(self.nature.unruly) {
+            let late = self.rng.i64(0..4_000);
+            let again = Call::Codex(input.clone());
+            self.after(late, Event::Daemon(incarnation, again));
+        }
+        self.after(delay, Event::Daemon(incarnation, Call::Codex(input)));
+    }
+
+    fn answer(&mut self, id: EntryId, attempt: Option<AttemptId>, answer: Answer) {
+        let Some(life) = self.adapter().map(|adapter| adapter.life) else {
+            return;
+        };
+        self.fact(CodexInput::Answer {
+            life,
+            id,
+            attempt,
+            answer,
+        });
+    }
+
+    pub fn adapter_orders(&mut self, order: Order) {
+        if let Order::Recover(ids) = &order {
+            let attempts: Vec<_> = ids
+                .iter()
+                .map(|id| {
+                    let row = self.daemon.as_ref().and_then(|d| d.backlog.get(id));
+                    (id.clone(), row.and_then(|row| row.attempt.clone()))
+                })
+                .collect();
+            let Some(adapter) = self.adapter() else {
+                return;
+            };
+            for (id, attempt) in attempts {
+                adapter.inflight.push(Unproven {
+                    message: Message::of_before(id),
+                    attempt,
+                    steered_into: None,
+                    doubt: Some(Doubt::default()),
+                });
+            }
+            adapter.wants_look = true;
+        } else if let Some(adapter) = self.adapter() {
+            adapter.orders.push_back(order);
+        }
+        self.adapter_goes_on();
+    }
+
+    /// The next thing, when nothing is waited for.
+    fn adapter_goes_on(&mut self) {
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        if !adapter.is_ready {
+            if !adapter.is_starting && adapter.busy.is_none() {
+                adapter.is_starting = true;
+                let pause = self.rng.i64(50..900);
+                let incarnation = self.incarnations;
+                self.after(pause, Event::ServerUp(incarnation));
+            }
+            return;
+        }
+        if adapter.busy.is_some() {
+            return;
+        }
+        let life = adapter.life;
+        if std::mem::take(&mut adapter.wants_look) {
+            if adapter
+                .inflight
+                .iter()
+                .any(|message| message.doubt.is_some())
+            {
+                adapter.busy = Some(Busy::LookingAtQueue);
+                return self.request(life, Request::Queue);
+            }
+            return self.adapter_goes_on();
+        }
+        if adapter.is_idle()
+            && adapter.turn.is_none()
+            && adapter.inflight.is_empty()
+            && let Some((message, attempt)) = adapter.waiting.pop_front()
+        {
+            return self.adapter_sends(message, attempt, &Way::Start);
+        }
+        match adapter.orders.pop_front() {
+            None => {}
+            Some(Order::Deliver {
+                id,
+                attempt,
+                on_busy,
+                repeat,
+            }) => {
+                let message = Message {
+                    id,
+                    on_busy,
+                    repeat,
+                };
+                let turn = adapter.turn.clone();
+                let is_idle = adapter.is_idle();
+                let chosen = way(on_busy, is_idle, turn.as_ref(), self.nature.has_queue);
+                let chosen = match self.fault {
+                    Some(Fault::BusyStart) if chosen != Way::Refuse => Way::Start,
+                    _ => chosen,
+                };
+                self.adapter_sends(message, Some(attempt), &chosen);
+            }
+            Some(Order::Release) => {
+                adapter.busy = Some(Busy::Other);
+                self.request(life, Request::Release);
+            }
+            Some(Order::Wake | Order::Recover(_)) => self.adapter_goes_on(),
+        }
+    }
+
+    fn adapter_sends(&mut self, message: Message, attempt: Option<AttemptId>, way: &Way) {
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        let life = adapter.life;
+        let request = match way {
+            Way::Refuse => {
+                self.answer(message.id, attempt, Answer::NotTaken);
+                return self.adapter_goes_on();
+            }
+            Way::Wait => {
+                adapter.waiting.push_back((message, attempt));
+                return self.adapter_goes_on();
+            }
+            Way::Steer(turn) => Request::Steer(turn.clone(), message.clone()),
+            Way::Enqueue => Request::Add(message.clone()),
+            Way::Start => Request::Start(message.clone()),
+        };
+        adapter.busy = Some(Busy::Sending(message.id.clone()));
+        let steered_into = match way {
+            Way::Steer(turn) => Some(turn.clone()),
+            _ => None,
+        };
+        adapter.inflight.push(Unproven {
+            message,
+            attempt,
+            steered_into,
+            doubt: None,
+        });
+        self.request(life, request);
+    }
+
+    /// The app-server is up.
+    pub fn server_up(&mut self) {
+        self.start_server();
+        let life = self.server.as_ref().map_or(0, |server| server.life);
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        adapter.is_starting = false;
+        adapter.life = life;
+        adapter.busy = Some(Busy::Noting);
+        self.fact(CodexInput::ServerStarted { life });
+        self.request(life, Request::Queue);
+    }
+
+    pub fn adapter_hears(&mut self, life: u64, note: Note) {
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        if adapter.life != life {
+            return;
+        }
+        match note {
+            Note::Done(done) => self.adapter_is_answered(done),
+            Note::Queue(queue) => {
+                for message in &mut adapter.inflight {
+                    if let Some(doubt) = &mut message.doubt
+                        && adapter.busy == Some(Busy::Noting)
+                        && queue.contains(&message.message.id)
+                    {
+                        doubt.was_queued = true;
+                    }
+                }
+                if adapter.busy == Some(Busy::Noting) {
+                    adapter.busy = Some(Busy::Resuming);
+                    return self.request(life, Request::Resume);
+                }
+                adapter.busy = Some(Busy::LookingAtHistory(queue));
+                self.request(life, Request::History);
+            }
+            Note::Resumed(activity, turn) => self.adapter_adopts(activity, turn),
+            Note::History(history) => self.adapter_judges(&history),
+            Note::Status(activity) => {
+                adapter.activity = Some(activity);
+                adapter.wants_look |= activity == Activity::Idle;
+                self.fact(CodexInput::Activity { life, activity });
+            }
+            Note::TurnStarted(turn) => {
+                adapter.turn = Some(turn.clone());
+                adapter.in_turn.clear();
+                self.fact(CodexInput::TurnStarted { life, turn });
+            }
+            Note::UserMessage(turn, Some(id), steered) => {
+                adapter.inflight.retain(|message| message.message.id != id);
+                adapter.in_turn.push(id.clone());
+                self.fact(CodexInput::Proof { id, turn, steered });
+            }
+            Note::UserMessage(turn, None, _) => self.fact(CodexInput::HumanMessage { life, turn }),
+            Note::TurnEnded(turn, status, ids, limited) => {
+                adapter.turn = None;
+                for message in &mut adapter.inflight {
+                    if message.steered_into.as_ref() == Some(&turn) {
+                        message.steered_into = None;
+                        message.doubt = Some(Doubt::default());
+                        adapter.wants_look = true;
+                    }
+                }
+                self.fact(CodexInput::TurnEnded {
+                    life,
+                    turn,
+                    status,
+                    ids,
+                    limited,
+                });
+            }
+            Note::Look => adapter.wants_look = true,
+            Note::Lost => return self.adapter_lost(),
+        }
+        self.adapter_goes_on();
+    }
+
+    fn adapter_is_answered(&mut self, done: bool) {
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        let Some(Busy::Sending(id)) = adapter.busy.take() else {
+            return;
+        };
+        let is_idle = adapter.is_idle();
+        let life = adapter.life;
+        let Some(at) = adapter.inflight.iter().position(|m| m.message.id == id) else {
+            // The proof came before the answer.
+            return;
+        };
+        if !done {
+            // Too late for that turn: the next one, then.
+            let late = adapter.inflight.remove(at);
+            let way = way(OnBusy::Queue, is_idle, None, self.nature.has_queue);
+            return self.adapter_sends(late.message, late.attempt, &way);
+        }
+        let attempt = adapter.inflight[at].attempt.clone();
+        if is_idle {
+            adapter.inflight[at].doubt = Some(Doubt::default());
+            let incarnation = self.incarnations;
+            self.after(PROOF_WAIT_MS, Event::Adapter(incarnation, life, Note::Look));
+        }
+        self.answer(id, attempt, Answer::Queued);
+    }
+
+    fn adapter_adopts(&mut self, activity: Activity, turn: Option<TurnId>) {
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        let life = adapter.life;
+        adapter.is_ready = true;
+        adapter.busy = None;
+        adapter.activity = Some(activity);
+        adapter.turn = turn;
+        adapter.wants_look = true;
+        let cut_off = adapter.cut_off.take();
+        let thread = ThreadId::new("t");
+        self.fact(CodexInput::Adopted { life, thread });
+        self.fact(CodexInput::Activity { life, activity });
+        if let Some((turn, ids)) = cut_off {
+            self.fact(CodexInput::TurnEnded {
+                life,
+                turn,
+                status: TurnStatus::Interrupted,
+                ids,
+                limited: false,
+            });
+        }
+    }
+
+    /// What became of the messages in doubt.
+    fn adapter_judges(&mut self, history: &BTreeMap<EntryId, (TurnId, bool)>) {
+        let unknowable = self.nature.unknowable;
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        let Some(Busy::LookingAtHistory(queue)) = adapter.busy.take() else {
+            return;
+        };
+        let (life, idle) = (adapter.life, adapter.is_idle());
+        let doubtful: Vec<Unproven> = adapter
+            .inflight
+            .iter()
+            .filter(|message| message.doubt.is_some())
+            .cloned()
+            .collect();
+        let mut again = false;
+        for mut message in doubtful {
+            let id = message.message.id.clone();
+            if let Some((turn, steered)) = history.get(&id) {
+                self.forget(&id);
+                if self.percent(unknowable) {
+                    // The history of a thread that was just loaded can be behind.
+                    self.answer(id, message.attempt, Answer::Unanswered);
+                    continue;
+                }
+                let (turn, steered) = (turn.clone(), *steered);
+                self.fact(CodexInput::Proof { id, turn, steered });
+                continue;
+            }
+            let mut doubt = message.doubt.take().unwrap_or_default();
+            let in_queue = queue.contains(&id);
+            match judge(&mut doubt, Sight { in_queue, idle }) {
+                Verdict::StillQueued => {
+                    self.remember(&id, None);
+                    self.answer(id, message.attempt, Answer::StillQueued);
+                }
+                Verdict::NotTaken => {
+                    self.forget(&id);
+                    let answer = if self.percent(unknowable) {
+                        // One of several, and nobody can say which.
+                        Answer::Unanswered
+                    } else {
+                        Answer::NotTaken
+                    };
+                    self.answer(id, message.attempt, answer);
+                }
+                Verdict::LookAgain => {
+                    self.remember(&id, Some(doubt));
+                    again |= idle;
+                }
+            }
+        }
+        if again {
+            let incarnation = self.incarnations;
+            self.after(LOOK_AGAIN_MS, Event::Adapter(incarnation, life, Note::Look));
+        }
+    }
+
+    fn forget(&mut self, id: &EntryId) {
+        if let Some(adapter) = self.adapter() {
+            adapter.inflight.retain(|message| message.message.id != *id);
+        }
+    }
+
+    fn remember(&mut self, id: &EntryId, doubt: Option<Doubt>) {
+        if let Some(adapter) = self.adapter()
+            && let Some(message) = adapter.inflight.iter_mut().find(|m| m.message.id == *id)
+        {
+            message.doubt = doubt;
+        }
+    }
+
+    /// Everything that was handed over is in doubt.
+    fn adapter_lost(&mut self) {
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        let life = adapter.life;
+        adapter.is_ready = false;
+        adapter.activity = None;
+        adapter.wants_look = false;
+        let sending = adapter.busy.take();
+        if let Some(turn) = adapter.turn.take() {
+            adapter.cut_off = Some((turn, std::mem::take(&mut adapter.in_turn)));
+        }
+        for message in &mut adapter.inflight {
+            message.steered_into = None;
+            message.doubt = Some(Doubt::default());
+        }
+        if let Some(Busy::Sending(id)) = sending {
+            let attempt = adapter
+                .inflight
+                .iter()
+                .find(|message| message.message.id == id)
+                .and_then(|message| message.attempt.clone());
+            self.answer(id, attempt, Answer::Unanswered);
+        }
+        let gave_up = false;
+        self.fact(CodexInput::ServerLost { life, gave_up });
+        self.adapter_goes_on();
+    }
+}

@@ -1,0 +1,247 @@
+//! [`Checks`]: what must hold in every world, watched from outside of the machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::world::World;
+use crate::core::agent::Agent;
+use crate::core::delivery::{CodexInput, OnBusy, Outcome, Watched};
+use crate::core::entry::{DeliveryResult, TurnStatus};
+use crate::core::id::{EntryId, TurnId};
+
+/// A message comes before a model's eyes.
+#[derive(Debug, Clone)]
+pub struct Showing {
+    pub id: EntryId,
+    pub repeat: bool,
+}
+
+/// What was seen, and the first thing that was wrong.
+#[derive(Debug, Default)]
+pub struct Checks {
+    pub wrong: Option<String>,
+    /// How often each message was shown.
+    pub shown: BTreeMap<EntryId, u32>,
+    /// What senders were told is recorded.
+    pub accepted: Vec<EntryId>,
+    /// Whoever had them died in the moment in which they were marked as fetched.
+    pub excused: BTreeSet<EntryId>,
+    /// What each bridge's Claude was told of, by any way.
+    pub announced: BTreeSet<(u64, EntryId)>,
+    /// What left the daemon towards its receiver, ever.
+    offered: BTreeSet<EntryId>,
+    /// Turns of whose end it was told.
+    ended: BTreeSet<TurnId>,
+    /// The daemon was told of a usage limit, and of no turn that worked since.
+    told_limited: bool,
+    /// What the watchdog showed when the turn began to wait for the human.
+    waiting: Option<Watched>,
+}
+
+impl Checks {
+    pub fn fail(&mut self, what: String) {
+        self.wrong.get_or_insert(what);
+    }
+
+    pub fn daemon_began(&mut self) {
+        self.told_limited = false;
+        self.ended.clear();
+        self.waiting = None;
+    }
+
+    /// Something reaches the machine of Codex, of which this is the app-server that counts.
+    pub fn hears(&mut self, input: &CodexInput, current: u64) {
+        if let CodexInput::TurnEnded {
+            life,
+            turn,
+            status,
+            limited,
+            ..
+        } = input
+            && *life >= current
+            && self.ended.insert(turn.clone())
+        {
+            if *limited {
+                self.told_limited = true;
+            } else if *status == TurnStatus::Completed {
+                self.told_limited = false;
+            }
+        }
+    }
+
+    /// Codex's turn waits for the human, or no longer.
+    pub fn waits(&mut self, waits: bool, watched: Watched) {
+        match (waits, self.waiting) {
+            (true, None) => self.waiting = Some(watched),
+            (true, Some(_)) => self.watched(watched),
+            (false, _) => self.waiting = None,
+        }
+    }
+
+    /// What the watchdog shows.
+    pub fn watched(&mut self, watched: Watched) {
+        if let Some(before) = self.waiting
+            && watched > before
+        {
+            self.fail(format!(
+                "the watchdog went from {before:?} to {watched:?} while a human was asked"
+            ));
+        }
+    }
+
+    /// A page with it was asked for: what comes later does not overtake it.
+    pub fn asked_for(&mut self, id: &EntryId) {
+        self.offered.insert(id.clone());
+    }
+
+    fn show(&mut self, showing: &Showing) {
+        let count = self.shown.entry(showing.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 && !showing.repeat {
+            let id = &showing.id;
+            self.fail(format!("{id} was shown again as if it were new"));
+        }
+    }
+}
+
+impl World {
+    /// A body or a mention leaves unasked.
+    pub fn check_offer(&mut self, id: &EntryId, how: &str) {
+        let Some(fate) = self.disk.fates.get(id) else {
+            return self
+                .checks
+                .fail(format!("{id} was {how} before it was recorded"));
+        };
+        if fate.is_proven() || fate.is_over() {
+            let results = &fate.results;
+            return self
+                .checks
+                .fail(format!("{id} was {how} unasked, and is {results:?}"));
+        }
+        if fate.is_ambiguous() {
+            return self.checks.fail(format!(
+                "{id} was {how} by itself while nobody knows its fate"
+            ));
+        }
+        let (to, seq, steers) = (fate.to, fate.seq, fate.on_busy == OnBusy::Steer);
+        if to == Agent::Codex && self.checks.told_limited {
+            return self
+                .checks
+                .fail(format!("{id} was {how} in spite of a usage limit"));
+        }
+        // A steer overtakes, nothing else does.
+        if !steers {
+            let overtaken = self.disk.fates.iter().find(|(earlier, fate)| {
+                fate.to == to
+                    && fate.seq < seq
+                    && fate.on_busy != OnBusy::Steer
+                    && fate.results.is_empty()
+                    && !self.checks.offered.contains(*earlier)
+                    && !self.is_being_settled(earlier)
+            });
+            if let Some((earlier, _)) = overtaken {
+                let wrong = format!("{id} was {how} before {earlier}, which was sent earlier");
+                return self.checks.fail(wrong);
+            }
+        }
+        self.checks.offered.insert(id.clone());
+        if let Some(bridge) = self.daemon.as_ref().and_then(|d| d.ladder.receiver()) {
+            self.checks.announced.insert((bridge, id.clone()));
+        }
+    }
+
+    /// Something about it is on its way to the disk.
+    fn is_being_settled(&self, id: &EntryId) -> bool {
+        self.daemon.as_ref().is_none_or(|daemon| {
+            daemon.backlog.get(id).is_none() || daemon.backlog.is_recording(id)
+        })
+    }
+
+    /// It came before Codex's eyes.
+    pub fn shown_to_codex(&mut self, showing: Showing) {
+        let first = !self.checks.shown.contains_key(&showing.id);
+        if let (Some(fate), true) = (self.disk.fates.get(&showing.id), first)
+            && fate.on_busy != OnBusy::Steer
+        {
+            let (seq, id) = (fate.seq, &showing.id);
+            let overtaken = self.disk.fates.iter().find(|(earlier, fate)| {
+                fate.to == Agent::Codex
+                    && fate.seq < seq
+                    // That one was refused may be forgotten by a crash; then it comes later.
+                    && fate.on_busy == OnBusy::Queue
+                    && fate.results.is_empty()
+                    && !self.checks.shown.contains_key(*earlier)
+            });
+            // What nobody knows the fate of is passed by, and so is what the operator asked for
+            // again; what the disk has not heard of yet neither.
+            if let Some((earlier, _)) = overtaken
+                && fate.results.is_empty()
+                && !self.is_being_settled(earlier)
+            {
+                let wrong = format!("codex saw {id} before {earlier}, which was sent earlier");
+                self.checks.fail(wrong);
+            }
+        }
+        self.checks.show(&showing);
+    }
+
+    /// It came before Claude's eyes.
+    pub fn shown_to_claude(&mut self, showing: &Showing) {
+        self.checks.show(showing);
+    }
+
+    /// What a sender is told is so.
+    pub fn check_receipt(&mut self, id: &EntryId, outcome: Outcome) {
+        let shown = self.checks.shown.contains_key(id);
+        let claims = matches!(
+            outcome,
+            Outcome::JoinedActiveWork | Outcome::StartedNewTurn | Outcome::DeliveredLive
+        );
+        if claims && !shown {
+            self.checks.fail(format!(
+                "the sender of {id} was told {outcome:?}; nobody saw it"
+            ));
+        }
+    }
+
+    /// What must hold when everything has worked for long.
+    pub fn check_end(&mut self) {
+        let end = self
+            .daemon
+            .as_ref()
+            .map(|daemon| format!("{:?}\n{:?}", daemon.flow, daemon.ladder));
+        self.note(|| end.unwrap_or_default());
+        for id in std::mem::take(&mut self.checks.accepted) {
+            if !self.disk.fates.contains_key(&id) {
+                self.checks
+                    .fail(format!("the sender of {id} was told that it is recorded"));
+            }
+        }
+        let fates = std::mem::take(&mut self.disk.fates);
+        for (id, fate) in &fates {
+            let shown = self.checks.shown.contains_key(id) || self.checks.excused.contains(id);
+            if fate.is_proven() && !shown {
+                self.checks
+                    .fail(format!("{id} is confirmed and was never shown"));
+            }
+            let at_an_end = fate.is_proven() || fate.is_over() || fate.is_ambiguous();
+            if !at_an_end {
+                let state = self
+                    .daemon
+                    .as_ref()
+                    .and_then(|daemon| Some(daemon.backlog.get(id)?.state));
+                let wrong = match state {
+                    None => format!("{id} is neither settled nor in the backlog"),
+                    Some(state) => format!("{id} stays {} though all works", state.as_str()),
+                };
+                self.checks.fail(wrong);
+            }
+            let requeued = fate.results.last() == Some(&DeliveryResult::Requeued);
+            let seen = self.disk.world.unsettled.contains_key(id);
+            if requeued && !seen {
+                self.checks
+                    .fail(format!("{id} was asked for again and is gone"));
+            }
+        }
+        self.disk.fates = fates;
+    }
+}

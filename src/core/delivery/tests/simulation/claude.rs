@@ -1,0 +1,385 @@
+//! [`Claude`]: one process with its bridge, its doorbell and its hooks, as observed (Claude Code
+//! 2.1.330): a channel notification is dropped without a word where channels are off; a hook can
+//! die before it prints or after; a call can be cancelled.
+
+use super::checks::Showing;
+use super::daemon::Call;
+use super::world::{Event, World};
+use crate::core::delivery::{Carrier, LadderInput};
+use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
+
+/// A call is given up after this long, ms.
+const CALL_MS: i64 = 1_600;
+
+/// One Claude.
+#[derive(Debug)]
+pub struct Claude {
+    pub process: u32,
+    bridge: Option<u64>,
+    bell: Option<u64>,
+    turn: Option<u32>,
+    turns: u32,
+    /// Seen and not acknowledged.
+    unread: Vec<EntryId>,
+    /// When it last asked: it waits for the answer before it asks again.
+    asked_ms: i64,
+    /// Bodies in the bridge that are being marked as fetched before the call returns.
+    page: Option<Vec<Showing>>,
+}
+
+/// What a client is told by itself.
+#[derive(Debug, Clone)]
+pub enum Told {
+    Push(EntryId, bool),
+    Ring,
+}
+
+/// What reaches Claude.
+#[derive(Debug, Clone)]
+pub enum ClaudeStep {
+    DialBridge,
+    DialBell,
+    /// Through the connection of this number.
+    Told(u64, Told),
+    HookReply(Vec<Showing>),
+    Page(Vec<Showing>),
+    /// The call returns though nobody said that the page is marked.
+    PageAnyway,
+    Tool(u32),
+    End(u32),
+}
+
+impl World {
+    pub fn start_claude(&mut self) {
+        if self.claude.is_some() {
+            return;
+        }
+        self.processes += 1;
+        self.claude = Some(Claude {
+            process: self.processes,
+            bridge: None,
+            bell: None,
+            turn: None,
+            turns: 0,
+            unread: Vec::new(),
+            asked_ms: 0,
+            page: None,
+        });
+        self.claude_redials();
+        self.tell_ladder(LadderInput::NewContext);
+    }
+
+    /// Bridge and doorbell find a daemon that has just started, or look again.
+    pub fn claude_redials(&mut self) {
+        let Some(process) = self.claude.as_ref().map(|claude| claude.process) else {
+            return;
+        };
+        for step in [ClaudeStep::DialBridge, ClaudeStep::DialBell] {
+            let pause = self.rng.i64(1..150);
+            self.after(pause, Event::Claude(process, step));
+        }
+    }
+
+    /// The daemon is gone: so are the connections.
+    pub fn bridge_hears_nothing(&mut self) {
+        if let Some(claude) = &mut self.claude {
+            claude.bridge = None;
+            claude.bell = None;
+        }
+        // A call that was to mark a page fails with it, and the page is returned all the same.
+        self.page_returns();
+    }
+
+    pub fn kill_claude(&mut self) {
+        let Some(claude) = self.claude.take() else {
+            return;
+        };
+        self.note(|| "claude dies".to_owned());
+        for body in claude.page.into_iter().flatten() {
+            // Marked perhaps, and its reader died in the same moment. It is unread still.
+            self.checks.excused.insert(body.id);
+        }
+        if let Some(bridge) = claude.bridge {
+            self.tell_ladder(LadderInput::Left { bridge });
+        }
+        if let Some(bell) = claude.bell {
+            self.tell_ladder(LadderInput::BellGone { bell });
+        }
+        let pause = self.rng.i64(50..3_000);
+        self.after(pause, Event::StartClaude);
+    }
+
+    pub fn cut_bridge(&mut self) {
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        let process = claude.process;
+        if let Some(bridge) = claude.bridge.take() {
+            self.page_returns();
+            self.tell_ladder(LadderInput::Left { bridge });
+            let pause = self.rng.i64(20..1_000);
+            self.after(pause, Event::Claude(process, ClaudeStep::DialBridge));
+        }
+    }
+
+    pub fn cut_bell(&mut self) {
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        let process = claude.process;
+        if let Some(bell) = claude.bell.take() {
+            self.tell_ladder(LadderInput::BellGone { bell });
+            let pause = self.rng.i64(20..2_000);
+            self.after(pause, Event::Claude(process, ClaudeStep::DialBell));
+        }
+    }
+
+    /// Over a connection: in its order, and at once.
+    fn tell_ladder(&mut self, input: LadderInput) {
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            self.after(0, Event::Daemon(incarnation, Call::Ladder(input)));
+        }
+    }
+
+    pub fn tell_claude(&mut self, conn: u64, told: Told) {
+        if let Some(process) = self.claude.as_ref().map(|claude| claude.process) {
+            let hop = self.hop();
+            self.after(hop, Event::Claude(process, ClaudeStep::Told(conn, told)));
+        }
+    }
+
+    pub fn claude_step(&mut self, step: ClaudeStep) {
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        match step {
+            ClaudeStep::DialBridge => {
+                if self.daemon.is_none() || claude.bridge.is_some() {
+                    return;
+                }
+                self.conns += 1;
+                claude.bridge = Some(self.conns);
+                let process = Some(claude.process);
+                let (bridge, mode) = (self.conns, self.mode());
+                self.tell_ladder(LadderInput::Attached {
+                    bridge,
+                    process,
+                    mode,
+                });
+            }
+            ClaudeStep::DialBell => {
+                if self.daemon.is_none() || claude.bell.is_some() || !self.nature.bell_hangs {
+                    return;
+                }
+                self.conns += 1;
+                claude.bell = Some(self.conns);
+                let bell = self.conns;
+                self.tell_ladder(LadderInput::BellHung { bell });
+            }
+            ClaudeStep::Told(conn, Told::Push(id, repeat)) => {
+                if claude.bridge == Some(conn) && self.nature.channel_works {
+                    self.sees(Showing { id, repeat });
+                    self.begin_claude_turn();
+                }
+            }
+            ClaudeStep::Told(conn, Told::Ring) => {
+                if claude.bell == Some(conn) && self.nature.bell_works {
+                    self.begin_claude_turn();
+                }
+            }
+            ClaudeStep::HookReply(bodies) => self.hook_prints(bodies),
+            ClaudeStep::Page(bodies) => self.page_arrives(bodies),
+            ClaudeStep::PageAnyway => self.page_returns(),
+            ClaudeStep::Tool(turn) => {
+                if claude.turn == Some(turn) {
+                    self.claude_works();
+                }
+            }
+            ClaudeStep::End(turn) => {
+                if claude.turn == Some(turn) {
+                    self.end_claude_turn();
+                }
+            }
+        }
+    }
+
+    /// The prompt's hook, and a turn unless one runs.
+    fn begin_claude_turn(&mut self) {
+        self.claude_hook(Carrier::Prompt);
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        if claude.turn.is_some() {
+            return;
+        }
+        claude.turns += 1;
+        claude.turn = Some(claude.turns);
+        let (process, turn) = (claude.process, claude.turns);
+        let length = self.rng.i64(30..3_000);
+        for _ in 0..self.rng.u32(1..4) {
+            let tool = self.rng.i64(10..length);
+            self.after(tool, Event::Claude(process, ClaudeStep::Tool(turn)));
+        }
+        self.after(length, Event::Claude(process, ClaudeStep::End(turn)));
+    }
+
+    fn claude_hook(&mut self, carrier: Carrier) {
+        let Some(process) = self.claude.as_ref().map(|claude| claude.process) else {
+            return;
+        };
+        if !self.is_calm && self.percent(4) {
+            // It was too slow, or found nobody.
+            return;
+        }
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let hop = self.hop();
+            let call = Call::Hook(process, carrier);
+            self.after(hop, Event::Daemon(incarnation, call));
+        }
+    }
+
+    fn hook_prints(&mut self, bodies: Vec<Showing>) {
+        let dies = !self.is_calm;
+        if bodies.is_empty() || (dies && self.percent(4)) {
+            return;
+        }
+        let ids: Vec<EntryId> = bodies.iter().map(|body| body.id.clone()).collect();
+        for body in bodies {
+            self.sees(body);
+        }
+        if !(dies && self.percent(4)) {
+            let rung = "hook".to_owned();
+            self.tell_ladder(LadderInput::Proven { ids, rung });
+        }
+    }
+
+    pub fn claude_asks(&mut self) {
+        let now = self.now;
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        let is_asking = now - claude.asked_ms < CALL_MS || claude.page.is_some();
+        if claude.bridge.is_none() || is_asking {
+            return;
+        }
+        claude.asked_ms = now;
+        let process = claude.process;
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let hop = self.hop();
+            self.after(hop, Event::Daemon(incarnation, Call::Page(process)));
+        }
+    }
+
+    fn page_arrives(&mut self, bodies: Vec<Showing>) {
+        let cancelled = !self.is_calm && self.percent(10);
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        if claude.bridge.is_none() || claude.page.is_some() || bodies.is_empty() || cancelled {
+            return;
+        }
+        let process = claude.process;
+        let ids = bodies.iter().map(|body| body.id.clone()).collect();
+        claude.page = Some(bodies);
+        let rung = "pull".to_owned();
+        self.tell_ladder(LadderInput::Proven { ids, rung });
+        self.after(800, Event::Claude(process, ClaudeStep::PageAnyway));
+    }
+
+    /// The daemon says that the page counts as fetched: now the call returns.
+    pub fn page_is_marked(&mut self, id: &EntryId, result: DeliveryResult) {
+        let waits = self
+            .claude
+            .as_ref()
+            .and_then(|claude| claude.page.as_ref())
+            .is_some_and(|page| page.iter().any(|body| body.id == *id));
+        if waits && result == DeliveryResult::Confirmed {
+            self.page_returns();
+        }
+    }
+
+    fn page_returns(&mut self) {
+        let page = self.claude.as_mut().and_then(|claude| claude.page.take());
+        for body in page.into_iter().flatten() {
+            self.sees(body);
+        }
+    }
+
+    fn sees(&mut self, showing: Showing) {
+        self.shown_to_claude(&showing);
+        if let Some(claude) = &mut self.claude
+            && !claude.unread.contains(&showing.id)
+        {
+            claude.unread.push(showing.id);
+        }
+    }
+
+    fn claude_works(&mut self) {
+        let diligent = self.is_calm || self.rng.u32(..10) < 4;
+        let asks = self.rng.u32(..5) == 0;
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        if diligent && !claude.unread.is_empty() {
+            let ids = std::mem::take(&mut claude.unread);
+            self.tell_ladder(LadderInput::Acknowledged { ids });
+        }
+        if asks {
+            self.claude_asks();
+        }
+        self.claude_hook(Carrier::Tool);
+    }
+
+    fn end_claude_turn(&mut self) {
+        let limited = self.now < self.limited_until;
+        if let Some(claude) = &mut self.claude {
+            claude.turn = None;
+        }
+        if !limited {
+            self.claude_hook(Carrier::Stop);
+        }
+        let pause = self.hop() + 4;
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let input = LadderInput::TurnEnded { limited };
+            self.after(pause, Event::Daemon(incarnation, Call::Ladder(input)));
+        }
+    }
+
+    pub fn human_prompts_claude(&mut self) {
+        if self.claude.is_some() {
+            self.begin_claude_turn();
+        }
+    }
+
+    /// `/clear`: the model forgets everything; bridge and doorbell stay.
+    pub fn claude_clears(&mut self) {
+        if self
+            .claude
+            .as_ref()
+            .is_some_and(|claude| claude.turn.is_none())
+        {
+            self.tell_ladder(LadderInput::NewContext);
+        }
+    }
+
+    /// Everything that waits was announced to the Claude that is there.
+    pub fn check_announced(&mut self) {
+        let Some(daemon) = &self.daemon else { return };
+        let Some(bridge) = daemon.ladder.receiver() else {
+            return;
+        };
+        if daemon.ladder.is_limited() {
+            return;
+        }
+        let forgotten = daemon
+            .backlog
+            .lane(crate::core::agent::Agent::Claude)
+            .filter(|row| daemon.backlog.may_be_offered(row))
+            .find(|row| !self.checks.announced.contains(&(bridge, row.id.clone())));
+        if let Some(row) = forgotten {
+            let wrong = format!("{} was never announced to the bridge that is there", row.id);
+            self.checks.fail(wrong);
+        }
+    }
+}

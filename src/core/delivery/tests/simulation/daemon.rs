@@ -1,0 +1,486 @@
+//! [`Daemon`]: the real machines, and a shell around them that dies between any two effects.
+
+use super::adapter::{Adapter, Order};
+use super::checks::Showing;
+use super::claude::{ClaudeStep, Told};
+use super::disk::Write;
+use super::world::{Draft, Event, World};
+use crate::core::agent::Agent;
+use crate::core::delivery::{
+    Activity, Admission, Admissions, Backlog, Carrier, CodexFlow, CodexInput, CodexTerms, Delivery,
+    DeliveryState, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, OnBusy, Watchdog,
+};
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{AttemptId, EntryId, RuntimeSession};
+
+/// A turn that gives no sign for this long is suspect in these worlds, ms.
+pub const SILENCE_MS: i64 = 1_500;
+
+/// One life of the daemon.
+pub struct Daemon {
+    pub incarnation: u64,
+    pub backlog: Backlog,
+    pub flow: CodexFlow,
+    pub ladder: Ladder,
+    pub watchdog: Watchdog,
+    pub admissions: Admissions<(Agent, u32)>,
+    pub adapter: Adapter,
+    /// Answers of the writer come in their order.
+    pub told_until: i64,
+    deadline: Option<i64>,
+}
+
+/// What reaches the daemon.
+#[derive(Debug, Clone)]
+pub enum Call {
+    Codex(CodexInput),
+    Ladder(LadderInput),
+    Written(Write),
+    Deadline,
+    Send(Draft),
+    /// `get_messages` of this Claude.
+    Page(u32),
+    /// A hook of this Claude, at this point of its turn.
+    Hook(u32, Carrier),
+}
+
+impl World {
+    pub fn start_daemon(&mut self) {
+        if self.daemon.is_some() {
+            return;
+        }
+        self.server = None;
+        self.incarnations += 1;
+        let rows: Vec<Delivery> = self.disk.rows.values().cloned().collect();
+        let restored = Backlog::restore(rows, &self.disk.world.unsettled, false);
+        let mut flow = CodexFlow::new(CodexTerms {
+            rest_ms: 2_000,
+            recovery_ms: 6_000,
+            expiry_ms: None,
+        });
+        let mut ladder = Ladder::new(
+            RuntimeSession::default(),
+            LadderTerms {
+                idle_ms: 4_000,
+                claim_ms: 1_500,
+                push_ms: 300,
+                bell_ms: 200,
+                outlet_ms: 300,
+                expiry_ms: None,
+            },
+        );
+        let mut watchdog = Watchdog::new(SILENCE_MS);
+        let mut admissions = Admissions::new(300_000);
+        flow.fault = self.fault;
+        ladder.fault = self.fault;
+        watchdog.fault = self.fault;
+        admissions.fault = self.fault;
+        self.daemon = Some(Daemon {
+            incarnation: self.incarnations,
+            backlog: restored.backlog,
+            flow,
+            ladder,
+            watchdog,
+            admissions,
+            adapter: Adapter::default(),
+            told_until: self.now,
+            deadline: None,
+        });
+        self.checks.daemon_began();
+        self.disk.writing_until = self.now;
+        for id in restored.settled {
+            self.disk.rows.remove(&id);
+        }
+        for id in restored.unknowable {
+            let Some(daemon) = &mut self.daemon else {
+                return;
+            };
+            let mut effects = Vec::new();
+            let result = DeliveryResult::Ambiguous;
+            daemon.backlog.record(&id, result, None, None, &mut effects);
+            self.perform(effects);
+        }
+        self.codex(CodexInput::Began);
+        self.claude_redials();
+    }
+
+    pub fn kill_daemon(&mut self, why: &str) {
+        if self.daemon.take().is_some() {
+            self.note(|| format!("the daemon dies: {why}"));
+            // Its app-server hangs on it.
+            self.server = None;
+            self.bridge_hears_nothing();
+            let pause = self.rng.i64(30..1_500);
+            self.after(pause, Event::StartDaemon);
+        }
+    }
+
+    pub fn call(&mut self, call: Call) {
+        match call {
+            Call::Codex(input) => self.codex(input),
+            Call::Ladder(input) => self.ladder(input),
+            Call::Written(write) => self.written(write),
+            Call::Deadline => self.deadline(),
+            Call::Send(draft) => self.received(draft),
+            Call::Page(process) => self.page(process),
+            Call::Hook(process, carrier) => self.hook(process, carrier),
+        }
+        self.arm();
+    }
+
+    /// Hands something to the lane to Codex.
+    pub fn codex(&mut self, input: CodexInput) {
+        let at = self.moment();
+        let now = self.now;
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        self.checks.hears(&input, daemon.flow.life());
+        match &input {
+            CodexInput::Activity { life, activity } if *life == daemon.adapter.life => {
+                match activity {
+                    Activity::Busy { waiting } => {
+                        if !*waiting && !daemon.flow.is_busy() {
+                            daemon.watchdog.sign(now);
+                        }
+                        daemon.watchdog.waits(*waiting, now);
+                        self.checks.waits(*waiting, daemon.watchdog.watched(now));
+                    }
+                    Activity::Idle | Activity::NotLoaded => {
+                        daemon.watchdog.over();
+                        self.checks.waits(false, daemon.watchdog.watched(now));
+                    }
+                }
+            }
+            CodexInput::TurnStarted { .. } => daemon.watchdog.sign(now),
+            _ => {}
+        }
+        let effects = daemon.flow.apply(&mut daemon.backlog, input, &at);
+        self.perform(effects);
+    }
+
+    /// Hands something to the ladder of Claude.
+    pub fn ladder(&mut self, input: LadderInput) {
+        let at = self.moment();
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
+        self.perform(effects);
+    }
+
+    pub fn moment(&mut self) -> Moment {
+        self.lives += 1;
+        Moment {
+            now_ms: self.now,
+            attempt: AttemptId::new(format!("a{}", self.lives)),
+        }
+    }
+
+    /// Does what the machines want, in its order, and may die before each of it.
+    /// Returns whether it lives and every row was written.
+    pub fn perform(&mut self, effects: Vec<Effect>) -> bool {
+        let incarnation = self.incarnations;
+        let mut all_stored = true;
+        for effect in &effects {
+            let mortal = self.nature.mortal;
+            if mortal > 0 && self.rng.u32(..1_000) < mortal {
+                self.kill_daemon("between two effects");
+            }
+            if self.daemon.is_none() || self.incarnations != incarnation {
+                return false;
+            }
+            self.note(|| format!("  {effect:?}"));
+            match effect {
+                Effect::Store(id) => all_stored &= self.store(id),
+                Effect::HandOver { id, .. } if !all_stored => {
+                    self.codex(CodexInput::NotSent { id: id.clone() });
+                }
+                Effect::Push { id, .. } if !all_stored => {
+                    self.ladder(LadderInput::NotStored { id: id.clone() });
+                }
+                effect => self.perform_one(effect.clone()),
+            }
+        }
+        self.daemon.is_some() && all_stored
+    }
+
+    fn perform_one(&mut self, effect: Effect) {
+        match effect {
+            Effect::Store(_) => {}
+            Effect::Forget(id) => {
+                self.disk.rows.remove(&id);
+            }
+            Effect::Record {
+                id,
+                to,
+                result,
+                rung,
+                turn,
+            } => self.append(Write::Result {
+                id,
+                to,
+                result,
+                rung,
+                turn,
+            }),
+            Effect::HandOver {
+                id,
+                attempt,
+                on_busy,
+                repeat,
+            } => {
+                self.check_offer(&id, "handed over");
+                self.adapter_orders(Order::Deliver {
+                    id,
+                    attempt,
+                    on_busy,
+                    repeat,
+                });
+            }
+            Effect::Recover(ids) => self.adapter_orders(Order::Recover(ids)),
+            Effect::Wake => self.adapter_orders(Order::Wake),
+            Effect::ReleaseQueue => self.adapter_orders(Order::Release),
+            Effect::Push { bridge, id, repeat } => {
+                self.check_offer(&id, "pushed");
+                self.tell_claude(bridge, Told::Push(id, repeat));
+            }
+            Effect::Ring { bell, ids } => {
+                for id in &ids {
+                    self.check_offer(id, "rung");
+                }
+                self.tell_claude(bell, Told::Ring);
+            }
+            Effect::Receipt { id, outcome } => self.check_receipt(&id, outcome),
+            Effect::CutOff { .. } | Effect::Limit(_) | Effect::Held(_) | Effect::Stale { .. } => {}
+        }
+    }
+
+    /// Writes a row. `false`: the disk refuses.
+    fn store(&mut self, id: &EntryId) -> bool {
+        if self.percent(self.nature.disk_refuses) {
+            return false;
+        }
+        if let Some(row) = self.daemon.as_ref().and_then(|d| d.backlog.get(id)) {
+            self.disk.rows.insert(id.clone(), row.clone());
+        }
+        true
+    }
+
+    fn received(&mut self, draft: Draft) {
+        let id = self.new_id();
+        let now = self.now;
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        if let Some(handoff) = draft.handoff {
+            match daemon.admissions.ask((draft.to, handoff), &id, now) {
+                Admission::New => {}
+                Admission::Same(first) => return self.checks.accepted.push(first),
+                Admission::Undecided => return self.send_again(draft),
+            }
+        }
+        let busy = draft.to == Agent::Codex && daemon.flow.is_busy();
+        let rejected = draft.on_busy == OnBusy::Reject && busy;
+        self.append(Write::Message {
+            id,
+            draft,
+            rejected,
+        });
+    }
+
+    /// The disk refused.
+    pub fn not_written(&mut self, write: Write) {
+        match write {
+            Write::Message { id, draft, .. } => {
+                if let Some(daemon) = &mut self.daemon {
+                    daemon.admissions.refused(&id);
+                }
+                self.send_again(draft);
+            }
+            // What has happened is tried again until it is written.
+            Write::Result { .. } => self.append(write),
+        }
+    }
+
+    fn written(&mut self, write: Write) {
+        match write {
+            Write::Message {
+                id,
+                draft,
+                rejected,
+            } => {
+                let message = self.disk.world.unsettled.get(&id).cloned();
+                let Some(daemon) = &mut self.daemon else {
+                    return;
+                };
+                daemon.admissions.admitted(&id);
+                if rejected {
+                    daemon.admissions.refused(&id);
+                } else if let Some(message) = message {
+                    daemon.backlog.insert(message.delivery(id.clone()));
+                }
+                self.checks.accepted.push(id);
+                match draft.to {
+                    Agent::Codex => self.codex(CodexInput::News),
+                    Agent::Claude => self.ladder(LadderInput::News),
+                }
+            }
+            Write::Result { id, to, result, .. } => match to {
+                Agent::Codex => self.codex(CodexInput::Durable { id, result }),
+                Agent::Claude => {
+                    self.ladder(LadderInput::Durable {
+                        id: id.clone(),
+                        result,
+                    });
+                    self.page_is_marked(&id, result);
+                }
+            },
+        }
+    }
+
+    /// What waits for Claude, for a call that asks. Reading takes nothing away.
+    fn page(&mut self, process: u32) {
+        let limit = self.rng.usize(1..6);
+        let Some(daemon) = &self.daemon else { return };
+        let rows: Vec<(EntryId, bool)> = daemon
+            .backlog
+            .lane(Agent::Claude)
+            .filter(|row| row.state != DeliveryState::Cancelled)
+            .take(limit)
+            .map(|row| {
+                let repeat = row.maybe_shown
+                    || matches!(
+                        row.state,
+                        DeliveryState::Confirmed | DeliveryState::Ambiguous
+                    );
+                (row.id.clone(), repeat)
+            })
+            .collect();
+        for (id, _) in &rows {
+            self.checks.asked_for(id);
+        }
+        self.hand_out(rows, ClaudeStep::Page, process);
+    }
+
+    /// A hook asks what it may carry.
+    fn hook(&mut self, process: u32, carrier: Carrier) {
+        let fits = if self.is_calm {
+            200
+        } else {
+            self.rng.usize(1..6)
+        };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        if !daemon.ladder.is_receivers(Some(process)) {
+            return;
+        }
+        let rows: Vec<(EntryId, bool)> = daemon
+            .ladder
+            .carries(&daemon.backlog, carrier)
+            .into_iter()
+            .take(fits)
+            .map(|id| {
+                let repeat = daemon.backlog.get(&id).is_some_and(|row| row.maybe_shown);
+                (id, repeat)
+            })
+            .collect();
+        if carrier == Carrier::Prompt {
+            self.ladder(LadderInput::TurnBegan);
+        }
+        for (id, _) in &rows {
+            self.check_offer(id, "handed to a hook");
+        }
+        self.hand_out(rows, ClaudeStep::HookReply, process);
+    }
+
+    /// Bodies leave after their rows are written, or not at all.
+    fn hand_out(
+        &mut self,
+        rows: Vec<(EntryId, bool)>,
+        step: impl FnOnce(Vec<Showing>) -> ClaudeStep,
+        process: u32,
+    ) {
+        let ids: Vec<EntryId> = rows.iter().map(|(id, _)| id.clone()).collect();
+        let at = self.moment();
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let input = LadderInput::HandedOut { ids };
+        let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
+        if !self.perform(effects) {
+            for (id, _) in rows {
+                self.ladder(LadderInput::NotStored { id });
+            }
+            return;
+        }
+        let bodies = rows
+            .into_iter()
+            .map(|(id, repeat)| Showing { id, repeat })
+            .collect();
+        let hop = self.hop();
+        self.after(hop, Event::Claude(process, step(bodies)));
+    }
+
+    fn deadline(&mut self) {
+        let now = self.now;
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        if daemon.deadline != Some(now) {
+            // It was set anew meanwhile.
+            return;
+        }
+        daemon.deadline = None;
+        let expired = daemon.backlog.expire_claims(now);
+        for id in expired {
+            let to = self
+                .daemon
+                .as_ref()
+                .and_then(|d| Some(d.backlog.get(&id)?.to));
+            if to == Some(Agent::Codex) {
+                self.codex(CodexInput::ClaimEnded { id });
+            }
+        }
+        self.ask_the_watchdog();
+        self.codex(CodexInput::Tick);
+        self.ladder(LadderInput::Tick);
+    }
+
+    /// Looks at what the deck would show of Codex's turn.
+    pub fn ask_the_watchdog(&mut self) {
+        if let Some(daemon) = &self.daemon {
+            self.checks.watched(daemon.watchdog.watched(self.now));
+        }
+    }
+
+    /// Sets the daemon's alarm.
+    fn arm(&mut self) {
+        let now = self.now;
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let next = [
+            daemon.flow.next_ms(&daemon.backlog),
+            daemon.ladder.next_ms(&daemon.backlog),
+            daemon.backlog.next_claim_ms(),
+            daemon.watchdog.next_ms(now),
+        ];
+        let Some(next) = next.into_iter().flatten().min() else {
+            return;
+        };
+        let next = next.max(now + 1);
+        if daemon.deadline.is_some_and(|set| set <= next && set > now) {
+            return;
+        }
+        daemon.deadline = Some(next);
+        let incarnation = daemon.incarnation;
+        self.after(next - now, Event::Daemon(incarnation, Call::Deadline));
+    }
+
+    /// The mode in which the bridges of these worlds attach.
+    pub fn mode(&self) -> Mode {
+        Mode::Auto
+    }
+}

@@ -1,0 +1,94 @@
+//! Senders, the operator and the terminal.
+
+use super::daemon::Call;
+use super::world::{Draft, Event, World};
+use crate::core::agent::Agent;
+use crate::core::delivery::{CodexInput, DeliveryState};
+use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
+
+/// How often a sender tries.
+const TRIES_MAX: u32 = 5;
+
+impl World {
+    /// An agent calls its tool.
+    pub fn send(&mut self, draft: Draft) {
+        let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) else {
+            return self.send_again(draft);
+        };
+        let hop = self.hop();
+        self.after(hop, Event::Daemon(incarnation, Call::Send(draft.clone())));
+        // The answer may be lost: the same is asked again, as agents do.
+        if draft.handoff.is_some() && self.percent(15) {
+            let again = self.rng.i64(0..6);
+            self.send_later(draft, again);
+        }
+    }
+
+    /// It was refused, or nobody was there.
+    pub fn send_again(&mut self, draft: Draft) {
+        let pause = self.rng.i64(20..400);
+        self.send_later(draft, pause);
+    }
+
+    fn send_later(&mut self, draft: Draft, pause: i64) {
+        let tries = draft.tries + 1;
+        if tries <= TRIES_MAX {
+            self.after(pause, Event::Send(Draft { tries, ..draft }));
+        }
+    }
+
+    /// The operator looks at the queue and does something about it.
+    pub fn operator_acts(&mut self) {
+        let Some(daemon) = &self.daemon else { return };
+        let rows: Vec<(EntryId, Agent, DeliveryState)> = daemon
+            .backlog
+            .rows()
+            .filter(|row| !daemon.backlog.is_recording(&row.id))
+            .map(|row| (row.id.clone(), row.to, row.state))
+            .collect();
+        if self.rng.u32(..4) == 0 {
+            return self.operator_releases();
+        }
+        if rows.is_empty() {
+            return;
+        }
+        let (id, _, state) = rows[self.rng.usize(..rows.len())].clone();
+        let result = match state {
+            DeliveryState::Ambiguous if self.rng.bool() => DeliveryResult::Requeued,
+            DeliveryState::Ambiguous | DeliveryState::Queued => DeliveryResult::Cancelled,
+            _ => return,
+        };
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let mut effects = Vec::new();
+        daemon.backlog.record(&id, result, None, None, &mut effects);
+        self.perform(effects);
+    }
+
+    pub fn operator_releases(&mut self) {
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let call = Call::Codex(CodexInput::Released);
+            self.after(0, Event::Daemon(incarnation, call));
+        }
+    }
+
+    /// The Codex terminal quits and comes again.
+    pub fn terminal(&mut self) {
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let left = Call::Codex(CodexInput::Terminal { attached: false });
+            self.after(0, Event::Daemon(incarnation, left));
+            let pause = self.rng.i64(10..2_000);
+            let came = Call::Codex(CodexInput::Terminal { attached: true });
+            self.after(pause, Event::Daemon(incarnation, came));
+        }
+    }
+
+    pub fn terminal_comes(&mut self) {
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let came = Call::Codex(CodexInput::Terminal { attached: true });
+            self.after(0, Event::Daemon(incarnation, came));
+        }
+    }
+}

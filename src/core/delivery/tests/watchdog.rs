@@ -1,0 +1,38 @@
+//! A turn that falls silent, and one that only waits for the human.
+
+use crate::core::delivery::{Watchdog, Watched};
+
+const SILENCE_MS: i64 = 300_000;
+
+#[test]
+fn silence_is_shown_in_three_steps_and_a_sign_ends_it() {
+    let mut watchdog = Watchdog::new(SILENCE_MS);
+    assert_eq!(watchdog.watched(1_000_000), Watched::Fine);
+    watchdog.sign(0);
+    for (at_ms, watched) in [
+        (59_999, Watched::Fine),
+        (60_000, Watched::Quiet),
+        (300_000, Watched::Suspect),
+        (600_000, Watched::Stuck),
+    ] {
+        assert_eq!(watchdog.watched(at_ms), watched, "{at_ms}");
+    }
+    assert_eq!(watchdog.next_ms(60_000), Some(300_000));
+    watchdog.sign(600_001);
+    assert_eq!(watchdog.watched(600_001), Watched::Fine);
+    watchdog.over();
+    assert_eq!(watchdog.watched(9_000_000), Watched::Fine);
+}
+
+#[test]
+fn the_human_may_take_their_time() {
+    let mut watchdog = Watchdog::new(SILENCE_MS);
+    watchdog.sign(0);
+    watchdog.waits(true, 50_000);
+    assert_eq!(watchdog.watched(5_000_000), Watched::Fine);
+    assert_eq!(watchdog.next_ms(50_000), None);
+    watchdog.waits(false, 5_000_000);
+    // The fifty seconds of before count, the wait does not.
+    assert_eq!(watchdog.watched(5_009_999), Watched::Fine);
+    assert_eq!(watchdog.watched(5_010_000), Watched::Quiet);
+}

@@ -1,0 +1,35 @@
+//! [`Clock`]: the time that the machines of delivery are told.
+
+use tokio::time::{Duration, Instant};
+
+use super::run::now_ms;
+
+/// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    wall_ms: i64,
+    start: Instant,
+}
+
+impl Clock {
+    /// Starts with the wall clock of now.
+    pub fn start() -> Self {
+        Self {
+            wall_ms: now_ms(),
+            start: Instant::now(),
+        }
+    }
+
+    /// Now, ms.
+    pub fn now_ms(self) -> i64 {
+        let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.wall_ms.saturating_add(since)
+    }
+
+    /// When that is, for waiting. What is past is now.
+    pub fn instant(self, at_ms: i64) -> Instant {
+        // A millisecond later: the steady clock is cut to whole ones.
+        let since = at_ms.saturating_sub(self.wall_ms).saturating_add(1);
+        self.start + Duration::from_millis(u64::try_from(since).unwrap_or(0))
+    }
+}

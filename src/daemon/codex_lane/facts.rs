@@ -1,0 +1,260 @@
+//! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
+
+use super::turns::TurnEnd;
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::delivery::{Activity, Answer, CodexInput};
+use crate::core::entry::{AgentChanged, EntryKind};
+use crate::core::id::{EntryId, ThreadId};
+use crate::daemon::run::Daemon;
+use crate::wire::status::AppServerStatus;
+
+impl Daemon {
+    pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
+        match fact {
+            CodexFact::ServerStarted { pid, version, port } => {
+                let server = AppServerStatus { pid, version };
+                // One that we have already is that of the process before us, and goes on.
+                let goes_on = self.codex.server.as_ref() == Some(&server);
+                self.codex.server = Some(server);
+                self.codex.port = Some(port);
+                self.know_agent(pid);
+                self.notices.clear("codex");
+                self.status_changed();
+                if !goes_on {
+                    self.codex.trouble = None;
+                    self.codex.life += 1;
+                }
+                let life = self.codex.life;
+                self.codex_input(CodexInput::ServerStarted { life });
+            }
+            CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
+            CodexFact::Unavailable { code, why } => {
+                self.codex.server = None;
+                self.codex.status = None;
+                if self.notices.set("codex", why.clone()) {
+                    self.note_fact(Party::System, EntryKind::Error { code }, why.clone());
+                }
+                self.codex_input(CodexInput::Unavailable);
+                self.codex_trouble(&why);
+            }
+            CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
+            CodexFact::ThreadStatus { status } => self.thread_status(status),
+            CodexFact::TurnStarted { turn_id, .. } => {
+                self.codex.turn = Some(turn_id.clone());
+                self.status_changed();
+                let life = self.codex.life;
+                self.codex_input(CodexInput::TurnStarted {
+                    life,
+                    turn: turn_id,
+                });
+            }
+            CodexFact::UserMessage {
+                turn_id,
+                client_id,
+                preview,
+                steered,
+            } => self.user_message(turn_id, client_id, &preview, steered),
+            CodexFact::TurnCompleted {
+                thread_id,
+                turn_id,
+                status,
+                final_answer,
+                client_ids,
+                error,
+                usage_limited,
+            } => self.turn_completed(
+                TurnEnd {
+                    thread_id,
+                    turn_id,
+                    status,
+                    error,
+                    usage_limited,
+                },
+                final_answer,
+                &client_ids,
+            ),
+            CodexFact::Queued { message_id } => {
+                self.codex.trouble = None;
+                self.answered(message_id, Answer::Queued);
+            }
+            CodexFact::StillQueued { message_id } => {
+                // An idle thread that leaves its queue alone was stopped by the human.
+                self.codex.trouble = (self.codex.state() == AgentState::Idle)
+                    .then(|| "a message waits for your next message in Codex".to_owned());
+                self.answered(message_id, Answer::StillQueued);
+            }
+            CodexFact::NotTaken { message_id, why } => {
+                tracing::info!(%message_id, why, "codex did not take a message");
+                self.answered(message_id, Answer::NotTaken);
+                if self.codex.flow.is_resting() {
+                    self.codex_trouble(&why);
+                }
+            }
+            CodexFact::Unanswered { message_id } => {
+                tracing::info!(%message_id, "codex went away before it answered; recovery will tell");
+                self.answered(message_id, Answer::Unanswered);
+            }
+            CodexFact::Tui { attached, pid } => self.tui(attached, pid),
+            CodexFact::ProxyRefused { count } => {
+                if self.notices.set(
+                    "proxy",
+                    "somebody came to the Codex proxy with a wrong token; start the terminal with `ctxrelay codex`",
+                ) {
+                    self.note_fact(
+                        Party::System,
+                        EntryKind::Error {
+                            code: "proxy_refused".to_owned(),
+                        },
+                        format!("refused {count} connection(s) to the Codex proxy: wrong token"),
+                    );
+                    self.status_changed();
+                }
+            }
+            CodexFact::ContextUsed { used, window } => {
+                self.codex.context = Some((used, window));
+                self.status_changed();
+            }
+            CodexFact::ApprovalsPending { count } => {
+                self.codex.approvals = count;
+                self.status_changed();
+            }
+        }
+    }
+
+    /// What became of a request. The adapter speaks of one attempt at a time: the last one.
+    fn answered(&mut self, id: EntryId, answer: Answer) {
+        let attempt = self.outbox.get(&id).and_then(|row| row.attempt.clone());
+        let life = self.codex.life;
+        self.codex_input(CodexInput::Answer {
+            life,
+            id,
+            attempt,
+            answer,
+        });
+        self.status_changed();
+    }
+
+    pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
+        if let Some(server) = self.codex.server.take() {
+            self.known_agent_pids.remove(&server.pid);
+            self.note_fact(
+                Party::System,
+                EntryKind::AgentChanged(AgentChanged {
+                    agent: Agent::Codex,
+                    state: AgentState::Offline,
+                    pid: None,
+                    thread_id: None,
+                    why: Some(why.to_owned()),
+                }),
+                format!("the codex app-server is gone: {why}"),
+            );
+        }
+        self.codex.status = None;
+        self.codex.turn = None;
+        self.codex.port = None;
+        self.codex.approvals = 0;
+        let life = self.codex.life;
+        self.codex_input(CodexInput::ServerLost { life, gave_up });
+        if gave_up {
+            self.codex_trouble(why);
+        }
+        self.status_changed();
+    }
+
+    pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
+        let known = self.world.agent(Agent::Codex);
+        let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
+        self.codex.thread = Some(thread_id.clone());
+        if changed {
+            let pid = self.codex.server.as_ref().map(|server| server.pid);
+            self.note_fact(
+                Party::System,
+                EntryKind::AgentChanged(AgentChanged {
+                    agent: Agent::Codex,
+                    state: AgentState::Idle,
+                    pid,
+                    thread_id: Some(thread_id.clone()),
+                    why: None,
+                }),
+                format!("Codex works on thread {thread_id}"),
+            );
+        }
+        self.status_changed();
+        self.answer_waiters();
+        let life = self.codex.life;
+        self.codex_input(CodexInput::Adopted {
+            life,
+            thread: thread_id,
+        });
+    }
+
+    pub(super) fn thread_status(&mut self, status: ThreadStatus) {
+        let was = self.codex.state();
+        self.codex.status = Some(status);
+        if !matches!(status, ThreadStatus::Active { .. }) {
+            self.codex.turn = None;
+        }
+        let now = self.codex.state();
+        if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
+            self.note_fact(
+                Party::System,
+                EntryKind::AgentChanged(AgentChanged {
+                    agent: Agent::Codex,
+                    state: now,
+                    pid: None,
+                    thread_id: None,
+                    why: None,
+                }),
+                match now {
+                    AgentState::Waiting => "Codex waits for an approval or an answer",
+                    _ => "Codex goes on",
+                },
+            );
+        }
+        self.status_changed();
+        self.answer_waiters();
+        let life = self.codex.life;
+        let activity = match status {
+            ThreadStatus::Idle | ThreadStatus::SystemError => Activity::Idle,
+            ThreadStatus::Active { waiting } => Activity::Busy { waiting },
+            ThreadStatus::NotLoaded => Activity::NotLoaded,
+        };
+        self.codex_input(CodexInput::Activity { life, activity });
+    }
+
+    pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
+        if let Some(pid) = pid {
+            if attached {
+                self.know_agent(pid);
+            } else {
+                self.known_agent_pids.remove(&pid);
+            }
+        }
+        if attached {
+            self.notices.clear("proxy");
+        }
+        if self.codex.tui != attached {
+            self.codex.tui = attached;
+            self.codex.tui_pid = pid;
+            self.note_fact(
+                Party::System,
+                EntryKind::Lifecycle {
+                    event: if attached {
+                        "codex_tui_attached"
+                    } else {
+                        "codex_tui_left"
+                    }
+                    .to_owned(),
+                },
+                if attached {
+                    "the Codex terminal attached"
+                } else {
+                    "the Codex terminal left"
+                },
+            );
+        }
+        self.codex_input(CodexInput::Terminal { attached });
+        self.status_changed();
+    }
+}

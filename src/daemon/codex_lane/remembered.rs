@@ -1,0 +1,62 @@
+//! [`Remembered`]: a map that forgets its oldest. Knows nothing of what it holds.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::REMEMBERED_MAX;
+
+/// A map that forgets its oldest.
+#[derive(Debug)]
+pub struct Remembered<K, V> {
+    map: HashMap<K, V>,
+    order: VecDeque<K>,
+}
+
+impl<K, V> Default for Remembered<K, V> {
+    fn default() -> Self {
+        Self {
+            map: HashMap::new(),
+            order: VecDeque::new(),
+        }
+    }
+}
+
+impl<K: Clone + Eq + std::hash::Hash, V> Remembered<K, V> {
+    /// What is remembered under a key.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.map.get(key)
+    }
+
+    pub(in crate::daemon) fn insert(&mut self, key: K, value: V) {
+        if self.map.insert(key.clone(), value).is_none() {
+            self.order.push_back(key);
+            if self.order.len() > REMEMBERED_MAX
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.map.remove(&oldest);
+            }
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.map.get_mut(key)
+    }
+}
+
+impl<K: Clone + Eq + std::hash::Hash, V: Clone> Remembered<K, V> {
+    /// Oldest first.
+    pub(super) fn to_vec(&self) -> Vec<(K, V)> {
+        self.order
+            .iter()
+            .filter_map(|key| Some((key.clone(), self.map.get(key)?.clone())))
+            .collect()
+    }
+
+    /// From what [`Self::to_vec`] gave.
+    pub(super) fn from_vec(pairs: Vec<(K, V)>) -> Self {
+        let mut remembered = Self::default();
+        for (key, value) in pairs {
+            remembered.insert(key, value);
+        }
+        remembered
+    }
+}

@@ -1,0 +1,225 @@
+//! Turns: the proof that a message arrived, the record of what ran, and the answer that goes back
+//! to whoever asked.
+
+use serde::{Deserialize, Serialize};
+
+use super::REMEMBERED_MAX;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{CodexInput, OnBusy};
+use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
+use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
+use crate::daemon::run::Daemon;
+
+/// A message that we brought into a turn. Kept here and not looked up when the turn ends: the
+/// session may have been cleared meanwhile, and the answer is still owed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Relayed {
+    pub(super) id: EntryId,
+    pub(super) from: Party,
+    pub(super) runtime_session: Option<RuntimeSession>,
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(super) struct TurnEnd {
+    pub(super) thread_id: ThreadId,
+    pub(super) turn_id: TurnId,
+    pub(super) status: TurnStatus,
+    pub(super) error: Option<String>,
+    pub(super) usage_limited: bool,
+}
+
+impl Daemon {
+    /// Proof, when it carries our id; a turn's beginning, when it is the turn's first.
+    pub(super) fn user_message(
+        &mut self,
+        turn_id: TurnId,
+        client_id: Option<String>,
+        preview: &str,
+        steered: bool,
+    ) {
+        let message_id = client_id.map(EntryId::new);
+        self.codex.trouble = None;
+        let is_ours = message_id
+            .as_ref()
+            .is_some_and(|id| self.ledger.seq_of(id).is_some());
+        let message_id = message_id
+            .filter(|id| self.outbox.get(id).is_some() || self.codex.receipts.get(id).is_some());
+        if self.codex.turns_noted.insert(turn_id.clone()) {
+            if self.codex.turns_noted.len() > REMEMBERED_MAX {
+                self.codex.turns_noted.retain(|noted| *noted == turn_id);
+            }
+            let started_by = self.sender_of(message_id.as_ref());
+            // Of a message of ours the text itself: what Codex shows of it begins with the
+            // envelope.
+            let about = message_id
+                .as_ref()
+                .and_then(|id| self.stored(self.ledger.seq_of(id)?))
+                .map_or_else(
+                    || first_line(preview),
+                    |stored| first_line(&stored.entry.content),
+                );
+            let thread_id = self
+                .codex
+                .thread
+                .clone()
+                .unwrap_or_else(|| ThreadId::new(""));
+            self.note_fact(
+                Party::Agent(Agent::Codex),
+                EntryKind::Turn(TurnRecord {
+                    thread_id,
+                    turn_id: turn_id.clone(),
+                    status: TurnStatus::InProgress,
+                    started_by,
+                }),
+                about,
+            );
+        }
+        let Some(id) = message_id else {
+            if !is_ours {
+                let life = self.codex.life;
+                self.codex_input(CodexInput::HumanMessage {
+                    life,
+                    turn: turn_id,
+                });
+            }
+            return;
+        };
+        let stored = self.ledger.seq_of(&id).and_then(|seq| self.stored(seq));
+        if let Some(stored) = stored {
+            let relayed = Relayed {
+                id: id.clone(),
+                from: stored.entry.source.clone(),
+                runtime_session: stored.entry.runtime_session.clone(),
+            };
+            match self.codex.relayed.get_mut(&turn_id) {
+                Some(known) if known.iter().any(|known| known.id == id) => {}
+                Some(known) => known.push(relayed),
+                None => self.codex.relayed.insert(turn_id.clone(), vec![relayed]),
+            }
+        }
+        self.codex_input(CodexInput::Proof {
+            id,
+            turn: turn_id,
+            steered,
+        });
+    }
+
+    pub(super) fn turn_completed(
+        &mut self,
+        end: TurnEnd,
+        final_answer: Option<String>,
+        client_ids: &[String],
+    ) {
+        if self.codex.turn.as_ref() == Some(&end.turn_id) {
+            self.codex.turn = None;
+        }
+        let relayed = self
+            .codex
+            .relayed
+            .get(&end.turn_id)
+            .cloned()
+            .unwrap_or_default();
+        let content = match (end.status, &end.error) {
+            (TurnStatus::Completed, _) => "the turn ended".to_owned(),
+            (TurnStatus::Interrupted, _) => "the turn was interrupted".to_owned(),
+            (_, Some(error)) => format!("the turn failed: {error}"),
+            (_, None) => "the turn failed".to_owned(),
+        };
+        let mut entries = Vec::new();
+        entries.push(
+            self.entry(
+                Party::Agent(Agent::Codex),
+                None,
+                EntryKind::Turn(TurnRecord {
+                    thread_id: end.thread_id.clone(),
+                    turn_id: end.turn_id.clone(),
+                    status: end.status,
+                    started_by: relayed
+                        .first()
+                        .map_or(Party::Human, |first| first.from.clone()),
+                }),
+                content,
+                None,
+            ),
+        );
+        if let Some(answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
+            entries.push(answer);
+        }
+        let ended = CodexInput::TurnEnded {
+            life: self.codex.life,
+            turn: end.turn_id,
+            status: end.status,
+            ids: client_ids
+                .iter()
+                .map(|id| EntryId::new(id.as_str()))
+                .filter(|id| self.ledger.seq_of(id).is_some())
+                .collect(),
+            limited: end.usage_limited,
+        };
+        self.record_fact(
+            entries,
+            Box::new(|daemon, stored| {
+                for stored in stored {
+                    let id = &stored.entry.id;
+                    if let Some(message) = daemon.world.unsettled.get(id).cloned() {
+                        daemon.outbox.track(id.clone(), &message);
+                    }
+                }
+            }),
+        );
+        self.codex.limit_why = end.error;
+        self.codex_input(ended);
+    }
+
+    /// The final answer of a turn that a message from Claude had started, unless a tool call of
+    /// the same turn answered already.
+    pub(super) fn relayed_answer(
+        &mut self,
+        end: &TurnEnd,
+        final_answer: Option<String>,
+        client_ids: &[String],
+        relayed: &[Relayed],
+    ) -> Option<crate::core::entry::Entry> {
+        let answered = self.codex.answered.get(&end.turn_id).is_some();
+        let text = final_answer.filter(|text| !text.trim().is_empty())?;
+        if answered || end.status != TurnStatus::Completed {
+            return None;
+        }
+        let question = relayed.iter().rev().find(|message| {
+            message.from == Party::Agent(Agent::Claude)
+                && client_ids.iter().any(|id| id == message.id.as_str())
+        })?;
+        Some(self.entry(
+            Party::Agent(Agent::Codex),
+            Some(Agent::Claude.into()),
+            EntryKind::Message(Message {
+                on_busy: OnBusy::Queue,
+                require_reply: false,
+                handles: Vec::new(),
+                in_reply_to: Some(question.id.clone()),
+                from_turn: Some(end.turn_id.clone()),
+            }),
+            text,
+            question.runtime_session.clone(),
+        ))
+    }
+
+    /// Who sent the message that began a turn; what came through no message of ours was typed
+    /// into the Codex terminal.
+    pub(super) fn sender_of(&self, message: Option<&EntryId>) -> Party {
+        message
+            .and_then(|id| self.stored(self.ledger.seq_of(id)?))
+            .map_or(Party::Human, |stored| stored.entry.source.clone())
+    }
+}
+
+/// One line for the timeline.
+fn first_line(text: &str) -> String {
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(200)
+        .collect()
+}
