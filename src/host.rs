@@ -1,6 +1,7 @@
 //! The composition root: the only place that knows every room, and the only one that builds a
 //! daemon.
 
+use std::future::ready;
 use std::path::PathBuf;
 
 use axum::Router;
@@ -66,21 +67,28 @@ impl Setting {
         detached: bool,
         clears_kill: bool,
     ) -> Result<Running, StartError> {
-        self.start(None, detached, clears_kill).await
+        self.start(None, ready(true), detached, clears_kill).await
     }
 
-    /// Goes on in place of a daemon that left, in this process, on the current runtime.
+    /// Goes on in place of a daemon that left, in this process, on the current runtime. `yielded`:
+    /// asked for once nothing can fail any more, and says whether the one before lets go.
     ///
     /// # Errors
     ///
-    /// See [`StartError`]; what was left has come to its end then.
-    pub async fn take_over(&self, estate: Estate, detached: bool) -> Result<Running, StartError> {
-        self.start(Some(estate), detached, false).await
+    /// See [`StartError`]; our copy of what was left is given up then, and nothing of it was touched.
+    pub async fn take_over(
+        &self,
+        estate: Estate,
+        yielded: impl Future<Output = bool> + Send,
+        detached: bool,
+    ) -> Result<Running, StartError> {
+        self.start(Some(estate), yielded, detached, false).await
     }
 
     async fn start(
         &self,
         estate: Option<Estate>,
+        yielded: impl Future<Output = bool> + Send,
         detached: bool,
         clears_kill: bool,
     ) -> Result<Running, StartError> {
@@ -100,7 +108,7 @@ impl Setting {
             ..self.hello(Role::Codex, None)
         };
         builder
-            .start(estate, move |daemon| mcp_service(daemon, hello))
+            .start(estate, yielded, move |daemon| mcp_service(daemon, hello))
             .await
     }
 }

@@ -1,9 +1,11 @@
 //! `ctxrelay daemon`: the daemon without a screen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::connect;
@@ -91,8 +93,17 @@ async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>)
     let setting = &context.setting;
     let running = match before {
         Some((before, estate)) => {
-            let started = setting.take_over(estate, true).await;
-            before.tell(started.as_ref().err());
+            let before = Arc::new(before);
+            let asked = Arc::clone(&before);
+            let yielded = async move {
+                spawn_blocking(move || asked.yields())
+                    .await
+                    .unwrap_or(false)
+            };
+            let started = setting.take_over(estate, yielded, true).await;
+            if let Err(error) = &started {
+                before.refuse(error);
+            }
             started?
         }
         None => {

@@ -1,6 +1,7 @@
 //! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it. And
 //! `ctxrelay demo`.
 
+use std::future::ready;
 use std::io::IsTerminal as _;
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
@@ -99,6 +100,8 @@ async fn host(context: &Context, running: Running) -> Result<After, Failure> {
     let mut running = running;
     let mut notice = None;
     loop {
+        // Nobody here takes a successor: the operator's way is to leave the deck, and is told so.
+        running.successors.close();
         let client = Client::in_process(
             running.handle.clone(),
             setting.hello(Role::Deck, None),
@@ -160,7 +163,7 @@ async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
     let running = match running.handle.leave_all().await {
         Err(_) => running,
         Ok(()) => match running.estate.await {
-            Ok(estate) => setting.take_over(estate, true).await?,
+            Ok(estate) => setting.take_over(estate, ready(true), true).await?,
             Err(_) => return Err(Failure::no_daemon()),
         },
     };

@@ -1,5 +1,6 @@
 //! [`hand_over`]: another process goes on in place of this one; and [`HandedOver`]: how that went.
 
+use std::future::ready;
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub async fn hand_over(
         Ok(Ok(())) => HandedOver::Done,
         Ok(Err((estate, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
-            match setting.take_over(*estate, detached).await {
+            match setting.take_over(*estate, ready(true), detached).await {
                 Ok(running) => HandedOver::Kept(Box::new(running), failure),
                 Err(error) => HandedOver::Ended(error.into()),
             }

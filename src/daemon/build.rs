@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
-use super::estate::Estate;
+use super::estate::{Estate, Remains};
 use super::event::{Answer, Event};
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
@@ -100,7 +100,8 @@ pub struct Succession {
 
 impl Builder {
     /// Starts the daemon on the current runtime, in place of the one that left an estate if there
-    /// is one. `mcp` makes the service behind `/mcp`.
+    /// is one. `mcp` makes the service behind `/mcp`. `yielded`: asked for once nothing can fail any
+    /// more, and says whether the one before lets go of the estate.
     ///
     /// # Errors
     ///
@@ -108,6 +109,7 @@ impl Builder {
     pub async fn start<F>(
         self,
         estate: Option<Estate>,
+        yielded: impl Future<Output = bool> + Send,
         mcp: impl FnOnce(DaemonHandle) -> F + Send,
     ) -> Result<Running, StartError>
     where
@@ -265,17 +267,26 @@ impl Builder {
             is_clone,
         )
         .map_err(unwritable)?;
-        // The last step that can fail. What was inherited is touched only behind it: until then the
-        // owner before us can go on with it.
+        // The last step that can fail. What was inherited is touched only behind it, and behind the
+        // word of the owner before us, who can go on with it until then. Two that read from one
+        // terminal would tear its stream apart.
         write_private(
             &self.dirs.state_file("ports.json"),
             &serde_json::to_vec(&published).unwrap_or_default(),
         )
         .map_err(unwritable)?;
+        if !yielded.await {
+            return Err(StartError::NotYielded);
+        }
 
-        let (codex_left, lane_left, agents_left) = match remains {
-            Some(remains) => (Some(remains.codex), Some(remains.lane), remains.agents),
-            None => (None, None, Vec::new()),
+        let (codex_left, others_left) = match remains {
+            Some(Remains {
+                codex,
+                lane,
+                agents,
+                handoffs,
+            }) => (Some(codex), Some((lane, agents, handoffs))),
+            None => (None, None),
         };
         let terminal_stays = codex_left.as_ref().is_some_and(|left| left.has_terminal());
         let mcp_token = premises.mcp_token.clone();
@@ -304,10 +315,6 @@ impl Builder {
                 })
             },
         });
-        let mut lane = CodexLane::new(adapter);
-        if let Some(left) = lane_left {
-            lane.inherit(left, server_runs_on, terminal_stays);
-        }
         let (ask_successor, successors) = mpsc::channel(1);
         let mut daemon = Daemon::new(
             self.dirs.clone(),
@@ -323,11 +330,15 @@ impl Builder {
             opened.snapshot,
             report.recent,
             outbox,
-            lane,
+            CodexLane::new(adapter),
             weak.clone(),
             writer_events,
         );
-        daemon.known_agent_pids.extend(agents_left);
+        if let Some((lane, agents, handoffs)) = others_left {
+            daemon.codex.inherit(lane, server_runs_on, terminal_stays);
+            daemon.known_agent_pids.extend(agents);
+            daemon.recent_handoffs.extend(handoffs);
+        }
         daemon.successors = Some(ask_successor);
         if is_new || report.entries == 0 {
             daemon.start_session();

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixListener};
 
 use super::codex_lane::CarriedLane;
+use super::commands::RecentHandoff;
 use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::parcel;
 use crate::store::dirs::ProjectDirs;
@@ -55,6 +56,8 @@ pub(super) struct Remains {
     pub(super) lane: CarriedLane,
     /// Processes whose descendants may not decide, with their start.
     pub(super) agents: Vec<(u32, Option<String>)>,
+    /// What was asked for a moment ago: asked again it is the same.
+    pub(super) handoffs: Vec<RecentHandoff>,
 }
 
 /// The listeners, in use.
@@ -94,6 +97,7 @@ struct Text {
     codex: PassedText,
     lane: CarriedLane,
     agents: Vec<(u32, Option<String>)>,
+    handoffs: Vec<RecentHandoff>,
 }
 
 /// Read before the rest, which another version may have changed.
@@ -119,6 +123,7 @@ impl Estate {
                 codex: self.remains.codex.text(),
                 lane: self.remains.lane.clone(),
                 agents: self.remains.agents.clone(),
+                handoffs: self.remains.handoffs.clone(),
             },
         };
         let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptor().into_iter().collect();
@@ -167,6 +172,7 @@ impl Estate {
                 codex,
                 lane: text.lane,
                 agents: text.agents,
+                handoffs: text.handoffs,
             },
         })
     }

@@ -10,11 +10,13 @@ use tokio::time::Instant;
 use super::build::Succession;
 use super::estate::Remains;
 use super::event::{Answer, Event};
+use super::inbox::Wants;
 use super::run::{Daemon, Stop, answer};
 use crate::adapters::codex::passed::Passed;
-use crate::core::agent::Party;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::Outcome;
 use crate::core::entry::EntryKind;
-use crate::wire::control::{DAEMON_MOVING, HandOverParams, Notification, Refusal};
+use crate::wire::control::{DAEMON_MOVING, HandOverParams, Notification, Refusal, Reply, Sent};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
@@ -87,6 +89,8 @@ impl Daemon {
             return;
         }
         self.leaving = Some(Leaving::default());
+        // A row must not say that an attempt began which nobody makes any more.
+        self.codex.flow.leave();
         self.stop_serving(false);
         self.note_fact(
             Party::System,
@@ -147,6 +151,7 @@ impl Daemon {
             codex: leaving.passed?,
             lane: self.codex.carried(),
             agents: self.known_agent_pids.drain().collect(),
+            handoffs: self.recent_handoffs.drain(..).collect(),
         })
     }
 
@@ -167,9 +172,37 @@ impl Daemon {
         for attachment in self.attachments.values() {
             attachment.outlet.send(Notification::Stopping { killed });
         }
+        self.dismiss_waiters();
+    }
+
+    /// Answers whoever still waits.
+    pub(super) fn dismiss_waiters(&mut self) {
         let refusal = self.not_now();
-        for waiter in self.waiters.drain(..) {
-            waiter.refuse(&refusal);
+        let waiters = std::mem::take(&mut self.waiters);
+        for waiter in waiters {
+            match waiter.wants {
+                // It is recorded: whoever heard of a refusal would send it a second time.
+                Wants::Receipt(sent) => {
+                    let delivery_attempt_id = self.codex.last_attempt(&sent.message_id);
+                    let sent = Sent {
+                        outcome: Outcome::QueuedForNextTurn,
+                        delivery_attempt_id,
+                        ..sent
+                    };
+                    answer(waiter.reply, Ok(Reply::Sent(sent)));
+                }
+                // Codex asks over HTTP and cannot follow to the next process. Nothing has come so
+                // far; it asks again.
+                Wants::Messages {
+                    agent: Agent::Codex,
+                    runtime_session,
+                    ..
+                } if self.leaving.is_some() => {
+                    let page = self.nothing_yet(Agent::Codex, &runtime_session);
+                    answer(waiter.reply, Ok(Reply::Messages(page)));
+                }
+                Wants::Messages { .. } => answer(waiter.reply, Err(refusal.clone())),
+            }
         }
     }
 }

@@ -263,6 +263,8 @@ impl Daemon {
                 break;
             }
         }
+        // What was being recorded may have made somebody wait for what becomes of it.
+        self.dismiss_waiters();
         // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
         // ledger's writer waits for a place in a queue that is no longer read.
         self.part(&mut events).await;
@@ -646,6 +648,7 @@ impl Daemon {
                 Ok(Some(Event::Disconnected { conn })) => {
                     self.attachments.remove(&conn);
                 }
+                Ok(Some(Event::Command { reply, .. })) => answer(reply, Err(self.not_now())),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

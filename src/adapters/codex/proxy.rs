@@ -104,6 +104,7 @@ impl Proxy {
         let shared = Arc::new(Shared::default());
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let mut connections = JoinSet::new();
+        let mut left = Vec::new();
         for passed in inherited {
             let (proxy, shared) = (Arc::clone(&self), Arc::clone(&shared));
             let place = Arc::clone(&places).try_acquire_owned();
@@ -134,13 +135,13 @@ impl Proxy {
                         proxy.terminal(passage, &shared).await
                     });
                 }
-                Some(_) = connections.join_next() => {}
+                // One that was released a moment before we look is none the less left.
+                Some(ended) = connections.join_next() => left.extend(ended.ok().flatten()),
             }
         }
         // Who comes from now on waits in the listener's queue for the next owner.
         drop(listener);
         let deadline = Instant::now() + RELEASE_WAIT;
-        let mut left = Vec::new();
         while let Ok(Some(ended)) = timeout_at(deadline, connections.join_next()).await {
             left.extend(ended.ok().flatten());
         }

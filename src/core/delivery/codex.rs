@@ -58,6 +58,8 @@ pub struct CodexFlow {
     is_limited: bool,
     /// The human stopped a turn: they decide when it goes on.
     is_held: bool,
+    /// Another process is to go on, and hands over what waits.
+    is_leaving: bool,
     /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
     /// that join a running turn while the app-server holds others.
     in_flight: Vec<EntryId>,

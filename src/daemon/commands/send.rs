@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{check_length, check_text, sender};
@@ -26,7 +27,8 @@ const SAME_HANDOFF_MS: i64 = 5 * 60 * 1000;
 const RECENT_HANDOFFS_MAX: usize = 100;
 
 /// A handoff of the last minutes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RecentHandoff {
     at_ms: i64,
     from: Party,

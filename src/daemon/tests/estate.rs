@@ -31,6 +31,7 @@ fn estate(place: &Place) -> Estate {
             codex: Passed::default(),
             lane: CodexLane::new(CodexHandle { requests }).carried(),
             agents: vec![(4711, Some("then".to_owned())), (4712, None)],
+            handoffs: Vec::new(),
         },
     }
 }

@@ -26,6 +26,11 @@ pub struct CarriedFlow {
 }
 
 impl CodexFlow {
+    /// From here on nothing goes out: another process is to go on, and the adapter takes no more.
+    pub fn leave(&mut self) {
+        self.is_leaving = true;
+    }
+
     /// What the next process gets.
     pub fn carried(&self) -> CarriedFlow {
         CarriedFlow {
