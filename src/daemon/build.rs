@@ -279,13 +279,8 @@ impl Builder {
             return Err(StartError::NotYielded);
         }
 
-        let (codex_left, others_left) = match remains {
-            Some(Remains {
-                codex,
-                lane,
-                agents,
-                handoffs,
-            }) => (Some(codex), Some((lane, agents, handoffs))),
+        let (codex_left, known) = match remains {
+            Some(Remains { codex, known }) => (Some(codex), Some(known)),
             None => (None, None),
         };
         let terminal_stays = codex_left.as_ref().is_some_and(|left| left.has_terminal());
@@ -334,10 +329,8 @@ impl Builder {
             weak.clone(),
             writer_events,
         );
-        if let Some((lane, agents, handoffs)) = others_left {
-            daemon.codex.inherit(lane, server_runs_on, terminal_stays);
-            daemon.known_agent_pids.extend(agents);
-            daemon.recent_handoffs.extend(handoffs);
+        if let Some(known) = known {
+            daemon.inherit(known, server_runs_on, terminal_stays);
         }
         daemon.successors = Some(ask_successor);
         if is_new || report.entries == 0 {

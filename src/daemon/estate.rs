@@ -53,6 +53,13 @@ impl std::fmt::Debug for Premises {
 #[derive(Debug)]
 pub(super) struct Remains {
     pub(super) codex: Passed,
+    pub(super) known: Known,
+}
+
+/// What the loop knows and neither ledger nor queue say.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Known {
     pub(super) lane: CarriedLane,
     /// Processes whose descendants may not decide, with their start.
     pub(super) agents: Vec<(u32, Option<String>)>,
@@ -95,9 +102,7 @@ struct Text {
     ports: Ports,
     mcp_token: String,
     codex: PassedText,
-    lane: CarriedLane,
-    agents: Vec<(u32, Option<String>)>,
-    handoffs: Vec<RecentHandoff>,
+    known: Known,
 }
 
 /// Read before the rest, which another version may have changed.
@@ -121,9 +126,7 @@ impl Estate {
                 ports: self.premises.ports,
                 mcp_token: self.premises.mcp_token.clone(),
                 codex: self.remains.codex.text(),
-                lane: self.remains.lane.clone(),
-                agents: self.remains.agents.clone(),
-                handoffs: self.remains.handoffs.clone(),
+                known: self.remains.known.clone(),
             },
         };
         let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptor().into_iter().collect();
@@ -170,9 +173,7 @@ impl Estate {
             premises,
             remains: Remains {
                 codex,
-                lane: text.lane,
-                agents: text.agents,
-                handoffs: text.handoffs,
+                known: text.known,
             },
         })
     }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::build::Succession;
-use super::estate::Remains;
+use super::estate::{Known, Remains};
 use super::event::{Answer, Event};
 use super::inbox::Wants;
 use super::run::{Daemon, Stop, answer};
@@ -149,10 +149,19 @@ impl Daemon {
         }
         Some(Remains {
             codex: leaving.passed?,
-            lane: self.codex.carried(),
-            agents: self.known_agent_pids.drain().collect(),
-            handoffs: self.recent_handoffs.drain(..).collect(),
+            known: Known {
+                lane: self.codex.carried(),
+                agents: self.known_agent_pids.drain().collect(),
+                handoffs: self.recent_handoffs.drain(..).collect(),
+            },
         })
+    }
+
+    /// Takes on what the process before knew, before anything is asked of Codex.
+    pub(super) fn inherit(&mut self, known: Known, server_stays: bool, terminal_stays: bool) {
+        self.codex.inherit(known.lane, server_stays, terminal_stays);
+        self.known_agent_pids.extend(known.agents);
+        self.recent_handoffs.extend(known.handoffs);
     }
 
     /// Refuses because the daemon ends, or goes on elsewhere.

@@ -29,9 +29,11 @@ fn estate(place: &Place) -> Estate {
         },
         remains: Remains {
             codex: Passed::default(),
-            lane: CodexLane::new(CodexHandle { requests }).carried(),
-            agents: vec![(4711, Some("then".to_owned())), (4712, None)],
-            handoffs: Vec::new(),
+            known: Known {
+                lane: CodexLane::new(CodexHandle { requests }).carried(),
+                agents: vec![(4711, Some("then".to_owned())), (4712, None)],
+                handoffs: Vec::new(),
+            },
         },
     }
 }
@@ -55,7 +57,7 @@ async fn everything_arrives_and_nothing_is_free_in_between() {
     let received = Estate::receive(&theirs, &place.dirs).unwrap();
     assert_eq!(received.premises.ports, ports);
     assert_eq!(received.premises.mcp_token, "the secret of mcp");
-    assert_eq!(received.remains.agents.len(), 2);
+    assert_eq!(received.remains.known.agents.len(), 2);
     assert!(!format!("{received:?}").contains("the secret"));
     let listeners = received.premises.listen().unwrap();
     let (_, peer) = listeners.control.accept().await.unwrap();

@@ -58,6 +58,19 @@ impl Operator {
         let asked = ask(&mut self.ws, self.last_id, method, params);
         self.runtime
             .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
+            .unwrap_or_else(|| panic!("the daemon hung up before it answered {method}"))
+    }
+
+    /// As `hand_over`; `None` when the daemon is gone before it answers.
+    pub fn begin_hand_over(
+        &mut self,
+        program: impl AsRef<Path>,
+    ) -> Option<Result<Value, RpcError>> {
+        self.last_id += 1;
+        let params = json!({"program": program.as_ref()});
+        let asked = ask(&mut self.ws, self.last_id, "daemon/handOver", params);
+        self.runtime
+            .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
     }
 
     /// Has a program go on in place of the daemon.
@@ -76,12 +89,12 @@ async fn ask(
     id: u64,
     method: &str,
     params: Value,
-) -> Result<Value, RpcError> {
+) -> Option<Result<Value, RpcError>> {
     let frame = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    ws.send(Message::text(frame.to_string())).await.unwrap();
+    ws.send(Message::text(frame.to_string())).await.ok()?;
     loop {
         let Some(Ok(message)) = ws.next().await else {
-            panic!("the daemon hung up before it answered {method}");
+            return None;
         };
         let Message::Text(text) = message else {
             continue;
@@ -90,13 +103,13 @@ async fn ask(
         if frame["id"] != id {
             continue;
         }
-        return match frame.get_mut("error") {
+        return Some(match frame.get_mut("error") {
             None => Ok(frame["result"].take()),
             Some(error) => Err(RpcError {
                 code: error["code"].as_i64().unwrap_or_default(),
                 message: error["message"].as_str().unwrap_or_default().to_owned(),
                 data: error["data"].take(),
             }),
-        };
+        });
     }
 }
