@@ -17,6 +17,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::endpoint::DialError;
@@ -26,7 +27,7 @@ use crate::wire::control::{
     Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome,
 };
 use crate::wire::jsonrpc::Frame;
-use frame::{refusal, request_frame, with_id};
+use frame::{not_read, refusal, request_frame, with_id};
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
 /// wild, and the caller is told instead of the queue growing.
@@ -251,6 +252,9 @@ enum Broken {
     Silent,
     #[error("the daemon closed the connection")]
     Closed,
+    /// It has answered everything that it read.
+    #[error("the daemon ends, or goes on in another process")]
+    Complete,
     #[error("{0}")]
     Socket(#[from] tokio_tungstenite::tungstenite::Error),
     #[error("the daemon refused this client: {}", .0.message)]
@@ -319,9 +323,14 @@ impl Link {
             Ok(()) => Broken::Closed,
             Err(broken) => broken,
         };
-        // A call in flight is never sent again by itself: it may have taken effect.
+        // A call in flight is never sent again by itself: it may have taken effect. What the daemon
+        // says that it has not read did not.
+        let is_complete = matches!(broken, Broken::Complete);
         for (_, answer) in self.pending.drain() {
-            let _ = answer.send(Err(ClientError::Unanswered));
+            let _ = answer.send(Err(match is_complete {
+                true => ClientError::Refused(not_read()),
+                false => ClientError::Unanswered,
+            }));
         }
         (true, broken)
     }
@@ -371,6 +380,9 @@ impl Link {
                 message = ws.next() => {
                     silent_at = Instant::now() + SILENCE_MAX;
                     match message {
+                        Some(Ok(Message::Close(Some(close)))) if close.code == CloseCode::Restart => {
+                            return Err(Broken::Complete);
+                        }
                         None | Some(Ok(Message::Close(_))) => return Ok(()),
                         Some(Err(error)) => return Err(error.into()),
                         Some(Ok(message)) => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::client::ClientError;
-use crate::wire::control::{Command, Refusal};
+use crate::wire::control::{Command, DAEMON_MOVING, Refusal};
 use crate::wire::jsonrpc::{ErrorObject, Frame};
 
 /// A command as a request without its id.
@@ -33,4 +33,13 @@ pub(super) fn refusal(error: ErrorObject) -> Refusal {
         hint: word("hint").unwrap_or_default(),
         message: error.message,
     }
+}
+
+/// The refusal of a call that the daemon had not read when it ended.
+pub(super) fn not_read() -> Refusal {
+    Refusal::new(
+        DAEMON_MOVING,
+        "the daemon ended before it read this",
+        "the call was not carried out; repeat it once a daemon runs",
+    )
 }

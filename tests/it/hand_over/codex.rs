@@ -35,7 +35,7 @@ fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
         .when(hears("the first question"))
         .once()
         .reply(Reply::held(
-            "Half of the answer, ",
+            "Half of the answer,\n\n",
             &gate,
             "the other half.",
         ));
@@ -191,7 +191,7 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
         .when(hears("the first question"))
         .once()
         .reply(Reply::held(
-            "Half of the answer, ",
+            "Half of the answer,\n\n",
             &gate,
             "the other half.",
         ));
