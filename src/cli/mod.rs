@@ -41,6 +41,7 @@ mod operator;
 pub mod output;
 mod pair;
 mod queue;
+mod queue_all;
 mod recover;
 mod redact;
 mod replace;

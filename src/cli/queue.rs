@@ -9,7 +9,6 @@ use super::disk;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::operator;
 use super::output::Tone;
-use super::unbuilt;
 use super::words::{age, now_ms};
 use crate::core::entry::DeliveryResult;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
@@ -29,12 +28,12 @@ pub enum Verb {
     /// Take a message back (operator)
     #[command(after_help = "Example: ctxrelay queue remove 01997b2e-… --apply")]
     Remove(ChangeArgs),
-    /// Take everything back (not in this version)
-    #[command(hide = true)]
-    Drain(unbuilt::Args),
-    /// Rebuild the queue from the record (not in this version)
-    #[command(hide = true)]
-    Rebuild(unbuilt::Args),
+    /// Take back everything that can be taken back (operator)
+    #[command(after_help = "Example: ctxrelay queue drain --to claude --apply")]
+    Drain(DrainArgs),
+    /// Make the queue anew from the record; what has no proof there becomes ambiguous (operator)
+    #[command(after_help = "Example: ctxrelay queue rebuild --apply")]
+    Rebuild(RebuildArgs),
 }
 
 /// Arguments of `queue show`.
@@ -56,18 +55,38 @@ pub struct ChangeArgs {
     pub apply: bool,
 }
 
+/// Arguments of `queue drain`.
+#[derive(Debug, clap::Args)]
+pub struct DrainArgs {
+    /// Only what is for this agent
+    #[arg(long, value_name = "AGENT", value_parser = ["claude", "codex"])]
+    pub to: Option<String>,
+    /// Do it; without, only say what would be done
+    #[arg(long)]
+    pub apply: bool,
+}
+
+/// Arguments of `queue rebuild`.
+#[derive(Debug, clap::Args)]
+pub struct RebuildArgs {
+    /// Do it; without, only say what would be done
+    #[arg(long)]
+    pub apply: bool,
+}
+
 pub fn run(context: &Context, verb: Verb) -> Verdict {
     match verb {
         Verb::List => list(context),
         Verb::Show(args) => show(context, &args.id),
         Verb::Retry(args) => change(context, &args, QueueChange::Retry),
         Verb::Remove(args) => change(context, &args, QueueChange::Remove),
-        Verb::Drain(args) | Verb::Rebuild(args) => args.refuse(),
+        Verb::Drain(args) => super::queue_all::drain(context, &args),
+        Verb::Rebuild(args) => super::queue_all::rebuild(context, &args),
     }
 }
 
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
-fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
+pub(super) fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
     let world = disk::snapshot(&context.setting.dirs)?;
     let now = now_ms();
     let mut rows: Vec<_> = world.unsettled.iter().collect();
@@ -89,7 +108,7 @@ fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
 }
 
 /// What waits, from the daemon, which alone can change it.
-async fn rows(context: &Context) -> Result<(Live, Vec<QueueRow>), Failure> {
+pub(super) async fn rows(context: &Context) -> Result<(Live, Vec<QueueRow>), Failure> {
     let live = connect::needed(connect::control(&context.setting).await)?;
     match live.ask(Command::QueueList).await? {
         Reply::Queue(rows) => Ok((live, rows)),
@@ -121,7 +140,7 @@ fn list(context: &Context) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn show_row(context: &Context, row: &QueueRow) -> Result<(), Failure> {
+pub(super) fn show_row(context: &Context, row: &QueueRow) -> Result<(), Failure> {
     let tone = if row.state == "ambiguous" {
         Tone::Bad
     } else {

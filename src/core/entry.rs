@@ -233,6 +233,21 @@ pub enum ArtifactStatus {
 }
 
 impl ArtifactStatus {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Passed,
+        Self::Failed,
+        Self::Blocked,
+        Self::Unknown,
+        Self::Skipped,
+        Self::TimedOut,
+    ];
+
+    /// The status of a word on the wire.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -9,6 +9,7 @@ pub mod entry;
 pub mod envelope;
 pub mod fold;
 pub mod id;
+pub mod marker;
 pub mod redact;
 pub mod snapshot;
 pub mod whole;

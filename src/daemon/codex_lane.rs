@@ -7,6 +7,7 @@
 mod carried;
 mod deliver;
 mod facts;
+mod markers;
 mod remembered;
 mod turns;
 

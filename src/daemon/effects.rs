@@ -134,7 +134,7 @@ impl Daemon {
     pub(super) fn result_is_durable(&mut self, id: EntryId, result: DeliveryResult) {
         if matches!(result, DeliveryResult::Rejected | DeliveryResult::Cancelled) {
             // Sent again it is another one.
-            self.recent_handoffs.retain(|recent| recent.id != id);
+            self.same_handoffs.forget(&id);
         }
         match self.outbox.get(&id).map(|row| row.to) {
             Some(Agent::Claude) => {

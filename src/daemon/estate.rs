@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixListener};
 
 use super::codex_lane::CarriedLane;
-use super::commands::RecentHandoff;
 use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::parcel;
 use crate::store::dirs::ProjectDirs;
@@ -63,8 +62,6 @@ pub(super) struct Known {
     pub(super) lane: CarriedLane,
     /// Processes whose descendants may not decide, with their start.
     pub(super) agents: Vec<(u32, Option<String>)>,
-    /// What was asked for a moment ago: asked again it is the same.
-    pub(super) handoffs: Vec<RecentHandoff>,
 }
 
 /// The listeners, in use.

@@ -152,7 +152,6 @@ impl Daemon {
             known: Known {
                 lane: self.codex.carried(),
                 agents: self.known_agent_pids.drain().collect(),
-                handoffs: self.recent_handoffs.drain(..).collect(),
             },
         })
     }
@@ -161,7 +160,6 @@ impl Daemon {
     pub(super) fn inherit(&mut self, known: Known, server_stays: bool, terminal_stays: bool) {
         self.codex.inherit(known.lane, server_stays, terminal_stays);
         self.known_agent_pids.extend(known.agents);
-        self.recent_handoffs.extend(known.handoffs);
     }
 
     /// Refuses because the daemon ends, or goes on elsewhere.

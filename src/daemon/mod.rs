@@ -7,18 +7,18 @@
 //!
 //! Knows nothing of screens and command lines.
 
-mod agent_pids;
 mod adopt;
+mod agent_pids;
 pub mod attach;
 pub mod build;
-mod clock;
 mod claude_lane;
+mod clock;
 mod codex_lane;
 mod commands;
 mod configuration;
 pub mod control;
-mod effects;
 mod digest;
+mod effects;
 pub mod estate;
 pub mod event;
 pub mod handle;
@@ -29,6 +29,7 @@ mod metrics;
 mod operator;
 mod outbox;
 mod run;
+mod same_handoff;
 mod start_error;
 mod status;
 mod succession;

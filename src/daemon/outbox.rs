@@ -9,6 +9,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{Backlog, Delivery, DeliveryFact, Moved, Restored};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
+use crate::store::dirs::ProjectDirs;
 use crate::store::queue::{Queue, QueueError};
 
 pub use crate::core::delivery::LANE_MAX;
@@ -105,6 +106,19 @@ impl Outbox {
             // Harmless: the next start finds a row whose message is settled and drops it.
             tracing::warn!(%error, "a settled row could not be removed");
         }
+    }
+
+    /// Puts a new file in place of the queue's, with what is known here.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made or written; the old one lies beside it then, and a start finds that
+    /// the queue was lost.
+    pub fn rebuild(&mut self, dirs: &ProjectDirs, high_water: Seq) -> Result<(), QueueError> {
+        Queue::set_aside(dirs)?;
+        self.queue = Queue::open(dirs)?;
+        let rows: Vec<Delivery> = self.backlog.rows().cloned().collect();
+        self.queue.record(&rows, Some(high_water.max(Seq(1))))
     }
 
     /// Forgets all messages, and leaves nothing of them in the files of the queue.

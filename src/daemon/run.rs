@@ -20,6 +20,7 @@ use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::leaving::Leaving;
 use super::outbox::Outbox;
+use super::same_handoff::SameHandoffs;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
@@ -80,7 +81,7 @@ pub struct Daemon {
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
     pub(super) notices: Notices,
-    pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
+    pub(super) same_handoffs: SameHandoffs,
     /// Proposals whose decision is being recorded.
     pub(super) deciding: HashSet<EntryId>,
     /// Entries of which the record says already that their whole text is lost.
@@ -207,6 +208,8 @@ impl Daemon {
         events: mpsc::WeakSender<Event>,
         writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
     ) -> Self {
+        let clock = Clock::start();
+        let same_handoffs = SameHandoffs::of(&world, clock.now_ms());
         Self {
             dirs,
             identity,
@@ -217,13 +220,13 @@ impl Daemon {
             world: Arc::new(world),
             recent,
             outbox,
-            clock: Clock::start(),
+            clock,
             attachments: BTreeMap::new(),
             waiters: Vec::new(),
             claude: ClaudeLane::default(),
             codex,
             notices: Notices::default(),
-            recent_handoffs: VecDeque::new(),
+            same_handoffs,
             deciding: HashSet::new(),
             lost_texts: HashSet::new(),
             known_agent_pids: HashMap::new(),

@@ -10,6 +10,8 @@ mod decisions;
 mod discard;
 mod faults;
 mod leaving;
+mod markers;
+mod queue;
 mod rig;
 mod succession;
 mod watch;

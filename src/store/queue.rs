@@ -106,6 +106,17 @@ impl Queue {
         }
     }
 
+    /// Moves the queue's files to `queue.db.bad-<ms>`. The next opening makes an empty one. Fine if
+    /// there is none. Whoever has it open goes on writing into what was moved.
+    ///
+    /// # Errors
+    ///
+    /// When a file of it cannot be moved.
+    pub fn set_aside(dirs: &ProjectDirs) -> Result<(), QueueError> {
+        let path = dirs.state_file("queue.db");
+        set_aside(&path).map_err(|source| QueueError::Io { path, source })
+    }
+
     /// Removes the queue of a project that came from somewhere else.
     ///
     /// # Errors

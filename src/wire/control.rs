@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::search::{IndexReport, RebuildParams, SearchPage, SearchParams};
 use super::status::Status;
 use crate::core::agent::Agent;
-use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{ArtifactStatus, NoteKind};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
@@ -226,6 +226,12 @@ pub enum Command {
     /// Operator: what to do with a message.
     #[serde(rename = "queue/change")]
     QueueChange(QueueChangeParams),
+    /// Operator: take back all that can be taken back.
+    #[serde(rename = "queue/drain")]
+    QueueDrain(QueueDrainParams),
+    /// Operator: make the queue anew from the record.
+    #[serde(rename = "queue/rebuild")]
+    QueueRebuild,
     /// Operator: trust what `config.json` says now.
     #[serde(rename = "config/trust")]
     Trust(TrustParams),
@@ -241,6 +247,8 @@ impl Command {
             | Self::Stop(_)
             | Self::HandOver(_)
             | Self::QueueChange(_)
+            | Self::QueueDrain(_)
+            | Self::QueueRebuild
             | Self::Trust(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
@@ -570,6 +578,14 @@ pub enum QueueChange {
     Remove,
 }
 
+/// Arguments of [`Command::QueueDrain`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueueDrainParams {
+    /// Only what is for this agent.
+    pub to: Option<Agent>,
+}
+
 /// The answer to a [`Command`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "value", rename_all = "camelCase")]
@@ -602,6 +618,8 @@ pub enum Reply {
     Index(IndexReport),
     /// The outbox.
     Queue(Vec<QueueRow>),
+    /// These messages were changed.
+    QueueChanged(Vec<EntryId>),
     /// What a hook should print.
     Hook(HookReply),
     /// Where the Codex terminal can join.
@@ -739,6 +757,24 @@ pub struct QueueRow {
     /// What to do when the receiver works.
     #[serde(rename = "onBusy")]
     pub on_busy: OnBusy,
+}
+
+impl QueueRow {
+    /// Whether the operator can take it back now. What was handed to Claude and not acknowledged
+    /// is unread; what is on its way to Codex cannot be called back.
+    pub fn can_be_removed(to: Agent, state: DeliveryState) -> bool {
+        match state {
+            DeliveryState::Queued | DeliveryState::Ambiguous | DeliveryState::Confirmed => true,
+            DeliveryState::Attempted => to == Agent::Claude,
+            _ => false,
+        }
+    }
+
+    /// Whether a rebuilt queue knows nothing of it any more, so that only the operator may have it
+    /// sent again.
+    pub fn becomes_ambiguous(state: DeliveryState) -> bool {
+        !matches!(state, DeliveryState::Ambiguous | DeliveryState::Confirmed)
+    }
 }
 
 /// What a hook should print.

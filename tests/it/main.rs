@@ -4,6 +4,7 @@
     reason = "a failed unwrap in a test is a failed test"
 )]
 
+mod bad_input;
 mod cli;
 mod config;
 mod contextrelay3;

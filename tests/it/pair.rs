@@ -259,8 +259,11 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
     gate.open();
     codex.wait_for_text("done working.");
     codex.wait_for_text("the word is plum-2");
-    wait_status(&pair, "an empty queue", |status| {
-        status["queue"]["codex"]["pending"] == 0 && status["queue"]["codex"]["inFlight"] == 0
+    // The proof comes before Codex asks its model, the end of the turn after it.
+    wait_status(&pair, "an empty queue and an idle Codex", |status| {
+        status["queue"]["codex"]["pending"] == 0
+            && status["queue"]["codex"]["inFlight"] == 0
+            && status["agents"]["codex"]["state"] == "idle"
     });
     for word in ["plum-1", "plum-2"] {
         assert_eq!(

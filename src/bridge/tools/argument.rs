@@ -24,8 +24,15 @@ const ITEMS_MAX: usize = 200;
 ///
 /// `invalid_arguments`, with what is wrong.
 pub(super) fn parse<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Result<T, Refusal> {
-    serde_json::from_value(Value::Object(arguments.clone()))
-        .map_err(|error| invalid(error.to_string()))
+    // Of a wrong type serde alone says what it is, and not where.
+    serde_path_to_error::deserialize(Value::Object(arguments.clone())).map_err(|error| {
+        let at = error.path().to_string();
+        let what = error.into_inner();
+        invalid(match at.as_str() {
+            "." => what.to_string(),
+            at => format!("`{at}`: {what}"),
+        })
+    })
 }
 
 /// The refusal of a call whose arguments are wrong.

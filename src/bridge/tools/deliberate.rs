@@ -112,6 +112,9 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         }
         Ok(Reply::Messages(page)) => {
             let pages = MessagePages::of(page.messages, None, 0);
+            let settled = format!(
+                "When it is settled, record it: append_note, kind decision, handles_handoff_id {id}."
+            );
             let mut answer = Answer::new(
                 json!({
                     "message_id": id,
@@ -119,8 +122,9 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
                     "status": "answered",
                     "answers": pages.messages,
                     "cursor": pages.cursor,
+                    "next": settled,
                 }),
-                pages.text(),
+                format!("{}\n\n{settled}", pages.text()),
             );
             if pages.more {
                 answer.text.push_str(&format!(

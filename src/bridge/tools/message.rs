@@ -172,16 +172,26 @@ pub(super) async fn ack(call: &Call) -> Result<Answer, Refusal> {
     if arguments.ids.is_empty() {
         return Err(argument::invalid("`ids` is empty"));
     }
+    let ids = argument::id_list("ids", arguments.ids)?;
     let command = Command::Ack(IdsParams {
         agent: call.side,
-        ids: argument::id_list("ids", arguments.ids)?,
+        ids: ids.clone(),
         rung: None,
     });
     match call.ask(command).await? {
-        Reply::Acked(acked) => Ok(Answer::new(
-            json!({"acked": acked}),
-            format!("acknowledged: {}", list(&acked)),
-        )),
+        Reply::Acked(acked) => {
+            let ignored: Vec<_> = ids.into_iter().filter(|id| !acked.contains(id)).collect();
+            let mut answer = json!({"acked": acked});
+            let mut text = format!("acknowledged: {}", list(&acked));
+            if !ignored.is_empty() {
+                text.push_str(&format!(
+                    "; not a message that waits for you: {}",
+                    list(&ignored)
+                ));
+                answer["ignored"] = json!(ignored);
+            }
+            Ok(Answer::new(answer, text))
+        }
         other => Err(unexpected(&other)),
     }
 }

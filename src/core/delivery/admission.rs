@@ -17,8 +17,8 @@ pub enum Admission {
     New,
     /// The same was recorded under this id a moment ago.
     Same(EntryId),
-    /// The same is being recorded; ask again when that is decided.
-    Undecided,
+    /// The same is being recorded under this id; what becomes of it is not decided.
+    Undecided(EntryId),
 }
 
 #[derive(Debug, Clone)]
@@ -62,20 +62,35 @@ impl<K: PartialEq> Admissions<K> {
         }
         match known {
             Some(known) if known.recorded => Admission::Same(known.id.clone()),
-            Some(_) => Admission::Undecided,
+            Some(known) => Admission::Undecided(known.id.clone()),
             None => {
-                if self.remembered.len() == REMEMBERED_MAX {
-                    self.remembered.pop_front();
-                }
-                self.remembered.push_back(Remembered {
-                    what,
-                    id: id.clone(),
-                    at_ms: now_ms,
-                    recorded: false,
-                });
+                self.remember(what, id.clone(), now_ms, false);
                 Admission::New
             }
         }
+    }
+
+    /// One that was recorded before this process began, at that time.
+    pub fn restore(&mut self, what: K, id: EntryId, at_ms: i64) {
+        self.remember(what, id, at_ms, true);
+    }
+
+    fn remember(&mut self, what: K, id: EntryId, at_ms: i64, recorded: bool) {
+        if self.remembered.len() == REMEMBERED_MAX {
+            self.remembered.pop_front();
+        }
+        self.remembered.push_back(Remembered {
+            what,
+            id,
+            at_ms,
+            recorded,
+        });
+    }
+
+    /// Forgets the recorded ones that no longer stand.
+    pub fn retain(&mut self, stands: impl Fn(&EntryId) -> bool) {
+        self.remembered
+            .retain(|known| !known.recorded || stands(&known.id));
     }
 
     /// It is recorded.

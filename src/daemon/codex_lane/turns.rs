@@ -143,6 +143,9 @@ impl Daemon {
                 None,
             ),
         );
+        let marked = self.marked(&end, final_answer.as_deref(), &relayed);
+        entries.extend(marked.entries);
+        let final_answer = final_answer.filter(|_| !marked.is_kept_back);
         if let Some(answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
             entries.push(answer);
         }
@@ -162,6 +165,7 @@ impl Daemon {
             Box::new(|daemon, stored| {
                 for stored in stored {
                     let id = &stored.entry.id;
+                    daemon.same_handoffs.recorded(id, stored.entry.seq);
                     if let Some(message) = daemon.world.unsettled.get(id).cloned() {
                         daemon.outbox.track(id.clone(), &message);
                     }

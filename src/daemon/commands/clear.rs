@@ -52,7 +52,7 @@ impl Daemon {
             .collect();
         self.answer_receipts_of(&cancelled);
         let succeeded = succeeded?;
-        self.recent_handoffs.clear();
+        self.same_handoffs.retain(|_| false);
         self.claude.forget_rings();
         for waiter in &mut self.waiters {
             if let Wants::Messages { after, .. } = &mut waiter.wants {

@@ -46,8 +46,9 @@ impl Daemon {
         })?;
         self.outbox.move_to(&self.world);
         self.move_cursors(&succeeded.world);
-        self.recent_handoffs
-            .retain(|recent| self.world.open_handoffs.contains_key(&recent.id));
+        let world = &self.world;
+        self.same_handoffs
+            .retain(|id| world.open_handoffs.contains_key(id));
         Ok(Compacted {
             sealed: succeeded.before.session_id,
             archive: succeeded.archive.unwrap_or_default(),

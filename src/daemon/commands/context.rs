@@ -18,7 +18,10 @@ const PAGE_MAX: u32 = 200;
 const SCAN_MAX: usize = 5_000;
 
 impl Daemon {
-    pub(super) fn read_context(&self, params: &ReadContextParams) -> Result<Reply, Refusal> {
+    pub(in crate::daemon) fn read_context(
+        &self,
+        params: &ReadContextParams,
+    ) -> Result<Reply, Refusal> {
         let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let mut from: Option<u64> = match &params.cursor {
             None => None,

@@ -13,14 +13,19 @@ mod search;
 mod send;
 mod trust;
 
-pub(super) use send::RecentHandoff;
-
 use super::attach::ConnId;
 use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
 use super::run::{Daemon, Stop, answer};
-use crate::core::id::RuntimeSession;
+use crate::core::entry::EntryKind;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Command, Refusal, Reply, TEXT_CHARS_MAX};
+
+/// How many open handoffs a refusal names; `read_context` has all.
+const HANDOFFS_NAMED: usize = 5;
+
+/// How much of an unknown id a refusal repeats, in characters.
+const ID_CHARS_MAX: usize = 60;
 
 impl Daemon {
     /// Carries a command out, or refuses it.
@@ -94,7 +99,48 @@ impl Daemon {
             }
             Command::HandOver(params) => self.ask_successor(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
+            Command::QueueDrain(params) => self.drain_queue(&params, reply),
+            Command::QueueRebuild => self.rebuild_queue(reply),
             Command::Trust(params) => self.trust(&params, reply),
+        }
+    }
+
+    /// Refuses to answer what nobody asked: an id with a slip in it would leave the handoff open
+    /// while its receiver believes it closed. One that is closed already may be named again.
+    fn check_handles(&self, handles: &[EntryId]) -> Result<(), Refusal> {
+        let is_asked = |id: &EntryId| {
+            self.world.open_handoffs.contains_key(id)
+                || self
+                    .ledger
+                    .seq_of(id)
+                    .and_then(|seq| self.stored(seq))
+                    .is_some_and(|stored| {
+                        matches!(
+                            stored.entry.kind,
+                            EntryKind::Handoff(_) | EntryKind::Message(_)
+                        )
+                    })
+        };
+        match handles.iter().find(|id| !is_asked(id)) {
+            None => Ok(()),
+            Some(unknown) => {
+                let open: Vec<&str> = self
+                    .world
+                    .open_handoffs
+                    .keys()
+                    .take(HANDOFFS_NAMED)
+                    .map(EntryId::as_str)
+                    .collect();
+                let hint = if open.is_empty() {
+                    "nothing was recorded; no handoff is open, leave the id out".to_owned()
+                } else {
+                    format!("nothing was recorded; open are: {}", open.join(", "))
+                };
+                Err(record::not_found(
+                    &format!("handoff {} in this session", shortened(unknown)),
+                    &hint,
+                ))
+            }
         }
     }
 
@@ -116,6 +162,11 @@ pub(super) fn not_the_operator() -> Refusal {
         "only the operator may do this",
         "use the deck, or run the command yourself in a terminal of your own",
     )
+}
+
+/// An id that somebody made up may be long.
+fn shortened(id: &EntryId) -> String {
+    id.as_str().chars().take(ID_CHARS_MAX).collect()
 }
 
 /// Refuses free text that is empty or too long.

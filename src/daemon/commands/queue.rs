@@ -4,9 +4,12 @@ use super::record::not_found;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
 use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer, now_ms};
-use crate::wire::control::{QueueChange, QueueChangeParams, QueueRow, Refusal, Reply};
+use crate::wire::control::{
+    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, Reply,
+};
 
 impl Daemon {
     pub(super) fn queue_rows(&self) -> Vec<QueueRow> {
@@ -52,13 +55,7 @@ impl Daemon {
         }
         let allowed = match params.change {
             QueueChange::Retry => state == DeliveryState::Ambiguous,
-            // What was handed to Claude and not acknowledged is unread; what is on its way to
-            // Codex cannot be taken back.
-            QueueChange::Remove => match state {
-                DeliveryState::Queued | DeliveryState::Ambiguous | DeliveryState::Confirmed => true,
-                DeliveryState::Attempted => to == Agent::Claude,
-                _ => false,
-            },
+            QueueChange::Remove => QueueRow::can_be_removed(to, state),
         };
         if !allowed {
             return answer(
@@ -97,6 +94,78 @@ impl Daemon {
                     daemon.outbox.backlog.not_recorded(&id, result);
                     answer(reply, Err(refusal.clone()));
                 }
+            }),
+        );
+    }
+
+    /// Takes back all that can be taken back. What is on its way to Codex stays.
+    pub(super) fn drain_queue(&mut self, params: &QueueDrainParams, reply: Answer) {
+        let agents = params.to.map_or(Agent::ALL.to_vec(), |to| vec![to]);
+        let rows: Vec<(EntryId, Agent)> = agents
+            .into_iter()
+            .flat_map(|agent| self.outbox.lane(agent))
+            .filter(|row| QueueRow::can_be_removed(row.to, row.state))
+            .filter(|row| !self.outbox.backlog.is_recording(&row.id))
+            .map(|row| (row.id.clone(), row.to))
+            .collect();
+        self.end_all(rows, DeliveryResult::Cancelled, |_| Ok(()), reply);
+    }
+
+    /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
+    /// that nothing is sent again by itself.
+    pub(super) fn rebuild_queue(&mut self, reply: Answer) {
+        let rows: Vec<(EntryId, Agent)> = self
+            .outbox
+            .backlog
+            .rows()
+            .filter(|row| QueueRow::becomes_ambiguous(row.state))
+            .filter(|row| !self.outbox.backlog.is_recording(&row.id))
+            .map(|row| (row.id.clone(), row.to))
+            .collect();
+        let rebuild = |daemon: &mut Self| {
+            let rebuilt = daemon.outbox.rebuild(&daemon.dirs, daemon.world.seq);
+            daemon.queue_written(rebuilt)
+        };
+        self.end_all(rows, DeliveryResult::Ambiguous, rebuild, reply);
+    }
+
+    /// Records the same result of many messages in one batch: all of them, or none.
+    fn end_all(
+        &mut self,
+        rows: Vec<(EntryId, Agent)>,
+        result: DeliveryResult,
+        then: impl FnOnce(&mut Self) -> Result<(), Refusal> + Send + 'static,
+        reply: Answer,
+    ) {
+        let entries: Vec<_> = rows
+            .iter()
+            .map(|(id, to)| self.delivery_entry(id, *to, result, None, None))
+            .collect();
+        let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
+        if entries.is_empty() {
+            let done = then(self).map(|()| Reply::QueueChanged(ids));
+            return answer(reply, done);
+        }
+        for id in &ids {
+            // From here on nothing is offered of it. It is recorded once, here.
+            self.outbox
+                .backlog
+                .record(id, result, None, None, &mut Vec::new());
+        }
+        self.record(
+            entries,
+            Box::new(move |daemon, outcome| {
+                if let Err(refusal) = outcome {
+                    for id in &ids {
+                        daemon.outbox.backlog.not_recorded(id, result);
+                    }
+                    return answer(reply, Err(refusal.clone()));
+                }
+                for id in &ids {
+                    daemon.result_is_durable(id.clone(), result);
+                }
+                let done = then(daemon).map(|()| Reply::QueueChanged(ids));
+                answer(reply, done);
             }),
         );
     }

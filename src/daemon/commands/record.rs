@@ -12,7 +12,9 @@ use crate::wire::control::{
 
 impl Daemon {
     pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: Answer) {
-        if let Err(refusal) = check_text("text", &params.text) {
+        let checked =
+            check_text("text", &params.text).and_then(|()| self.check_handles(&params.handles));
+        if let Err(refusal) = checked {
             return answer(reply, Err(refusal));
         }
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
@@ -89,7 +91,8 @@ impl Daemon {
         reply: Answer,
     ) {
         let checked = check_text("summary", &params.summary)
-            .and_then(|()| check_text("evidence", &params.evidence.join("\n")));
+            .and_then(|()| check_text("evidence", &params.evidence.join("\n")))
+            .and_then(|()| self.check_handles(&params.handles));
         if let Err(refusal) = checked {
             return answer(reply, Err(refusal));
         }

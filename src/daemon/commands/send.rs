@@ -2,46 +2,29 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{check_length, check_text, sender};
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::delivery::{Admission, OnBusy, Outcome};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message};
-use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::core::id::{EntryId, TurnId};
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
 use crate::daemon::inbox::{Waiter, Wants};
-use crate::daemon::run::{Daemon, answer, now_ms};
+use crate::daemon::run::{Daemon, answer};
+use crate::daemon::same_handoff::Ask;
 use crate::wire::control::{HandoffParams, Refusal, Reply, SendParams, Sent};
 
 /// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the
 /// tools: at most one second).
 const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
-/// A handoff with the same words within this time is the same handoff, in ms.
-const SAME_HANDOFF_MS: i64 = 5 * 60 * 1000;
-
-/// How many handoffs are remembered for that.
-const RECENT_HANDOFFS_MAX: usize = 100;
-
-/// A handoff of the last minutes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RecentHandoff {
-    at_ms: i64,
-    from: Party,
-    to: Agent,
-    runtime_session: RuntimeSession,
-    folded_ask: String,
-    pub(in crate::daemon) id: EntryId,
-}
-
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: Answer) {
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
+            .and_then(|to| self.check_handles(&params.handles).map(|()| to))
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
@@ -72,6 +55,7 @@ impl Daemon {
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
             .and_then(|to| check_length("reason", &params.reason).map(|()| to))
             .and_then(|to| check_length("context_refs", &params.context_refs.concat()).map(|()| to))
+            .and_then(|to| self.check_handles(&params.handles).map(|()| to))
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
@@ -79,9 +63,7 @@ impl Daemon {
         };
         let from = sender(params.from);
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
-        if let Some(first) = self.same_handoff(&from, to, &runtime_session, &params.ask) {
-            return answer(reply, Ok(Reply::Sent(first)));
-        }
+        let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
         let entry = self.entry(
             from,
             Some(to.into()),
@@ -92,19 +74,16 @@ impl Daemon {
                 handles: params.handles,
             }),
             params.ask,
-            Some(runtime_session.clone()),
+            Some(runtime_session),
         );
-        if self.recent_handoffs.len() == RECENT_HANDOFFS_MAX {
-            self.recent_handoffs.pop_front();
+        let now_ms = self.clock.now_ms();
+        match self.same_handoffs.ask(ask, &entry.id, now_ms) {
+            Admission::New => {}
+            Admission::Undecided(first) => return self.same_handoffs.wait(first, reply),
+            Admission::Same(first) => {
+                return answer(reply, self.sent_before(first).map(Reply::Sent));
+            }
         }
-        self.recent_handoffs.push_back(RecentHandoff {
-            at_ms: entry.timestamp_ms,
-            from: entry.source.clone(),
-            to,
-            runtime_session,
-            folded_ask: folded(&entry.content),
-            id: entry.id.clone(),
-        });
         self.codex.answered_by_tool(params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, reply);
     }
@@ -122,7 +101,7 @@ impl Daemon {
                 let stored = match result {
                     Ok(stored) => stored,
                     Err(refusal) => {
-                        daemon.recent_handoffs.retain(|recent| recent.id != id);
+                        daemon.same_handoffs.decided(&id, Err(refusal));
                         return answer(reply, Err(refusal.clone()));
                     }
                 };
@@ -134,11 +113,13 @@ impl Daemon {
                     duplicate: false,
                 };
                 if rejected {
-                    // Sent again it is another try, and not the one that was refused.
-                    daemon.recent_handoffs.retain(|recent| recent.id != id);
                     sent.outcome = Outcome::Rejected;
+                    daemon.same_handoffs.decided(&id, Ok(&sent));
+                    // Sent again it is another try, and not the one that was refused.
+                    daemon.same_handoffs.forget(&id);
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }
+                daemon.same_handoffs.decided(&id, Ok(&sent));
                 if let Some(message) = daemon.world.unsettled.get(&id).cloned() {
                     daemon.outbox.track(id, &message);
                 }
@@ -208,26 +189,19 @@ impl Daemon {
             .map(|question| question.id.clone())
     }
 
-    fn same_handoff(
-        &self,
-        from: &Party,
-        to: Agent,
-        runtime_session: &RuntimeSession,
-        ask: &str,
-    ) -> Option<Sent> {
-        let now = now_ms();
-        let folded_ask = folded(ask);
-        let recent = self.recent_handoffs.iter().rev().find(|recent| {
-            now - recent.at_ms < SAME_HANDOFF_MS
-                && recent.from == *from
-                && recent.to == to
-                && recent.runtime_session == *runtime_session
-                && recent.folded_ask == folded_ask
+    /// What the sender of a repeated handoff hears of the first one.
+    fn sent_before(&self, first: EntryId) -> Result<Sent, Refusal> {
+        let seq = self.ledger.seq_of(&first).ok_or_else(|| {
+            Refusal::new(
+                "not_found",
+                format!("the same handoff was recorded as {first}, which is not in this session"),
+                "say it in other words",
+            )
         })?;
-        let seq = self.ledger.seq_of(&recent.id)?;
-        Some(Sent {
-            message_id: recent.id.clone(),
-            delivery_attempt_id: None,
+        let row = self.outbox.get(&first);
+        Ok(Sent {
+            delivery_attempt_id: row.and_then(|row| row.attempt.clone()),
+            message_id: first,
             outcome: Outcome::QueuedForNextTurn,
             seq,
             duplicate: true,
@@ -266,12 +240,4 @@ fn receiver(from: Option<Agent>, to: Option<Agent>) -> Result<Agent, Refusal> {
             "say `claude` or `codex`",
         )),
     }
-}
-
-/// Case and spacing do not make another handoff.
-fn folded(ask: &str) -> String {
-    ask.split_whitespace()
-        .map(str::to_lowercase)
-        .collect::<Vec<_>>()
-        .join(" ")
 }

@@ -32,7 +32,6 @@ fn estate(place: &Place) -> Estate {
             known: Known {
                 lane: CodexLane::new(CodexHandle { requests }).carried(),
                 agents: vec![(4711, Some("then".to_owned())), (4712, None)],
-                handoffs: Vec::new(),
             },
         },
     }

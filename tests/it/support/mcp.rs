@@ -98,6 +98,14 @@ impl McpClient {
         result.structured
     }
 
+    /// Calls a tool that must refuse; its `{code, message, hint}`.
+    #[track_caller]
+    pub fn tool_refused(&mut self, name: &str, arguments: Value) -> Value {
+        let result = self.call_tool(name, arguments);
+        assert!(result.is_error, "{name} was not refused: {result:?}");
+        result.structured
+    }
+
     /// Calls a tool without waiting.
     #[track_caller]
     pub fn begin_tool(&mut self, name: &str, arguments: Value) -> Value {

@@ -277,7 +277,7 @@ impl World {
             match daemon.admissions.ask((draft.to, handoff), &id, now) {
                 Admission::New => {}
                 Admission::Same(first) => return self.checks.accepted.push(first),
-                Admission::Undecided => return self.send_again(draft),
+                Admission::Undecided(_) => return self.send_again(draft),
             }
         }
         let busy = draft.to == Agent::Codex && daemon.flow.is_busy();

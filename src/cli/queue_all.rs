@@ -1,0 +1,151 @@
+//! `ctxrelay queue drain` and `ctxrelay queue rebuild`: what is done with the whole outbox.
+
+use serde_json::json;
+
+use super::connect::{runtime, unexpected};
+use super::context::Context;
+use super::exit::{ExitKind, Failure, Verdict};
+use super::operator;
+use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, show_row};
+use super::words::count;
+use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryState;
+use crate::core::id::EntryId;
+use crate::store::owner::OwnerLock;
+use crate::store::queue::Queue;
+use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
+
+/// `queue drain`.
+pub fn drain(context: &Context, args: &DrainArgs) -> Verdict {
+    let to = args.to.as_deref().map(agent);
+    runtime()?.block_on(async {
+        let (_, rows) = rows(context).await?;
+        let (taken, left): (Vec<QueueRow>, Vec<QueueRow>) = rows
+            .into_iter()
+            .filter(|row| to.is_none_or(|to| row.to == to))
+            .partition(|row| {
+                state(row).is_some_and(|state| QueueRow::can_be_removed(row.to, state))
+            });
+        let what = format!(
+            "{} taken back and never sent{}",
+            are(taken.len()),
+            match left.len() {
+                0 => String::new(),
+                left => format!("; {} on the way and cannot be called back", are(left)),
+            }
+        );
+        if !args.apply {
+            return would(context, "drain", &taken, &what);
+        }
+        let command = Command::QueueDrain(QueueDrainParams { to });
+        match operator::ask(context, command, &what, "drain").await? {
+            Reply::QueueChanged(ids) => done(context, "drain", &ids, "taken back"),
+            other => Err(unexpected(&other)),
+        }
+    })
+}
+
+/// `queue rebuild`: by the daemon, or here under the owner's lock when none runs, so that it does
+/// not depend on what it repairs.
+pub fn rebuild(context: &Context, args: &RebuildArgs) -> Verdict {
+    let live = match runtime()?.block_on(rows(context)) {
+        Ok((_, rows)) => Some(rows),
+        Err(failure) if failure.kind == ExitKind::Unavailable => None,
+        Err(failure) => return Err(failure),
+    };
+    let is_live = live.is_some();
+    let unproven: Vec<QueueRow> = match live {
+        Some(rows) => rows,
+        None => from_disk(context)?,
+    }
+    .into_iter()
+    .filter(|row| state(row).is_none_or(QueueRow::becomes_ambiguous))
+    .collect();
+    let what = format!(
+        "the queue is made anew from the record; {} ambiguous by it: none of them is sent again \
+         unless you say so (`ctxrelay queue retry`)",
+        are(unproven.len())
+    );
+    if !args.apply {
+        return would(context, "rebuild", &unproven, &what);
+    }
+    if is_live {
+        return runtime()?.block_on(async {
+            match operator::ask(context, Command::QueueRebuild, &what, "rebuild").await? {
+                Reply::QueueChanged(ids) => done(context, "rebuild", &ids, "ambiguous now"),
+                other => Err(unexpected(&other)),
+            }
+        });
+    }
+    if let Some(refusal) = operator::own_refusal() {
+        return Err(refusal);
+    }
+    operator::confirm(context, &what, "rebuild")?;
+    here(context)?;
+    let ids: Vec<EntryId> = unproven.into_iter().map(|row| row.id).collect();
+    done(context, "rebuild", &ids, "ambiguous from the next start on")
+}
+
+/// Without a daemon: the next start finds no queue, and calls ambiguous what has no proof.
+fn here(context: &Context) -> Result<(), Failure> {
+    let dirs = &context.setting.dirs;
+    let unwritable = |why: String| {
+        Failure::state(
+            "unwritable",
+            why,
+            "see that the folder is yours and can be written",
+        )
+    };
+    let _lock = OwnerLock::try_acquire(dirs)
+        .map_err(|error| unwritable(format!("cannot write {}: {error}", dirs.state.display())))?
+        .ok_or_else(|| {
+            Failure::unavailable(
+                "already_running",
+                "a daemon of this project is just starting or ending",
+                "run the command again in a moment",
+            )
+        })?;
+    Queue::set_aside(dirs).map_err(|error| unwritable(error.to_string()))
+}
+
+/// What clap has let through.
+fn agent(word: &str) -> Agent {
+    match word {
+        "claude" => Agent::Claude,
+        _ => Agent::Codex,
+    }
+}
+
+fn state(row: &QueueRow) -> Option<DeliveryState> {
+    DeliveryState::parse(&row.state)
+}
+
+fn are(number: usize) -> String {
+    let verb = if number == 1 { "is" } else { "are" };
+    format!("{} {verb}", count(number as u64, "message", "messages"))
+}
+
+fn would(context: &Context, change: &str, rows: &[QueueRow], what: &str) -> Verdict {
+    if context.out.is_json() {
+        context
+            .out
+            .json(&json!({"dryRun": true, "change": change, "messages": rows}))?;
+        return Ok(ExitKind::Ok);
+    }
+    context.out.line(&format!("would do: {what}"))?;
+    for row in rows {
+        show_row(context, row)?;
+    }
+    context.out.note("this was a dry run; do it with --apply");
+    Ok(ExitKind::Ok)
+}
+
+fn done(context: &Context, change: &str, ids: &[EntryId], what: &str) -> Verdict {
+    if context.out.is_json() {
+        context.out.json(&json!({"change": change, "ids": ids}))?;
+    } else {
+        let number = count(ids.len() as u64, "message", "messages");
+        context.out.line(&format!("{number} {what}"))?;
+    }
+    Ok(ExitKind::Ok)
+}

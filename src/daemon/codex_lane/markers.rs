@@ -1,0 +1,181 @@
+//! What the final message of a turn asks for, when it begins with a [`Marker`]: for a Codex that
+//! has our instructions and not our tools.
+
+use tokio::sync::oneshot;
+
+use super::turns::{Relayed, TurnEnd};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{Admission, OnBusy};
+use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, Message, NoteKind, TurnStatus};
+use crate::core::id::RuntimeSession;
+use crate::core::marker::Marker;
+use crate::daemon::attach::ConnId;
+use crate::daemon::event::TreePurpose;
+use crate::daemon::run::Daemon;
+use crate::daemon::same_handoff::Ask;
+use crate::wire::control::{ContextView, ProposeParams, ReadContextParams, Reply};
+
+/// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
+/// and can ask again.
+const CONTEXT_BYTES_MAX: usize = 24_000;
+
+/// Entries that an answer begins with; halved until they fit.
+const CONTEXT_ENTRIES: u32 = 40;
+
+/// What a marker leads to.
+#[derive(Debug, Default)]
+pub(super) struct Marked {
+    /// To be recorded with the end of the turn.
+    pub(super) entries: Vec<Entry>,
+    /// The message is not for Claude, or reaches it in another way.
+    pub(super) is_kept_back: bool,
+}
+
+impl Daemon {
+    /// What the final message of a turn leads to besides being an answer.
+    pub(super) fn marked(
+        &mut self,
+        end: &TurnEnd,
+        final_answer: Option<&str>,
+        relayed: &[Relayed],
+    ) -> Marked {
+        let marker = final_answer
+            .filter(|_| end.status == TurnStatus::Completed)
+            .and_then(Marker::parse);
+        let Some(marker) = marker else {
+            return Marked::default();
+        };
+        let pair = relayed
+            .first()
+            .and_then(|message| message.runtime_session.clone())
+            .unwrap_or_default();
+        // An answer of ours that is answered by the same question would go round for ever.
+        let is_our_answer = relayed.iter().any(|message| message.from == Party::System);
+        if marker.is_question() && is_our_answer {
+            return Marked::default();
+        }
+        let is_kept_back =
+            marker.is_question() || matches!(marker, Marker::Human(_) | Marker::Handoff(_));
+        Marked {
+            entries: self.entry_of_marker(marker, pair).into_iter().collect(),
+            is_kept_back,
+        }
+    }
+
+    fn entry_of_marker(&mut self, marker: Marker, pair: RuntimeSession) -> Option<Entry> {
+        let codex = Party::Agent(Agent::Codex);
+        let (target, kind, content) = match marker {
+            Marker::ReadContext { focus } => return Some(self.context_answer(&focus, pair)),
+            Marker::TaskState => return Some(self.context_answer("what is open", pair)),
+            Marker::Handoff(ask) => return self.handoff_by_marker(ask, pair),
+            Marker::ProposeFinal {
+                summary,
+                evidence,
+                remaining_risk,
+                handles,
+            } => {
+                let (reply, _) = oneshot::channel();
+                self.read_tree(TreePurpose::Propose {
+                    conn: ConnId::next(),
+                    params: ProposeParams {
+                        agent: Agent::Codex,
+                        summary,
+                        evidence,
+                        remaining_risk,
+                        handles,
+                        runtime_session_id: Some(pair),
+                    },
+                    reply,
+                });
+                return None;
+            }
+            Marker::Note(text) => (None, note(NoteKind::Note), text),
+            // A claim and never a decision: those are the operator's.
+            Marker::Done(summary) => (None, note(NoteKind::Note), format!("done: {summary}")),
+            Marker::Human(text) => (Some(Party::Human), note(NoteKind::Note), text),
+            Marker::Artifact {
+                kind,
+                title,
+                summary,
+                status,
+                evidence,
+            } => {
+                let content = format!("{kind} · {} · {title}\n{summary}", status.as_str());
+                let artifact = Artifact {
+                    kind,
+                    title,
+                    summary,
+                    status,
+                    evidence,
+                };
+                (None, EntryKind::Artifact(artifact), content)
+            }
+        };
+        Some(self.entry(codex, target, kind, content, Some(pair)))
+    }
+
+    fn handoff_by_marker(&mut self, ask: String, pair: RuntimeSession) -> Option<Entry> {
+        let codex = Party::Agent(Agent::Codex);
+        let same = Ask::new(codex.clone(), Agent::Claude, pair.clone(), &ask);
+        let handoff = Handoff {
+            reason: String::new(),
+            context_refs: Vec::new(),
+            on_busy: OnBusy::Queue,
+            handles: Vec::new(),
+        };
+        let kind = EntryKind::Handoff(handoff);
+        let entry = self.entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair));
+        let now_ms = self.clock.now_ms();
+        match self.same_handoffs.ask(same, &entry.id, now_ms) {
+            Admission::New => Some(entry),
+            // A tool has said it already.
+            Admission::Same(_) | Admission::Undecided(_) => None,
+        }
+    }
+
+    /// The record as Codex asked for it, as a message from us.
+    fn context_answer(&self, focus: &str, pair: RuntimeSession) -> Entry {
+        let mut limit = CONTEXT_ENTRIES;
+        let record = loop {
+            let params = ReadContextParams {
+                view: ContextView::Summary,
+                limit: Some(limit),
+                ..ReadContextParams::default()
+            };
+            let read = match self.read_context(&params) {
+                Ok(Reply::Context(page)) => serde_json::to_string(&page).map_err(|_| String::new()),
+                Ok(_) => Err(String::new()),
+                Err(refusal) => Err(refusal.message),
+            };
+            match read {
+                Ok(text) if text.len() <= CONTEXT_BYTES_MAX || limit == 1 => break text,
+                Ok(_) => limit /= 2,
+                Err(why) => break format!("it cannot be read now: {why}"),
+            }
+        };
+        let about = match focus {
+            "" => String::new(),
+            focus => format!(" (you asked about: {focus})"),
+        };
+        self.entry(
+            Party::System,
+            Some(Agent::Codex.into()),
+            EntryKind::Message(Message {
+                on_busy: OnBusy::Queue,
+                require_reply: false,
+                handles: Vec::new(),
+                in_reply_to: None,
+                from_turn: None,
+            }),
+            format!("The latest of the record and all open handoffs{about}:\n{record}"),
+            Some(pair),
+        )
+    }
+}
+
+fn note(note: NoteKind) -> EntryKind {
+    EntryKind::Note {
+        note,
+        handles: Vec::new(),
+    }
+}

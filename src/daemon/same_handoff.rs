@@ -1,0 +1,147 @@
+//! [`SameHandoffs`]: a handoff that is asked for twice is one handoff.
+
+use super::event::Answer;
+use super::run::answer;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{Admission, Admissions, Outcome};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::snapshot::Snapshot;
+use crate::wire::control::{Refusal, Reply, Sent};
+
+/// A handoff with the same words within this time is the same handoff, in ms.
+const SAME_FOR_MS: i64 = 5 * 60 * 1000;
+
+/// How many may wait for what becomes of the first one. An agent that repeats itself faster than a
+/// disk writes is refused.
+const TWINS_MAX: usize = 64;
+
+/// What makes two handoffs the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Who hands over.
+    pub from: Party,
+    /// To whom.
+    pub to: Agent,
+    /// The pair.
+    pub runtime_session: RuntimeSession,
+    folded: String,
+}
+
+impl Ask {
+    /// Case and spacing do not make another handoff.
+    pub fn new(from: Party, to: Agent, runtime_session: RuntimeSession, ask: &str) -> Self {
+        Self {
+            from,
+            to,
+            runtime_session,
+            folded: folded(ask),
+        }
+    }
+}
+
+/// The handoffs of the last minutes.
+#[derive(Debug)]
+pub struct SameHandoffs {
+    admissions: Admissions<Ask>,
+    /// Asked for while the first was being recorded: they hear what the first one hears.
+    twins: Vec<(EntryId, Answer)>,
+}
+
+impl SameHandoffs {
+    /// Remembers what the record says of the last minutes: a restart in between does not make a
+    /// repeated handoff a new one. `now_ms` is the clock that is asked with later.
+    pub fn of(world: &Snapshot, now_ms: i64) -> Self {
+        let mut admissions = Admissions::new(SAME_FOR_MS);
+        let mut recent: Vec<_> = world
+            .open_handoffs
+            .values()
+            .filter(|handoff| now_ms - handoff.at_ms < SAME_FOR_MS)
+            // One that was rejected or taken back does not stand.
+            .filter(|handoff| handoff.delivered || world.unsettled.contains_key(&handoff.id))
+            // A snapshot holds only the beginning of a long text, which is not the same text.
+            .filter(|handoff| handoff.ask.len() < crate::core::snapshot::TEXT_CHARS_MAX)
+            .collect();
+        recent.sort_by_key(|handoff| handoff.seq);
+        for handoff in recent {
+            let Some(to) = handoff.to.as_ref().and_then(Party::agent) else {
+                continue;
+            };
+            let pair = handoff.runtime_session.clone().unwrap_or_default();
+            let ask = Ask::new(handoff.from.clone(), to, pair, &handoff.ask);
+            // What lies in the future by a clock that jumped is of now.
+            admissions.restore(ask, handoff.id.clone(), handoff.at_ms.min(now_ms));
+        }
+        Self {
+            admissions,
+            twins: Vec::new(),
+        }
+    }
+
+    /// Whether it is new. `id` is what it gets then.
+    pub fn ask(&mut self, ask: Ask, id: &EntryId, now_ms: i64) -> Admission {
+        self.admissions.ask(ask, id, now_ms)
+    }
+
+    /// Somebody waits for what becomes of the first one.
+    pub fn wait(&mut self, first: EntryId, reply: Answer) {
+        if self.twins.len() < TWINS_MAX {
+            return self.twins.push((first, reply));
+        }
+        let refusal = Refusal::new(
+            "in_flight",
+            format!("the same handoff, {first}, is just being recorded"),
+            "ask again in a moment; it will not be recorded twice",
+        );
+        answer(reply, Err(refusal));
+    }
+
+    /// The first one was recorded, or was not.
+    pub fn decided(&mut self, id: &EntryId, outcome: Result<&Sent, &Refusal>) {
+        match outcome {
+            Ok(_) => self.admissions.admitted(id),
+            Err(_) => self.admissions.refused(id),
+        }
+        let (now, later) = std::mem::take(&mut self.twins)
+            .into_iter()
+            .partition(|(first, _)| first == id);
+        self.twins = later;
+        for (_, reply) in now {
+            let said = outcome.cloned().map_err(Refusal::clone).map(|sent| {
+                Reply::Sent(Sent {
+                    duplicate: true,
+                    ..sent
+                })
+            });
+            answer(reply, said);
+        }
+    }
+
+    /// A handoff that no call waits for was recorded.
+    pub fn recorded(&mut self, id: &EntryId, seq: Seq) {
+        let sent = Sent {
+            message_id: id.clone(),
+            delivery_attempt_id: None,
+            outcome: Outcome::QueuedForNextTurn,
+            seq,
+            duplicate: false,
+        };
+        self.decided(id, Ok(&sent));
+    }
+
+    /// It does not stand any more: asked again it is another one.
+    pub fn forget(&mut self, id: &EntryId) {
+        self.admissions.refused(id);
+    }
+
+    /// Only these still stand, besides what is being recorded.
+    pub fn retain(&mut self, stands: impl Fn(&EntryId) -> bool) {
+        self.admissions.retain(stands);
+    }
+}
+
+fn folded(ask: &str) -> String {
+    ask.split_whitespace()
+        .map(str::to_lowercase)
+        .collect::<Vec<_>>()
+        .join(" ")
+}

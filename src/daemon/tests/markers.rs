@@ -1,0 +1,116 @@
+//! A Codex that has no tools of ours says what it wants at the beginning of its final message.
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::TurnStatus;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::Role;
+
+/// A turn of this message ends with this text.
+async fn answers(rig: &mut Rig, turn: &str, id: Option<&EntryId>, text: &str) {
+    rig.user_message(turn, id);
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+        status: TurnStatus::Completed,
+        final_answer: Some(text.to_owned()),
+        client_ids: id.map(ToString::to_string).into_iter().collect(),
+        error: None,
+        usage_limited: false,
+    });
+    rig.status(ThreadStatus::Idle);
+    rig.pump().await;
+}
+
+/// Texts that wait for Claude.
+fn for_claude(rig: &Rig) -> Vec<String> {
+    let world = &rig.daemon.world;
+    let mut rows: Vec<_> = world
+        .unsettled
+        .values()
+        .filter(|message| message.to == Agent::Claude)
+        .collect();
+    rows.sort_by_key(|message| message.seq);
+    rows.iter()
+        .map(|message| {
+            rig.daemon
+                .stored(message.seq)
+                .unwrap()
+                .entry
+                .content
+                .clone()
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn what_is_for_the_person_does_not_reach_claude() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    answers(&mut rig, "turn-1", Some(&id), "[HUMAN] please log in again").await;
+    assert_eq!(for_claude(&rig), Vec::<String>::new());
+    let note = rig.daemon.world.notes.back().unwrap();
+    assert_eq!(note.text, "please log in again");
+
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let done = "[IMPORTANT] DONE: the parser reads it";
+    answers(&mut rig, "turn-2", Some(&id), done).await;
+    // A claim, and the answer that Claude waits for.
+    assert_eq!(for_claude(&rig), [done]);
+    assert!(rig.daemon.world.pending_proposals.is_empty());
+}
+
+#[tokio::test]
+async fn a_handoff_by_marker_is_a_handoff_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let text = "[IMPORTANT] CONTEXTRELAY_HANDOFF_TO_CLAUDE: review the parser";
+    answers(&mut rig, "turn-1", None, text).await;
+    answers(&mut rig, "turn-2", None, text).await;
+    assert_eq!(for_claude(&rig), ["review the parser"]);
+    let world = &rig.daemon.world;
+    assert_eq!(world.open_handoffs.len(), 1);
+    let handoff = world.open_handoffs.values().next().unwrap();
+    assert_eq!(handoff.from, Party::Agent(Agent::Codex));
+}
+
+#[tokio::test]
+async fn a_turn_that_did_not_end_well_asks_for_nothing() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.user_message("turn-1", None);
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+        status: TurnStatus::Interrupted,
+        final_answer: Some("[IMPORTANT] CONTEXTRELAY_NOTE: half".to_owned()),
+        client_ids: Vec::new(),
+        error: None,
+        usage_limited: false,
+    });
+    rig.pump().await;
+    assert!(rig.daemon.world.notes.is_empty());
+}
+
+#[tokio::test]
+async fn a_question_about_the_record_is_answered_once_and_not_in_a_circle() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let note = "[IMPORTANT] CONTEXTRELAY_NOTE: the lock comes first";
+    answers(&mut rig, "turn-1", None, note).await;
+    let question = "[IMPORTANT] CONTEXTRELAY_READ_CONTEXT: locks";
+    answers(&mut rig, "turn-2", None, question).await;
+    let delivered = rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    let (id, text) = &delivered[0];
+    assert!(text.contains("the lock comes first"), "{text}");
+    assert!(text.contains("not from your operator"), "{text}");
+    answers(&mut rig, "turn-3", Some(id), question).await;
+    assert_eq!(rig.delivered_ids(), []);
+    assert!(rig.daemon.world.unsettled.is_empty());
+}

@@ -1,0 +1,211 @@
+//! What the operator does with the whole queue, and the handoff that is asked for twice.
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::ThreadStatus;
+use crate::core::agent::Agent;
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
+use crate::core::id::EntryId;
+use crate::store::queue::Queue;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, Reply, Role, Sent,
+};
+
+fn ids(reply: Reply) -> Vec<EntryId> {
+    match reply {
+        Reply::QueueChanged(ids) => ids,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sent(reply: Result<Reply, crate::wire::control::Refusal>) -> Sent {
+    match reply {
+        Ok(Reply::Sent(sent)) => sent,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn handoff(ask: &str, on_busy: OnBusy) -> Command {
+    Command::Handoff(HandoffParams {
+        from: Some(Agent::Claude),
+        ask: ask.to_owned(),
+        reason: "because".to_owned(),
+        on_busy,
+        ..HandoffParams::default()
+    })
+}
+
+fn state(rig: &Rig, id: &EntryId) -> Option<DeliveryState> {
+    rig.daemon.outbox.get(id).map(|row| row.state)
+}
+
+async fn three_for_codex(rig: &mut Rig, claude: &Guest) -> [EntryId; 3] {
+    let mut sent = Vec::new();
+    for _ in 0..3 {
+        sent.push(rig.send(claude, Agent::Claude, OnBusy::Queue).await);
+    }
+    sent.try_into().unwrap()
+}
+
+#[tokio::test]
+async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let [first, second, third] = three_for_codex(&mut rig, &claude).await;
+    let other = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+
+    let drain = Command::QueueDrain(QueueDrainParams {
+        to: Some(Agent::Codex),
+    });
+    let refused = rig.call(&claude, drain.clone()).await.unwrap_err();
+    assert_eq!(refused.code, "operator_only");
+    let mut taken = ids(rig.call(&operator, drain).await.unwrap());
+    taken.sort();
+    let mut wanted = vec![second.clone(), third];
+    wanted.sort();
+    assert_eq!(taken, wanted);
+    // The first is on its way, and what is for Claude was not meant.
+    assert_eq!(state(&rig, &second), None);
+    assert!(state(&rig, &first).is_some() && state(&rig, &other).is_some());
+
+    rig.user_message("turn-1", Some(&first));
+    rig.status(ThreadStatus::Idle);
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), []);
+    drop(rig);
+    let rig = Rig::with_codex(&place).await;
+    assert_eq!(rig.daemon.outbox.lane(Agent::Codex).count(), 0);
+}
+
+#[tokio::test]
+async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let [first, second, third] = three_for_codex(&mut rig, &claude).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+
+    let changed = ids(rig.call(&operator, Command::QueueRebuild).await.unwrap());
+    assert_eq!(changed.len(), 3);
+    rig.status(ThreadStatus::Idle);
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), []);
+    for id in [&first, &second, &third] {
+        assert_eq!(state(&rig, id), Some(DeliveryState::Ambiguous));
+    }
+    // Proof counts even now.
+    rig.user_message("turn-1", Some(&first));
+    rig.status(ThreadStatus::Idle);
+    rig.settle().await;
+    assert_eq!(state(&rig, &first), None);
+
+    drop(rig);
+    let mut rig = Rig::with_codex(&place).await;
+    assert_eq!(state(&rig, &first), None);
+    assert_eq!(state(&rig, &second), Some(DeliveryState::Ambiguous));
+    assert_eq!(rig.delivered_ids(), []);
+    let operator = rig.connect(Role::Deck, None, true);
+    let retry = Command::QueueChange(QueueChangeParams {
+        id: second.clone(),
+        change: QueueChange::Retry,
+    });
+    rig.call(&operator, retry).await.unwrap();
+    let delivered = rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0].0, second);
+    assert!(
+        delivered[0].1.contains("shown before"),
+        "{}",
+        delivered[0].1
+    );
+}
+
+#[tokio::test]
+async fn a_queue_that_was_set_aside_without_a_daemon_is_ambiguous_at_the_next_start() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    drop(rig);
+    Queue::set_aside(&place.dirs).unwrap();
+    // Nothing to move is fine.
+    Queue::set_aside(&place.dirs).unwrap();
+    let mut rig = Rig::with_codex(&place).await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Ambiguous));
+    assert_eq!(rig.delivered_ids(), []);
+}
+
+#[tokio::test]
+async fn two_equal_handoffs_at_once_are_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    // What becomes of it at Codex is waited for longer than this test lasts.
+    drop(rig.ask(&claude, handoff("Review  the parser", OnBusy::Queue)));
+    // Before the first is on disk.
+    let second = rig.ask(&claude, handoff("review the PARSER", OnBusy::Queue));
+    drop(rig.ask(&claude, handoff("review the lexer", OnBusy::Queue)));
+    rig.settle().await;
+    let second = sent(second.await.unwrap());
+    assert!(second.duplicate);
+    let open = &rig.daemon.world.open_handoffs;
+    assert_eq!(open[&second.message_id].ask, "Review  the parser");
+    assert_eq!(open.len(), 2);
+}
+
+#[tokio::test]
+async fn a_handoff_that_was_not_recorded_is_no_first_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
+    let second = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
+    rig.fail_writes().await;
+    assert_eq!(first.await.unwrap().unwrap_err().code, "ledger_unwritable");
+    assert_eq!(second.await.unwrap().unwrap_err().code, "ledger_unwritable");
+    let third = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
+    rig.fail_writes().await;
+    assert_eq!(third.await.unwrap().unwrap_err().code, "ledger_unwritable");
+}
+
+#[tokio::test]
+async fn a_handoff_repeated_after_a_restart_is_the_first_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let ask = handoff("review the parser", OnBusy::Queue);
+    drop(rig.ask(&claude, ask.clone()));
+    rig.settle().await;
+    let first: Vec<EntryId> = rig.daemon.world.open_handoffs.keys().cloned().collect();
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let again = sent(rig.call(&claude, ask).await);
+    assert_eq!([again.message_id], *first);
+    assert!(again.duplicate);
+}
+
+#[tokio::test]
+async fn a_rejected_handoff_and_its_twin_leave_the_way_free() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.status(ThreadStatus::Active { waiting: false });
+    let ask = handoff("review the parser", OnBusy::Reject);
+    let first = rig.ask(&claude, ask.clone());
+    let twin = rig.ask(&claude, ask.clone());
+    rig.settle().await;
+    let (first, twin) = (sent(first.await.unwrap()), sent(twin.await.unwrap()));
+    assert_eq!(first.outcome, Outcome::Rejected);
+    assert_eq!(
+        (twin.outcome, &twin.message_id),
+        (Outcome::Rejected, &first.message_id)
+    );
+    let again = sent(rig.call(&claude, ask).await);
+    assert_ne!(again.message_id, first.message_id);
+}
