@@ -18,7 +18,7 @@ use super::operator;
 use super::output::Output;
 use super::replace::replace;
 use super::successor::Before;
-use crate::host::{Estate, Running, Setting, Succession};
+use crate::host::{Estate, Replacement, Running, Setting};
 use crate::store::dirs::{ProjectDirs, Published};
 use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
 
@@ -122,15 +122,15 @@ pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Sig
     let mut running = running;
     let ended = loop {
         let ended = running.handle.ended().clone();
-        let succession = tokio::select! {
+        let replacement = tokio::select! {
             () = ended.cancelled() => return Ok(ExitKind::Ok),
             () = signals.next() => {
                 running.handle.shutdown(false).await;
                 break ended;
             }
-            Some(succession) = running.successors.recv() => succession,
+            Some(replacement) = running.successors.recv() => replacement,
         };
-        let Succession { program, reply } = succession;
+        let Replacement { program, reply } = replacement;
         let begun = |begun: Result<(), &Failure>| {
             let _ = reply.send(begun.map(|()| Reply::Done).map_err(Refusal::from));
         };

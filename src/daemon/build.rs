@@ -19,11 +19,12 @@ use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
 use super::estate::{Estate, Remains};
-use super::event::{Answer, Event};
+use super::event::Event;
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
 use super::run::{Daemon, Identity, Keepers, now_ms};
+use super::running::Running;
 pub use super::start_error::StartError;
 use super::watch::{Watch, Watched, lost_head};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
@@ -73,29 +74,6 @@ pub struct Builder {
     pub own_program: PathBuf,
     /// Clear the `killed` sentinel: an explicit start by a person.
     pub clears_kill: bool,
-}
-
-/// A daemon that runs.
-#[derive(Debug)]
-pub struct Running {
-    /// The way in.
-    pub handle: DaemonHandle,
-    /// What it published.
-    pub published: Published,
-    /// What it leaves when it was told to leave; an error when it ended without.
-    pub estate: oneshot::Receiver<Estate>,
-    /// Programs that the operator wants to go on in its place. Where nobody takes them, the
-    /// operator is told that it cannot be done.
-    pub successors: mpsc::Receiver<Succession>,
-}
-
-/// The operator wants another program to go on.
-#[derive(Debug)]
-pub struct Succession {
-    /// The program, absolute.
-    pub program: PathBuf,
-    /// Whether it has begun.
-    pub reply: Answer,
 }
 
 impl Builder {

@@ -7,11 +7,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::build::Succession;
+use super::ending::Stop;
 use super::estate::{Known, Remains};
 use super::event::{Answer, Event};
 use super::inbox::Wants;
-use super::run::{Daemon, Stop, answer};
+use super::run::{Daemon, answer};
+use super::running::Replacement;
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
@@ -44,26 +45,26 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let succession = Succession {
+        let replacement = Replacement {
             program: params.program,
             reply,
         };
         let asked = match &self.successors {
-            Some(successors) => successors.try_send(succession),
-            None => Err(TrySendError::Closed(succession)),
+            Some(successors) => successors.try_send(replacement),
+            None => Err(TrySendError::Closed(replacement)),
         };
         match asked {
             Ok(()) => {}
-            Err(TrySendError::Full(succession)) => answer(
-                succession.reply,
+            Err(TrySendError::Full(replacement)) => answer(
+                replacement.reply,
                 Err(Refusal::new(
                     "daemon_stopping",
                     "the daemon is being replaced already",
                     "wait a moment",
                 )),
             ),
-            Err(TrySendError::Closed(succession)) => answer(
-                succession.reply,
+            Err(TrySendError::Closed(replacement)) => answer(
+                replacement.reply,
                 Err(Refusal::new(
                     "hosted_by_deck",
                     "a deck hosts the daemon",

@@ -10,16 +10,17 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::attach::{Attachment, ConnId};
-use super::build::Succession;
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
+use super::ending::Stop;
 use super::estate::Remains;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::leaving::Leaving;
 use super::outbox::Outbox;
+use super::running::Replacement;
 use super::same_handoff::SameHandoffs;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
@@ -36,13 +37,6 @@ use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
-
-/// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
-/// keep it alive.
-const LAST_APPENDS: Duration = super::build::STEP;
-
-/// How long clients may take to receive their last answers when the daemon ends.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// What happens once a batch is durable, or has failed.
 pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
@@ -99,7 +93,7 @@ pub struct Daemon {
     /// It stops because another process goes on.
     pub(super) leaving: Option<Leaving>,
     /// Where to ask for that; `None` where nobody can do it.
-    pub(super) successors: Option<mpsc::Sender<Succession>>,
+    pub(super) successors: Option<mpsc::Sender<Replacement>>,
     /// What `config.json` says; `None` until the builder has read it.
     pub(super) configuration: Option<Configuration>,
     pub(super) alarms: Alarms,
@@ -167,21 +161,6 @@ impl Notices {
     /// All of them.
     pub fn lines(&self) -> Vec<String> {
         self.0.values().cloned().collect()
-    }
-}
-
-/// How the daemon ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stop {
-    pub(super) kill: bool,
-    /// When appends that are under way are no longer waited for.
-    pub(super) by: Instant,
-}
-
-impl Stop {
-    pub(super) fn now(kill: bool) -> Self {
-        let by = Instant::now() + LAST_APPENDS;
-        Self { kill, by }
     }
 }
 
@@ -578,83 +557,6 @@ impl Daemon {
             (true, None) => self.idle_since = Some(Instant::now()),
             (false, Some(_)) => self.idle_since = None,
             _ => {}
-        }
-    }
-
-    pub(super) fn stop(&mut self, stop: Stop) {
-        if self.stopping.is_some() {
-            return;
-        }
-        self.stop_serving(stop.kill);
-        self.note_fact(
-            Party::System,
-            EntryKind::Lifecycle {
-                event: "daemon_stopped".to_owned(),
-            },
-            if stop.kill {
-                "the daemon was killed by the operator"
-            } else {
-                "the daemon stopped"
-            },
-        );
-        self.stopping = Some(stop);
-    }
-
-    /// Ends what the daemon owns, each step with a deadline of its own; Codex only if it is not
-    /// left to another process. Whether everything is written and closed.
-    async fn finish(self, with_codex: bool) -> bool {
-        if with_codex {
-            self.codex.shutdown().await;
-        }
-        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
-        let Keepers {
-            heads,
-            checkpoints,
-            search,
-        } = self.keepers;
-        let last = self.recent.back().map(|last| last.hash.clone());
-        let closed = tokio::task::spawn_blocking(move || {
-            ledger.clone().close();
-            heads.close();
-            checkpoints.close(ledger, session, world, last.unwrap_or_default());
-            search.close();
-        });
-        let closed = tokio::time::timeout(super::build::STEP, closed).await;
-        if closed.is_err() {
-            tracing::error!("the ledger's writer did not end in time");
-        }
-        matches!(closed, Ok(Ok(())))
-    }
-}
-
-impl Daemon {
-    /// Sends the clients away, and waits until those from outside have their last answers and
-    /// have left; whoever does not take them in time is left behind.
-    async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
-        // First, or a bridge that is sent away would start another daemon.
-        if self.stopping.is_some_and(|stop| stop.kill)
-            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
-        {
-            tracing::error!(%error, "the killed sentinel could not be written");
-        }
-        for attachment in self.attachments.values() {
-            attachment.outlet.close();
-        }
-        let own = std::process::id();
-        let deadline = Instant::now() + LAST_ANSWERS;
-        while self
-            .attachments
-            .values()
-            .any(|attachment| attachment.hello.pid != own)
-        {
-            match tokio::time::timeout_at(deadline, events.recv()).await {
-                Ok(Some(Event::Disconnected { conn })) => {
-                    self.attachments.remove(&conn);
-                }
-                Ok(Some(Event::Command { reply, .. })) => answer(reply, Err(self.not_now())),
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => return,
-            }
         }
     }
 }

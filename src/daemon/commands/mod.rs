@@ -14,9 +14,10 @@ mod send;
 mod trust;
 
 use super::attach::ConnId;
+use super::ending::Stop;
 use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
-use super::run::{Daemon, Stop, answer};
+use super::run::{Daemon, answer};
 use crate::core::entry::EntryKind;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Command, Refusal, Reply, TEXT_CHARS_MAX};
