@@ -1,6 +1,7 @@
 //! The composition root: the only place that knows every room, and the only one that builds a
 //! daemon.
 
+use std::future::ready;
 use std::path::PathBuf;
 
 use axum::Router;
@@ -9,8 +10,10 @@ use crate::bridge;
 use crate::client::Client;
 use crate::core::id::RuntimeSession;
 use crate::daemon::build::Builder;
-pub use crate::daemon::build::{Running, StartError};
+pub use crate::daemon::build::StartError;
+pub use crate::daemon::estate::Estate;
 use crate::daemon::handle::DaemonHandle;
+pub use crate::daemon::running::{Replacement, Running};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
 use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
@@ -65,6 +68,31 @@ impl Setting {
         detached: bool,
         clears_kill: bool,
     ) -> Result<Running, StartError> {
+        self.start(None, ready(true), detached, clears_kill).await
+    }
+
+    /// Goes on in place of a daemon that left, in this process, on the current runtime. `yielded`:
+    /// asked for once nothing can fail any more, and says whether the one before lets go.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`]; our copy of what was left is given up then, and nothing of it was touched.
+    pub async fn take_over(
+        &self,
+        estate: Estate,
+        yielded: impl Future<Output = bool> + Send,
+        detached: bool,
+    ) -> Result<Running, StartError> {
+        self.start(Some(estate), yielded, detached, false).await
+    }
+
+    async fn start(
+        &self,
+        estate: Option<Estate>,
+        yielded: impl Future<Output = bool> + Send,
+        detached: bool,
+        clears_kill: bool,
+    ) -> Result<Running, StartError> {
         let builder = Builder {
             dirs: self.dirs.clone(),
             user_dirs: self.user_dirs.clone(),
@@ -81,7 +109,7 @@ impl Setting {
             ..self.hello(Role::Codex, None)
         };
         builder
-            .start(move |daemon| mcp_service(daemon, hello))
+            .start(estate, yielded, move |daemon| mcp_service(daemon, hello))
             .await
     }
 }

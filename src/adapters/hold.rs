@@ -4,7 +4,8 @@
 //! input is a socket whose other end only the owner has: when the owner is gone, however it went,
 //! the hold reads the end of it and ends the whole group. So a wrapper (npm's node shim) cannot
 //! leave the real program behind. Should the hold itself be killed, the [`ChildRecord`] that the
-//! owner keeps is enough to find the group again.
+//! owner keeps is enough to find the group again. An owner that ends may leave the other end of the
+//! socket to the next one as a [`PassedChild`]; the child does not notice.
 //!
 //! Knows nothing of the programs that it holds.
 
@@ -14,7 +15,7 @@ mod process;
 mod reap;
 
 pub use keeper::hold;
-pub use owner::{HeldChild, HoldError, command, spawn_held};
+pub use owner::{HeldChild, HoldError, PassedChild, command, spawn_held};
 pub use process::started;
 pub use reap::{ChildRecord, Reaped, reap};
 
@@ -29,6 +30,9 @@ enum Report {
     Pid(u32),
     /// It could not be started.
     Failed(String),
+    /// It and its group have ended, with this exit code. For an owner that inherited the hold: it
+    /// is no child of that one, so that the operating system does not tell it.
+    Ended(i32),
 }
 
 #[cfg(test)]

@@ -7,3 +7,4 @@ pub mod claude;
 pub mod codex;
 pub mod git;
 pub mod hold;
+pub mod parcel;

@@ -1,17 +1,26 @@
 //! `ctxrelay daemon`: the daemon without a screen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::connect;
 use super::context::Context;
 use super::detach;
 use super::exit::{ExitKind, Failure, Verdict};
+use super::hand_over::{HandedOver, hand_over};
 use super::logging;
+use super::operator;
 use super::output::Output;
+use super::replace::replace;
+use super::successor::Before;
+use crate::host::{Estate, Replacement, Running, Setting};
 use crate::store::dirs::{ProjectDirs, Published};
+use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -26,12 +35,18 @@ pub struct Args {
     /// Go on in the background; it ends by itself when nothing is attached for 30 s
     #[arg(long)]
     pub detach: bool,
+    /// Go on in place of the daemon that runs, for instance after an update
+    #[arg(long, conflicts_with = "detach")]
+    pub replace: bool,
     /// Do not start what the operator killed
     #[arg(long, hide = true)]
     pub unless_killed: bool,
     /// The background process itself
     #[arg(long, hide = true, conflicts_with = "detach")]
     pub detached_child: bool,
+    /// As the background process, in place of the daemon on standard input
+    #[arg(long, hide = true, conflicts_with_all = ["detach", "detached_child", "replace"])]
+    pub take_over: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
@@ -40,7 +55,17 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         announce(&context.out, &context.setting.dirs, &ready)?;
         return Ok(ExitKind::Ok);
     }
-    if args.detached_child {
+    if args.replace {
+        let params = HandOverParams {
+            program: context.setting.own_program.clone(),
+        };
+        let runtime = connect::runtime()?;
+        runtime.block_on(operator::check(context, &Command::HandOver(params)))?;
+        let ready = replace(context, &runtime)?;
+        announce(&context.out, &context.setting.dirs, &ready)?;
+        return Ok(ExitKind::Ok);
+    }
+    if args.detached_child || args.take_over {
         // A session of its own: the terminal it was started from may close. Fails only for a
         // process that leads its group, and then there is no terminal to leave.
         let _ = rustix::process::setsid();
@@ -48,29 +73,73 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panicked")));
     }
     let _log = logging::start(&context.setting);
+    let before = if args.take_over {
+        Some(Before::estate(&context.setting)?)
+    } else {
+        None
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()
         .build()
         .map_err(|error| Failure::internal("start the runtime", error))?;
-    let verdict = runtime.block_on(serve(context, args));
+    let verdict = runtime.block_on(serve(context, args, before));
     runtime.shutdown_timeout(Duration::from_secs(1));
     verdict
 }
 
-async fn serve(context: &Context, args: &Args) -> Verdict {
-    let mut signals = Signals::new()?;
-    let running = context
-        .setting
-        .start_daemon(args.detached_child, !args.unless_killed)
-        .await?;
+async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>) -> Verdict {
+    let signals = Signals::new()?;
+    let setting = &context.setting;
+    let running = match before {
+        Some((before, estate)) => {
+            let before = Arc::new(before);
+            let asked = Arc::clone(&before);
+            let yielded = async move {
+                spawn_blocking(move || asked.yields())
+                    .await
+                    .unwrap_or(false)
+            };
+            let started = setting.take_over(estate, yielded, true).await;
+            if let Err(error) = &started {
+                before.refuse(error);
+            }
+            started?
+        }
+        None => {
+            setting
+                .start_daemon(args.detached_child, !args.unless_killed)
+                .await?
+        }
+    };
     // A daemon goes on when nobody reads its one line.
-    let _ = announce(&context.out, &context.setting.dirs, &running.published);
-    let ended = running.handle.ended().clone();
-    tokio::select! {
-        () = ended.cancelled() => return Ok(ExitKind::Ok),
-        () = signals.next() => running.handle.shutdown(false).await,
-    }
+    let _ = announce(&context.out, &setting.dirs, &running.published);
+    attend(setting, running, signals).await
+}
+
+/// Stays with a daemon without a screen until it has ended, or until another process goes on.
+pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Signals) -> Verdict {
+    let mut running = running;
+    let ended = loop {
+        let ended = running.handle.ended().clone();
+        let replacement = tokio::select! {
+            () = ended.cancelled() => return Ok(ExitKind::Ok),
+            () = signals.next() => {
+                running.handle.shutdown(false).await;
+                break ended;
+            }
+            Some(replacement) = running.successors.recv() => replacement,
+        };
+        let Replacement { program, reply } = replacement;
+        let begun = |begun: Result<(), &Failure>| {
+            let _ = reply.send(begun.map(|()| Reply::Done).map_err(Refusal::from));
+        };
+        running = match hand_over(setting, running, &program, begun).await {
+            HandedOver::Done => return Ok(ExitKind::Ok),
+            HandedOver::Kept(running, _) => *running,
+            HandedOver::Ended(failure) => return Err(failure),
+        };
+    };
     tokio::select! {
         done = timeout(END_WAIT, ended.cancelled()) => {
             if done.is_err() {
@@ -105,10 +174,10 @@ fn announce(out: &Output, dirs: &ProjectDirs, ready: &Published) -> Result<(), F
 }
 
 /// The signals that ask us to end.
-struct Signals([tokio::signal::unix::Signal; 3]);
+pub(super) struct Signals([tokio::signal::unix::Signal; 3]);
 
 impl Signals {
-    fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self, Failure> {
         let listen = |kind| signal(kind).map_err(|error| Failure::internal("watch signals", error));
         Ok(Self([
             listen(SignalKind::terminate())?,

@@ -1,6 +1,7 @@
 //! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it. And
 //! `ctxrelay demo`.
 
+use std::future::ready;
 use std::io::IsTerminal as _;
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
@@ -14,20 +15,26 @@ use tokio::time::timeout;
 
 use super::args::DemoArgs;
 use super::context::Context;
+use super::daemon::{Signals, attend};
 use super::detach;
 use super::exit::{ExitKind, Failure, Verdict};
+use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::output::Output;
+use super::replace::offer;
 use super::shell::quote;
+use super::successor::CANNOT_TAKE_OVER;
 use crate::adapters::git;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
 use crate::core::agent::Agent;
-use crate::daemon::build::{Running, StartError};
+use crate::daemon::build::StartError;
+use crate::daemon::running::Running;
 use crate::deck::run::{DeckOptions, Left, project_name, run as show, utc_offset_s};
 use crate::demo::play::{Ending, play};
 use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
 use crate::host::Setting;
+use crate::store::dirs::Published;
 use crate::wire::control::{Command, Reply, Role};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
@@ -51,48 +58,122 @@ pub fn run(context: &Context) -> Verdict {
     let _log = logging::start(setting);
     let verdict = match started {
         Ok(running) => runtime.block_on(host(context, running)),
-        Err(StartError::Owned) => runtime.block_on(attach(setting)).map(|_| None),
+        Err(StartError::Owned) => {
+            let read_only = offer(context, &runtime);
+            runtime
+                .block_on(attach(setting, read_only))
+                .map(|_| After::Nothing)
+        }
         Err(error) => return Err(error.into()),
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
-    // Only now is the lock free for the one that goes on.
-    if let Some(said) = verdict? {
-        let ready = detach::start(setting, false)?;
-        context.out.line(&format!(
-            "{said}: the daemon goes on in the background, control port {}; `ctxrelay` comes back to it",
-            ready.control_port
-        ))?;
+    match verdict? {
+        After::Nothing => Ok(ExitKind::Ok),
+        After::GoesOn(said) => {
+            let ready = Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)?;
+            report(context, said, &ready)
+        }
+        // Only now is the lock free.
+        After::StartsAnew(said) => report(context, said, &detach::start(setting, false)?),
     }
+}
+
+/// What is to be done when the deck was left.
+enum After {
+    Nothing,
+    /// Another process has the daemon; says why.
+    GoesOn(&'static str),
+    /// A new daemon is to begin; says why.
+    StartsAnew(&'static str),
+}
+
+fn report(context: &Context, said: &str, ready: &Published) -> Verdict {
+    context.out.line(&format!(
+        "{said}: the daemon goes on in the background, control port {}; `ctxrelay` comes back to it",
+        ready.control_port
+    ))?;
     Ok(ExitKind::Ok)
 }
 
-/// The deck over the daemon of this process. Returns why a detached one should go on.
-async fn host(context: &Context, running: Running) -> Result<Option<&'static str>, Failure> {
+/// The deck over the daemon of this process, until it is left for good.
+async fn host(context: &Context, running: Running) -> Result<After, Failure> {
     let setting = &context.setting;
-    let client = Client::in_process(
-        running.handle.clone(),
-        setting.hello(Role::Deck, None),
-        true,
-    )
-    .await?;
-    let options = options(setting, client.clone(), client.clone(), true, false)?;
-    let left = show(options).await;
-    let attached = match client.call(Command::ReadStatus).await {
-        Ok(Reply::Status(status)) => {
-            status.agents.claude.state.is_attached() || status.agents.codex.tui
+    let mut running = running;
+    let mut notice = None;
+    loop {
+        // Nobody here takes a successor: the operator's way is to leave the deck, and is told so.
+        running.successors.close();
+        let client = Client::in_process(
+            running.handle.clone(),
+            setting.hello(Role::Deck, None),
+            true,
+        )
+        .await?;
+        let mut options = options(setting, client.clone(), client.clone(), true, false)?;
+        options.notice = notice.take();
+        let left = match show(options).await {
+            Ok(left) => left,
+            Err(error) => {
+                end(&running).await;
+                return Err(Failure::internal("show the deck", error));
+            }
+        };
+        let agents = match client.call(Command::ReadStatus).await {
+            Ok(Reply::Status(status)) => Some(status.agents),
+            _ => None,
+        };
+        let attached = agents
+            .as_ref()
+            .is_some_and(|agents| agents.claude.state.is_attached() || agents.codex.tui);
+        let said = match left {
+            Left::Chosen(QuitChoice::Stay) => "left",
+            Left::Gone if attached => "the terminal went away",
+            Left::Chosen(QuitChoice::Stop) | Left::Gone => {
+                end(&running).await;
+                return Ok(After::Nothing);
+            }
+        };
+        let program = setting.own_program.clone();
+        let (kept, failure) = match hand_over(setting, running, &program, |_| ()).await {
+            HandedOver::Done => return Ok(After::GoesOn(said)),
+            HandedOver::Kept(kept, failure) => (*kept, failure),
+            HandedOver::Ended(failure) => {
+                tracing::error!(why = failure.message, "a new daemon begins");
+                return Ok(After::StartsAnew(said));
+            }
+        };
+        if left == Left::Gone {
+            // Nobody is left to be told: the daemon goes on right here, without a screen.
+            stay(setting, kept).await?;
+            return Ok(After::Nothing);
         }
-        _ => false,
-    };
-    end(&running).await;
-    match left.map_err(|error| Failure::internal("show the deck", error))? {
-        Left::Chosen(QuitChoice::Stay) => Ok(Some("left")),
-        Left::Gone if attached => Ok(Some("the terminal went away")),
-        Left::Chosen(QuitChoice::Stop) | Left::Gone => Ok(None),
+        let in_turn = agents.is_some_and(|agents| agents.codex.turn_id.is_some());
+        if failure.code == CANNOT_TAKE_OVER && !in_turn {
+            // Another version was installed meanwhile, and nothing is lost by a stop.
+            end(&kept).await;
+            return Ok(After::StartsAnew(said));
+        }
+        notice = Some(failure.message);
+        running = kept;
     }
 }
 
-/// The deck over a daemon that runs elsewhere.
-async fn attach(setting: &Setting) -> Result<Left, Failure> {
+/// Goes on in this process, as a daemon that ends when nobody needs it.
+async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
+    let signals = Signals::new()?;
+    let running = match running.handle.leave_all().await {
+        Err(_) => running,
+        Ok(()) => match running.estate.await {
+            Ok(estate) => setting.take_over(estate, ready(true), true).await?,
+            Err(_) => return Err(Failure::no_daemon()),
+        },
+    };
+    attend(setting, running, signals).await.map(drop)
+}
+
+/// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
+/// alone.
+async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Failure> {
     let hello = setting.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
         dial: project_dial(setting.dirs.clone(), None),
@@ -104,7 +185,12 @@ async fn attach(setting: &Setting) -> Result<Left, Failure> {
         hello,
         on_connect: Vec::new(),
     });
-    let options = options(setting, client, operator.clone(), false, false)?;
+    let operator = match read_only {
+        Some(_) => client.clone(),
+        None => operator,
+    };
+    let mut options = options(setting, client, operator.clone(), false, false)?;
+    options.notice = read_only;
     let left = show(options)
         .await
         .map_err(|error| Failure::internal("show the deck", error))?;
@@ -181,6 +267,7 @@ fn options(
         utc_offset_s: utc_offset_s(),
         start_agent: Arc::new(move |agent| start_agent(&starter, agent)),
         read_tree: Arc::new(move || git::work_tree(&root)),
+        notice: None,
         told_to_end: signals()?,
     })
 }

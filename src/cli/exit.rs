@@ -51,7 +51,9 @@ impl ExitKind {
             | "trust_failed" | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable"
             | "rebuild_failed" | "search_failed" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
-            | "overloaded" | "protocol_version" | "queue_full" | "unanswered" => Self::Unavailable,
+            | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
+            | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"
+            | "busy" => Self::Unavailable,
             _ => Self::Internal,
         }
     }
@@ -154,6 +156,12 @@ impl From<Refusal> for Failure {
             message: refusal.message,
             hint: refusal.hint,
         }
+    }
+}
+
+impl From<&Failure> for Refusal {
+    fn from(failure: &Failure) -> Self {
+        Self::new(&failure.code, failure.message.clone(), failure.hint.clone())
     }
 }
 

@@ -16,6 +16,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +41,8 @@ pub(crate) enum Answering {
     Never,
     /// The connection breaks.
     HangUp,
+    /// The daemon ends, and says that it has not read this.
+    EndUnread,
 }
 
 type Handler = Arc<dyn Fn(&Command) -> Answering + Send + Sync>;
@@ -201,8 +205,12 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                 Some(Ok(Message::Text(text))) => {
                     let frame: Frame = serde_json::from_str(&text).unwrap();
                     match answer(&frame, &handler, &seen) {
-                        Some(frame) => frame,
-                        None => return,
+                        Ok(frame) => frame,
+                        Err(None) => return,
+                        Err(close) => {
+                            let _ = ws.close(close).await;
+                            return;
+                        }
                     }
                 }
                 Some(Ok(_)) => None,
@@ -218,12 +226,12 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// `None` hangs up.
+/// An error hangs up, with these last words.
 fn answer(
     frame: &Frame,
     handler: &Handler,
     seen: &watch::Sender<Vec<Command>>,
-) -> Option<Option<Frame>> {
+) -> Result<Option<Frame>, Option<CloseFrame>> {
     let id = frame.id.clone().unwrap();
     if frame.method.as_deref() == Some("hello") {
         let welcome = Welcome {
@@ -235,7 +243,7 @@ fn answer(
             operator: false,
         };
         let result = serde_json::to_value(welcome).unwrap();
-        return Some(Some(Frame::result(id, result)));
+        return Ok(Some(Frame::result(id, result)));
     }
     let mut tagged = json!({"method": frame.method});
     if let Some(params) = &frame.params {
@@ -247,14 +255,18 @@ fn answer(
     match answering {
         Answering::Reply(reply) => {
             let result: Value = serde_json::to_value(reply).unwrap();
-            Some(Some(Frame::result(id, result)))
+            Ok(Some(Frame::result(id, result)))
         }
         Answering::Refuse(refusal) => {
             let mut error = ErrorObject::new(code::REFUSED, refusal.message);
             error.data = Some(json!({"code": refusal.code, "hint": refusal.hint}));
-            Some(Some(Frame::error(id, error)))
+            Ok(Some(Frame::error(id, error)))
         }
-        Answering::Never => Some(None),
-        Answering::HangUp => None,
+        Answering::Never => Ok(None),
+        Answering::HangUp => Err(None),
+        Answering::EndUnread => Err(Some(CloseFrame {
+            code: CloseCode::Restart,
+            reason: "".into(),
+        })),
     }
 }

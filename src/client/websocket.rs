@@ -3,6 +3,8 @@
 //! One task per client owns the connection, dials again for ever, says `hello` first and hands
 //! answers back by id. It knows frames and deadlines, and nothing of what the commands mean.
 
+mod frame;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +17,17 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::endpoint::DialError;
 use super::socket::{self, OpenError};
 use super::{Client, ClientError, Connection, Dial, NOTIFICATIONS_MAX, Transport};
-use crate::wire::control::{Command, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome};
-use crate::wire::jsonrpc::{ErrorObject, Frame};
+use crate::wire::control::{
+    Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome,
+};
+use crate::wire::jsonrpc::Frame;
+use frame::{not_read, refusal, request_frame, with_id};
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
 /// wild, and the caller is told instead of the queue growing.
@@ -42,6 +48,9 @@ const HELLO_WAIT: Duration = Duration::from_secs(5);
 
 /// How long one frame may take to leave. A daemon that does not read for so long is stuck.
 const SEND_WAIT: Duration = Duration::from_secs(10);
+
+/// How often a call follows a daemon that moves to another process.
+const MOVES_MAX: u32 = 2;
 
 /// The first pause between two attempts; doubled up to [`REDIAL_MAX`].
 const REDIAL_MIN: Duration = Duration::from_millis(50);
@@ -136,14 +145,30 @@ struct Call {
 }
 
 impl Handle {
+    /// Asks. When the daemon goes on in another process just then, that one is asked: the first
+    /// said that it did nothing.
     pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {
-        let answer_wait = match &command {
+        for _ in 0..MOVES_MAX {
+            let mut connection = self.connection.clone();
+            connection.borrow_and_update();
+            match self.call_once(&command).await {
+                Err(ClientError::Refused(refusal)) if refusal.code == DAEMON_MOVING => {
+                    let _ = timeout(self.connect_wait, connection.changed()).await;
+                }
+                result => return result,
+            }
+        }
+        self.call_once(&command).await
+    }
+
+    async fn call_once(&self, command: &Command) -> Result<Reply, ClientError> {
+        let answer_wait = match command {
             Command::WaitMessages(params) => {
                 Duration::from_millis(params.timeout_ms).saturating_add(WAIT_GRACE)
             }
             _ => ANSWER_WAIT,
         };
-        let frame = request_frame(&command)?;
+        let frame = request_frame(command)?;
         let deadline = Instant::now() + self.connect_wait;
         self.reachable(deadline).await?;
 
@@ -227,6 +252,9 @@ enum Broken {
     Silent,
     #[error("the daemon closed the connection")]
     Closed,
+    /// It has answered everything that it read.
+    #[error("the daemon ends, or goes on in another process")]
+    Complete,
     #[error("{0}")]
     Socket(#[from] tokio_tungstenite::tungstenite::Error),
     #[error("the daemon refused this client: {}", .0.message)]
@@ -295,9 +323,14 @@ impl Link {
             Ok(()) => Broken::Closed,
             Err(broken) => broken,
         };
-        // A call in flight is never sent again by itself: it may have taken effect.
+        // A call in flight is never sent again by itself: it may have taken effect. What the daemon
+        // says that it has not read did not.
+        let is_complete = matches!(broken, Broken::Complete);
         for (_, answer) in self.pending.drain() {
-            let _ = answer.send(Err(ClientError::Unanswered));
+            let _ = answer.send(Err(match is_complete {
+                true => ClientError::Refused(not_read()),
+                false => ClientError::Unanswered,
+            }));
         }
         (true, broken)
     }
@@ -347,6 +380,9 @@ impl Link {
                 message = ws.next() => {
                     silent_at = Instant::now() + SILENCE_MAX;
                     match message {
+                        Some(Ok(Message::Close(Some(close)))) if close.code == CloseCode::Restart => {
+                            return Err(Broken::Complete);
+                        }
                         None | Some(Ok(Message::Close(_))) => return Ok(()),
                         Some(Err(error)) => return Err(error.into()),
                         Some(Ok(message)) => {
@@ -418,21 +454,6 @@ impl Link {
     }
 }
 
-/// A command as a request without its id.
-fn request_frame(command: &Command) -> Result<Frame, ClientError> {
-    let tagged =
-        serde_json::to_value(command).map_err(|error| ClientError::Protocol(error.to_string()))?;
-    serde_json::from_value(tagged).map_err(|error| ClientError::Protocol(error.to_string()))
-}
-
-fn with_id(frame: Frame, id: u64) -> Frame {
-    Frame {
-        jsonrpc: Some("2.0".to_owned()),
-        id: Some(Value::from(id)),
-        ..frame
-    }
-}
-
 async fn send<S>(ws: &mut WebSocketStream<S>, frame: &Frame) -> Result<(), Broken>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -462,19 +483,6 @@ fn read_frame(message: &Message) -> Result<Option<Frame>, Broken> {
             .map_err(|error| Broken::Frame(error.to_string())),
         Message::Close(_) => Err(Broken::Closed),
         _ => Ok(None),
-    }
-}
-
-/// The refusal in a JSON-RPC error; one without `data` still says something.
-fn refusal(error: ErrorObject) -> Refusal {
-    let word = |key: &str| {
-        let data = error.data.as_ref()?;
-        data.get(key)?.as_str().map(str::to_owned)
-    };
-    Refusal {
-        code: word("code").unwrap_or_else(|| format!("rpc{}", error.code)),
-        hint: word("hint").unwrap_or_default(),
-        message: error.message,
     }
 }
 

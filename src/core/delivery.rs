@@ -35,7 +35,7 @@ mod tests;
 
 pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
-pub use codex::{Activity, Answer, CodexFlow, CodexInput, CodexTerms};
+pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexTerms};
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
 pub use row::{Delivery, DeliveryFact};

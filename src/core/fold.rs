@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::agent::AgentState;
+use super::agent::{Agent, AgentState};
 use super::entry::{
     AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
     FinalityProposal, NoteKind, TurnStatus,
@@ -137,12 +137,13 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Lifecycle { event } if event == DAEMON_STARTED => {
             // Whoever was attached was attached to the daemon before this one.
             for agent in world.agents.values_mut() {
-                agent.state = AgentState::Offline;
-                agent.since_ms = entry.timestamp_ms;
-                agent.pid = None;
-                agent.turn_id = None;
-                agent.turn_text = None;
-                agent.why = None;
+                agent.leave(entry.timestamp_ms);
+            }
+        }
+        EntryKind::Lifecycle { event } if event == DAEMON_TAKEN_OVER => {
+            // Claude's bridge comes anew; Codex works on and notices nothing.
+            if let Some(claude) = world.agents.get_mut(&Agent::Claude) {
+                claude.leave(entry.timestamp_ms);
             }
         }
         EntryKind::Lifecycle { event } if event == ADOPTED => forget_deliveries(world),
@@ -165,6 +166,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
 /// The lifecycle event that opens a daemon's life.
 pub const DAEMON_STARTED: &str = "daemon_started";
 
+/// The lifecycle event that opens the life of a daemon which goes on in place of another one, with
+/// its app-server.
+pub const DAEMON_TAKEN_OVER: &str = "daemon_taken_over";
 /// The lifecycle event that takes over a record of ContextRelay 3.
 pub const ADOPTED: &str = "contextrelay_3_adopted";
 
@@ -287,7 +291,7 @@ fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
     }
     let settled = match record.result {
         // Codex has what its thread has; Claude says itself when it has read.
-        DeliveryResult::Confirmed => record.to == super::agent::Agent::Codex,
+        DeliveryResult::Confirmed => record.to == Agent::Codex,
         DeliveryResult::Acknowledged
         | DeliveryResult::Rejected
         | DeliveryResult::Expired

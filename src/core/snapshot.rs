@@ -283,6 +283,16 @@ pub struct ErrorSnapshot {
 }
 
 impl AgentSnapshot {
+    /// Nobody is attached any more.
+    pub(super) fn leave(&mut self, at_ms: i64) {
+        self.state = AgentState::Offline;
+        self.since_ms = at_ms;
+        self.pid = None;
+        self.turn_id = None;
+        self.turn_text = None;
+        self.why = None;
+    }
+
     /// Takes the end or beginning of a turn in.
     pub(super) fn turn(&mut self, turn: &TurnId, status: TurnStatus, text: &str) {
         match status {

@@ -1,32 +1,37 @@
 //! [`Builder`]: takes the owner's lock, binds the ports, opens ledger and queue, and starts the
-//! loop. The order is the order of what the next step relies on.
+//! loop. The order is the order of what the next step relies on. A daemon that follows another one
+//! inherits lock, ports and app-server instead, as an [`Estate`].
 
-use std::net::Ipv4Addr;
+mod bind;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use sha2::{Digest as _, Sha256};
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
+use super::estate::{Estate, Remains};
 use super::event::Event;
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::operator;
 use super::outbox::Outbox;
 use super::run::{Daemon, Identity, Keepers, now_ms};
+use super::running::Running;
 pub use super::start_error::StartError;
 use super::watch::{Watch, Watched, lost_head};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::fold::{DAEMON_STARTED, forget_deliveries};
+use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER, forget_deliveries};
 use crate::core::redact::Redactor;
 use crate::store::child;
 use crate::store::config::{self, Loaded};
@@ -45,8 +50,8 @@ use crate::wire::control::PROTOCOL;
 /// The longest that one step of an orderly shutdown may take.
 pub const STEP: Duration = Duration::from_secs(4);
 
-/// How many groups of ports are tried when strangers hold the first ones.
-const GROUPS_MAX: usize = 40;
+/// For calls over HTTP that are still being answered when another process is to go on.
+const LAST_CALLS: Duration = Duration::from_millis(500);
 
 /// What a daemon is made of. Everything that a test wants to be different is here.
 #[derive(Debug, Clone)]
@@ -71,30 +76,26 @@ pub struct Builder {
     pub clears_kill: bool,
 }
 
-/// A daemon that runs.
-#[derive(Debug)]
-pub struct Running {
-    /// The way in.
-    pub handle: DaemonHandle,
-    /// What it published.
-    pub published: Published,
-}
-
 impl Builder {
-    /// Starts the daemon on the current runtime. `mcp` makes the service behind `/mcp`.
+    /// Starts the daemon on the current runtime, in place of the one that left an estate if there
+    /// is one. `mcp` makes the service behind `/mcp`. `yielded`: asked for once nothing can fail any
+    /// more, and says whether the one before lets go of the estate.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; nothing is left running then.
     pub async fn start<F>(
         self,
+        estate: Option<Estate>,
+        yielded: impl Future<Output = bool> + Send,
         mcp: impl FnOnce(DaemonHandle) -> F + Send,
     ) -> Result<Running, StartError>
     where
         F: Future<Output = Router> + Send,
     {
         // To be asked before the ports are allocated, which registers the project.
-        let is_clone = exists(&self.dirs.sessions())
+        let is_clone = estate.is_none()
+            && exists(&self.dirs.sessions())
             && !registry::is_known(&self.user_dirs, &self.dirs)
                 .map_err(|source| self.registry_failed(source))?;
         self.dirs
@@ -107,16 +108,24 @@ impl Builder {
             path: self.dirs.state.clone(),
             source,
         };
-        let lock = OwnerLock::try_acquire(&self.dirs)
-            .map_err(unwritable)?
-            .ok_or(StartError::Owned)?;
+        let (lock, inherited) = match estate {
+            Some(estate) => (estate.lock, Some((estate.premises, estate.remains))),
+            None => {
+                let lock = OwnerLock::try_acquire(&self.dirs).map_err(unwritable)?;
+                (lock.ok_or(StartError::Owned)?, None)
+            }
+        };
         if self.clears_kill {
             sentinel::clear(&self.dirs).map_err(unwritable)?;
         } else if sentinel::is_killed(&self.dirs) {
             return Err(StartError::Killed);
         }
         // What a daemon that died left behind; nothing here depends on it any more.
-        if let Some(record) = child::read::<hold::ChildRecord>(&self.dirs) {
+        let server_runs_on = inherited
+            .as_ref()
+            .is_some_and(|(_, remains)| remains.codex.has_server());
+        let record = child::read::<hold::ChildRecord>(&self.dirs);
+        if let Some(record) = record.filter(|_| !server_runs_on) {
             let reaped = tokio::task::spawn_blocking(move || hold::reap(&record)).await;
             tracing::info!(?reaped, "looked for what an earlier daemon left");
             child::remove(&self.dirs).map_err(unwritable)?;
@@ -133,7 +142,12 @@ impl Builder {
         if is_clone {
             Queue::discard(&self.dirs).map_err(unwritable)?;
         }
-        let (ports, control, proxy) = self.bind().await?;
+        let (premises, remains) = match inherited {
+            Some((premises, remains)) => (premises, Some(remains)),
+            None => (self.bind().await?, None),
+        };
+        let ports = premises.ports;
+        let listeners = premises.listen().map_err(unwritable)?;
 
         let ended = CancellationToken::new();
         let (events, inbox) = mpsc::channel(EVENTS_MAX);
@@ -197,31 +211,6 @@ impl Builder {
         }
         let (outbox, unknowable) = Outbox::open(Queue::open(&self.dirs)?, &opened.snapshot)?;
 
-        let mcp_token = secrets::random_hex(32).map_err(unwritable)?;
-        let (adapter, mut facts) = codex::start(CodexOptions {
-            project_root: self.dirs.root.clone(),
-            program: self.codex_program.clone(),
-            preferred_port: ports.codex,
-            control_port: ports.control,
-            mcp_token: mcp_token.clone(),
-            proxy_listener: proxy,
-            proxy_token: secrets.proxy.clone(),
-            resume_thread: opened.snapshot.agent(Agent::Codex).thread_id,
-            hold_program: self.own_program.clone(),
-            instance_id: self.dirs.instance_id(),
-            record_child: {
-                let dirs = self.dirs.clone();
-                Box::new(move |record| {
-                    let done = match record {
-                        Some(record) => child::write(&dirs, &record),
-                        None => child::remove(&dirs),
-                    };
-                    if let Err(error) = done {
-                        tracing::warn!(%error, "the app-server's record could not be written");
-                    }
-                })
-            },
-        });
         let identity = Identity {
             instance_id: self.dirs.instance_id(),
             fingerprint: fingerprint(&secrets.identity),
@@ -232,11 +221,6 @@ impl Builder {
             claude_installed: self.claude_installed,
             codex_installed: self.codex_program.is_some(),
         };
-        let socket_path = self.user_dirs.operator_socket(&identity.instance_id);
-        let socket = operator::bind(&socket_path).map_err(|source| StartError::Socket {
-            path: socket_path,
-            source,
-        })?;
         let published = Published {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -261,6 +245,50 @@ impl Builder {
             is_clone,
         )
         .map_err(unwritable)?;
+        // The last step that can fail. What was inherited is touched only behind it, and behind the
+        // word of the owner before us, who can go on with it until then. Two that read from one
+        // terminal would tear its stream apart.
+        write_private(
+            &self.dirs.state_file("ports.json"),
+            &serde_json::to_vec(&published).unwrap_or_default(),
+        )
+        .map_err(unwritable)?;
+        if !yielded.await {
+            return Err(StartError::NotYielded);
+        }
+
+        let (codex_left, known) = match remains {
+            Some(Remains { codex, known }) => (Some(codex), Some(known)),
+            None => (None, None),
+        };
+        let terminal_stays = codex_left.as_ref().is_some_and(|left| left.has_terminal());
+        let mcp_token = premises.mcp_token.clone();
+        let (adapter, mut facts) = codex::start(CodexOptions {
+            project_root: self.dirs.root.clone(),
+            program: self.codex_program.clone(),
+            preferred_port: ports.codex,
+            control_port: ports.control,
+            mcp_token: mcp_token.clone(),
+            proxy_listener: listeners.proxy,
+            proxy_token: secrets.proxy.clone(),
+            resume_thread: opened.snapshot.agent(Agent::Codex).thread_id,
+            inherited: codex_left,
+            hold_program: self.own_program.clone(),
+            instance_id: self.dirs.instance_id(),
+            record_child: {
+                let dirs = self.dirs.clone();
+                Box::new(move |record| {
+                    let done = match record {
+                        Some(record) => child::write(&dirs, &record),
+                        None => child::remove(&dirs),
+                    };
+                    if let Err(error) = done {
+                        tracing::warn!(%error, "the app-server's record could not be written");
+                    }
+                })
+            },
+        });
+        let (ask_successor, successors) = mpsc::channel(1);
         let mut daemon = Daemon::new(
             self.dirs.clone(),
             identity,
@@ -279,6 +307,10 @@ impl Builder {
             weak.clone(),
             writer_events,
         );
+        if let Some(known) = known {
+            daemon.inherit(known, server_runs_on, terminal_stays);
+        }
+        daemon.successors = Some(ask_successor);
         if is_new || report.entries == 0 {
             daemon.start_session();
         }
@@ -288,12 +320,17 @@ impl Builder {
         if let Some(aside) = &foreign_queue {
             daemon.note_foreign_queue(aside);
         }
+        let (event, said) = if server_runs_on {
+            (DAEMON_TAKEN_OVER, "the daemon goes on in another process")
+        } else {
+            (DAEMON_STARTED, "the daemon started")
+        };
         daemon.note_fact(
             Party::System,
             EntryKind::Lifecycle {
-                event: DAEMON_STARTED.to_owned(),
+                event: event.to_owned(),
             },
-            "the daemon started",
+            said,
         );
         daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
@@ -336,42 +373,58 @@ impl Builder {
             daemon.ensure_codex(reply);
         }
         daemon.watch = self.watch(&daemon, loaded, !report.is_read, &weak);
-        write_private(
-            &self.dirs.state_file("ports.json"),
-            &serde_json::to_vec(&published).unwrap_or_default(),
-        )
-        .map_err(unwritable)?;
-
         let forward = handle.clone();
         tokio::spawn(async move {
             while let Some(fact) = facts.recv().await {
                 if forward.events().send(Event::Codex(fact)).await.is_err() {
-                    break;
+                    return;
                 }
             }
+            let _ = forward.events().send(Event::CodexSilent).await;
         });
+        let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
+        let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
+        let (leave, estate) = oneshot::channel();
         let dirs = self.dirs.clone();
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
         // that is no more, and who waits for the end may take the lock.
-        let (end, serving) = (ended.drop_guard(), CancellationToken::new());
-        let stop = serving.clone();
+        let (end, stop_serving) = (ended.drop_guard(), stop.clone().drop_guard());
+        let served = serving.clone();
         tokio::spawn(async move {
             let _end = end;
-            let _lock = lock;
-            let _serving = serving.drop_guard();
-            daemon.run(inbox).await;
-            let _ = std::fs::remove_file(dirs.state_file("ports.json"));
+            let lock = lock;
+            let premises = premises;
+            let stop_serving = stop_serving;
+            let Some(remains) = daemon.run(inbox).await else {
+                let _ = std::fs::remove_file(dirs.state_file("ports.json"));
+                return;
+            };
+            // Nothing is accepted here any more; who comes waits for the next owner to do it.
+            drop(stop_serving);
+            served.close();
+            let _ = timeout(LAST_CALLS, served.wait()).await;
+            let left = Estate {
+                lock,
+                premises,
+                remains,
+            };
+            // Nobody waits for it: then this is the end.
+            let _ = leave.send(left);
         });
-        let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
-        tokio::spawn(listener::serve(
-            control,
+        serving.spawn(listener::serve(
+            listeners.control,
             handle.clone(),
             guard,
             mcp(handle.clone()).await,
             stop.clone(),
         ));
-        tokio::spawn(operator::serve(socket, handle.clone(), stop));
-        Ok(Running { handle, published })
+        serving.spawn(operator::serve(listeners.operator, handle.clone(), stop));
+        Ok(Running {
+            handle,
+            published,
+            estate,
+            successors,
+        })
     }
 
     /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
@@ -405,37 +458,6 @@ impl Builder {
         Watch::start(watched, events.clone())
             .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
             .ok()
-    }
-
-    /// Binds control and proxy: the project's own group, the next free one when strangers hold
-    /// it, or exactly what the user named.
-    async fn bind(&self) -> Result<(Ports, TcpListener, TcpListener), StartError> {
-        let mut ports = registry::allocate(&self.user_dirs, &self.dirs, self.port_base, self.ports)
-            .map_err(|source| self.registry_failed(source))?;
-        let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-        let mut taken = Vec::new();
-        while taken.len() < GROUPS_MAX {
-            match (listen(ports.control).await, listen(ports.proxy).await) {
-                (Ok(control), Ok(proxy)) => return Ok((ports, control, proxy)),
-                (control, _) if self.ports.is_some() => {
-                    return Err(StartError::PortTaken {
-                        port: if control.is_err() {
-                            ports.control
-                        } else {
-                            ports.proxy
-                        },
-                    });
-                }
-                _ => {}
-            }
-            tracing::warn!(?ports, "another program holds the project's ports");
-            taken.push(ports);
-            ports = registry::move_on(&self.user_dirs, &self.dirs, self.port_base, &taken)
-                .map_err(|source| self.registry_failed(source))?;
-        }
-        Err(StartError::NoPorts {
-            base: self.port_base,
-        })
     }
 
     fn registry_failed(&self, source: std::io::Error) -> StartError {

@@ -4,11 +4,14 @@
 //! [`CodexLane`] is what is known; `deliver` hands over, `facts` takes in what the adapter tells,
 //! `turns` keeps the record of turns and relays answers.
 
+mod carried;
 mod deliver;
 mod facts;
 mod markers;
 mod remembered;
 mod turns;
+
+pub(super) use carried::CarriedLane;
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -6,6 +6,7 @@ use super::attach::{ConnId, Outlet};
 use super::watch::WatchFact;
 use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::passed::Passed;
 use crate::core::entry::WorkTree;
 use crate::store::ledger::WriterEvent;
 use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Welcome};
@@ -47,6 +48,10 @@ pub enum Event {
     Ledger(WriterEvent),
     /// The Codex adapter.
     Codex(CodexFact),
+    /// The Codex adapter has told its last fact.
+    CodexSilent,
+    /// The Codex adapter let go of what runs; `None` when it could not.
+    CodexLeft(Option<Box<Passed>>),
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.
@@ -67,6 +72,11 @@ pub enum Event {
     Metrics {
         /// The answer.
         reply: oneshot::Sender<String>,
+    },
+    /// End, and leave everything to another process.
+    Leave {
+        /// Whether that has begun.
+        reply: oneshot::Sender<Result<(), Refusal>>,
     },
     /// End.
     Shutdown {

@@ -112,6 +112,17 @@ impl DaemonHandle {
         let _ = self.events.send(Event::Shutdown { kill }).await;
     }
 
+    /// Has the daemon leave everything to another process; see `Running::estate`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot now, or has ended; then nothing has changed.
+    pub async fn leave_all(&self) -> Result<(), Refusal> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Event::Leave { reply }).await?;
+        answer.await.map_err(|_| ended())?
+    }
+
     async fn send(&self, event: Event) -> Result<(), Refusal> {
         self.events.send(event).await.map_err(|_| ended())
     }

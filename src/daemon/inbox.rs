@@ -55,12 +55,6 @@ pub enum Wants {
     Receipt(Sent),
 }
 
-impl Waiter {
-    pub(super) fn refuse(self, refusal: &Refusal) {
-        answer(self.reply, Err(refusal.clone()));
-    }
-}
-
 /// Which messages somebody asks for.
 #[derive(Debug, Clone)]
 pub(super) struct Query<'a> {
@@ -322,20 +316,7 @@ impl Daemon {
                     agent,
                     runtime_session,
                     ..
-                } => {
-                    let page = self.inbox(&Query {
-                        agent,
-                        runtime_session: &runtime_session,
-                        after: Some(Seq(u64::MAX)),
-                        reply_to: None,
-                        limit: None,
-                        unasked: false,
-                    });
-                    Reply::Messages(MessagePage {
-                        timed_out: true,
-                        ..page
-                    })
-                }
+                } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
                 Wants::Receipt(sent) => {
                     let attempt = self
                         .outbox
@@ -349,6 +330,26 @@ impl Daemon {
                 }
             };
             answer(waiter.reply, Ok(reply));
+        }
+    }
+
+    /// The answer to whoever waited in vain.
+    pub(super) fn nothing_yet(
+        &self,
+        agent: Agent,
+        runtime_session: &RuntimeSession,
+    ) -> MessagePage {
+        let page = self.inbox(&Query {
+            agent,
+            runtime_session,
+            after: Some(Seq(u64::MAX)),
+            reply_to: None,
+            limit: None,
+            unasked: false,
+        });
+        MessagePage {
+            timed_out: true,
+            ..page
         }
     }
 

@@ -14,9 +14,13 @@ use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
+use super::ending::Stop;
+use super::estate::Remains;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
+use super::leaving::Leaving;
 use super::outbox::Outbox;
+use super::running::Replacement;
 use super::same_handoff::SameHandoffs;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
@@ -33,13 +37,6 @@ use crate::wire::control::{Notification, Refusal, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
-
-/// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
-/// keep it alive.
-const LAST_APPENDS: Duration = super::build::STEP;
-
-/// How long clients may take to receive their last answers when the daemon ends.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// What happens once a batch is durable, or has failed.
 pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
@@ -93,6 +90,10 @@ pub struct Daemon {
     next_token: u64,
     idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+    /// It stops because another process goes on.
+    pub(super) leaving: Option<Leaving>,
+    /// Where to ask for that; `None` where nobody can do it.
+    pub(super) successors: Option<mpsc::Sender<Replacement>>,
     /// What `config.json` says; `None` until the builder has read it.
     pub(super) configuration: Option<Configuration>,
     pub(super) alarms: Alarms,
@@ -163,21 +164,6 @@ impl Notices {
     }
 }
 
-/// How the daemon ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stop {
-    pub(super) kill: bool,
-    /// When appends that are under way are no longer waited for.
-    pub(super) by: Instant,
-}
-
-impl Stop {
-    pub(super) fn now(kill: bool) -> Self {
-        let by = Instant::now() + LAST_APPENDS;
-        Self { kill, by }
-    }
-}
-
 struct Pending {
     then: Then,
 }
@@ -231,14 +217,16 @@ impl Daemon {
             next_token: 0,
             idle_since: None,
             stopping: None,
+            leaving: None,
+            successors: None,
             configuration: None,
             alarms: Alarms::default(),
             watch: None,
         }
     }
 
-    /// Runs until somebody ends it.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
+    /// Runs until somebody ends it, and returns what is left for another process that goes on.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) -> Option<Remains> {
         loop {
             let deadline = self.next_deadline();
             let event = tokio::select! {
@@ -253,18 +241,20 @@ impl Daemon {
                 self.on_event(event);
             }
             self.watch_idleness();
-            if self
-                .stopping
-                .is_some_and(|stop| self.pending.is_empty() || Instant::now() >= stop.by)
-            {
+            if self.may_stop() {
                 break;
             }
         }
+        // What was being recorded may have made somebody wait for what becomes of it.
+        self.dismiss_waiters();
         // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
         // ledger's writer waits for a place in a queue that is no longer read.
         self.part(&mut events).await;
         drop(events);
-        self.finish().await;
+        let remains = self.remains();
+        let closed = self.finish(remains.is_none()).await;
+        // A writer that hangs may still write: nobody else may begin before this process has ended.
+        remains.filter(|_| closed)
     }
 
     pub(super) fn on_event(&mut self, event: Event) {
@@ -295,6 +285,9 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
+            Event::CodexSilent => self.codex_silent(),
+            Event::CodexLeft(passed) => self.codex_left(passed.map(|passed| *passed)),
+            Event::Leave { reply } => self.leave(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }
     }
@@ -490,6 +483,11 @@ impl Daemon {
         }
     }
 
+    /// Whether something that has happened is not recorded because the disk refuses.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
     pub(super) fn pending_count(&self) -> usize {
         self.pending.len()
     }
@@ -559,88 +557,6 @@ impl Daemon {
             (true, None) => self.idle_since = Some(Instant::now()),
             (false, Some(_)) => self.idle_since = None,
             _ => {}
-        }
-    }
-
-    pub(super) fn stop(&mut self, stop: Stop) {
-        if self.stopping.is_some() {
-            return;
-        }
-        for attachment in self.attachments.values() {
-            attachment
-                .outlet
-                .send(Notification::Stopping { killed: stop.kill });
-        }
-        let refusal = stopping();
-        for waiter in self.waiters.drain(..) {
-            waiter.refuse(&refusal);
-        }
-        self.note_fact(
-            Party::System,
-            EntryKind::Lifecycle {
-                event: "daemon_stopped".to_owned(),
-            },
-            if stop.kill {
-                "the daemon was killed by the operator"
-            } else {
-                "the daemon stopped"
-            },
-        );
-        self.stopping = Some(stop);
-    }
-
-    /// Ends what the daemon owns, each step with a deadline of its own.
-    async fn finish(self) {
-        self.codex.shutdown().await;
-        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
-        let Keepers {
-            heads,
-            checkpoints,
-            search,
-        } = self.keepers;
-        let last = self.recent.back().map(|last| last.hash.clone());
-        let closed = tokio::task::spawn_blocking(move || {
-            ledger.clone().close();
-            heads.close();
-            checkpoints.close(ledger, session, world, last.unwrap_or_default());
-            search.close();
-        });
-        if tokio::time::timeout(super::build::STEP, closed)
-            .await
-            .is_err()
-        {
-            tracing::error!("the ledger's writer did not end in time");
-        }
-    }
-}
-
-impl Daemon {
-    /// Sends the clients away, and waits until those from outside have their last answers and
-    /// have left; whoever does not take them in time is left behind.
-    async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
-        // First, or a bridge that is sent away would start another daemon.
-        if self.stopping.is_some_and(|stop| stop.kill)
-            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
-        {
-            tracing::error!(%error, "the killed sentinel could not be written");
-        }
-        for attachment in self.attachments.values() {
-            attachment.outlet.close();
-        }
-        let own = std::process::id();
-        let deadline = Instant::now() + LAST_ANSWERS;
-        while self
-            .attachments
-            .values()
-            .any(|attachment| attachment.hello.pid != own)
-        {
-            match tokio::time::timeout_at(deadline, events.recv()).await {
-                Ok(Some(Event::Disconnected { conn })) => {
-                    self.attachments.remove(&conn);
-                }
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => return,
-            }
         }
     }
 }

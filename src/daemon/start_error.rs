@@ -40,6 +40,9 @@ pub enum StartError {
     /// The queue cannot be opened.
     #[error("cannot open the queue: {0}")]
     Queue(#[from] QueueError),
+    /// The daemon before this one goes on itself.
+    #[error("the daemon before this one goes on itself")]
+    NotYielded,
     /// The operator's socket cannot be bound.
     #[error("cannot bind {}: {source}", path.display())]
     Socket {
@@ -60,6 +63,7 @@ impl StartError {
             Self::PortTaken { .. } | Self::NoPorts { .. } => "port_taken",
             Self::Ledger(_) => "ledger",
             Self::Queue(_) => "queue",
+            Self::NotYielded => "not_yielded",
             Self::Socket { .. } => "socket",
         }
     }
@@ -91,6 +95,7 @@ impl StartError {
             Self::Queue(_) => {
                 "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()
             }
+            Self::NotYielded => "nothing is to be done; `ctxrelay status` shows it".to_owned(),
             Self::Socket { .. } => {
                 "see that the folder is yours and its path is shorter than 100 characters"
                     .to_owned()

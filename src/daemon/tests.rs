@@ -9,6 +9,7 @@ mod compact;
 mod decisions;
 mod discard;
 mod faults;
+mod leaving;
 mod markers;
 mod queue;
 mod rig;

@@ -69,6 +69,8 @@ pub struct DeckOptions {
     pub start_agent: Arc<dyn Fn(Agent) -> Result<String, String> + Send + Sync>,
     /// The work tree of now; slow.
     pub read_tree: Arc<dyn Fn() -> Option<WorkTree> + Send + Sync>,
+    /// Something to say from the start.
+    pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).
     pub told_to_end: watch::Receiver<bool>,
 }
@@ -247,11 +249,11 @@ async fn follow(
     let (trees, mut tree_read) = mpsc::channel(1);
     let mut proposals = Vec::new();
     let mut stale = true;
-    let mut warned = false;
     let mut status_due: Option<Instant> = None;
     let mut view_due: Option<Instant> = Some(Instant::now());
     let mut read_due: Option<Instant> = None;
     connection.mark_changed();
+    let mut notice = options.notice.clone();
     loop {
         if stale
             && read_due.is_none_or(|due| due <= Instant::now())
@@ -274,6 +276,11 @@ async fn follow(
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(view));
             if let Err(TrySendError::Disconnected(_)) = inputs.try_send(Input::Look) {
                 return Left::Gone;
+            }
+            // Behind the first view, which brings the time that a notice stands for.
+            if let Some(notice) = notice.take() {
+                let msg = Msg::Notice(Level::Error, notice);
+                let _ = inputs.try_send(Input::Msg(Box::new(msg)));
             }
         }
         if status_due.is_some_and(|due| due <= now) {
@@ -320,17 +327,6 @@ async fn follow(
             effect = effects.recv() => {
                 let Some(effect) = effect else { return Left::Gone };
                 if let Effect::Quit(choice) = effect {
-                    // Handing over stops and resumes the app-server: a running turn would end.
-                    let costs_a_turn = choice == QuitChoice::Stay
-                        && options.hosting
-                        && model.status.agents.codex.turn_id.is_some();
-                    if costs_a_turn && !warned {
-                        warned = true;
-                        let warning = "Codex is in a turn, and staying interrupts it: choose it again to go on";
-                        let msg = Msg::Notice(Level::Warn, warning.to_owned());
-                        let _ = inputs.try_send(Input::Msg(Box::new(msg)));
-                        continue;
-                    }
                     return Left::Chosen(choice);
                 }
                 if matches!(effect, Effect::StartAgent(_)) {

@@ -5,6 +5,8 @@
 //! Additive changes are free: readers ignore unknown fields, [`PROTOCOL`] changes when they
 //! must not.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -218,6 +220,9 @@ pub enum Command {
     /// Operator: end the daemon.
     #[serde(rename = "daemon/stop")]
     Stop(StopParams),
+    /// Operator: have another program go on in place of the daemon's process.
+    #[serde(rename = "daemon/handOver")]
+    HandOver(HandOverParams),
     /// Operator: what to do with a message.
     #[serde(rename = "queue/change")]
     QueueChange(QueueChangeParams),
@@ -240,6 +245,7 @@ impl Command {
             | Self::Clear(_)
             | Self::Compact(_)
             | Self::Stop(_)
+            | Self::HandOver(_)
             | Self::QueueChange(_)
             | Self::QueueDrain(_)
             | Self::QueueRebuild
@@ -538,6 +544,18 @@ pub struct TrustParams {
 pub struct StopParams {
     /// Write the `killed` sentinel: bridges then stay dormant.
     pub kill: bool,
+}
+
+/// The code of a refusal because another process is about to go on in place of the daemon's. The
+/// call was not carried out; whoever answers next can be asked again.
+pub const DAEMON_MOVING: &str = "daemon_moving";
+
+/// Arguments of [`Command::HandOver`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HandOverParams {
+    /// The program, absolute: `ctxrelay` of the version that is to go on.
+    pub program: PathBuf,
 }
 
 /// Arguments of [`Command::QueueChange`].

@@ -12,6 +12,7 @@ mod control;
 mod deck;
 mod delivery;
 mod demo;
+mod hand_over;
 mod harness;
 mod keeping;
 mod ledger;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::adapters::hold::ChildRecord;
 use crate::core::id::ThreadId;
@@ -12,9 +13,10 @@ use crate::core::id::ThreadId;
 use super::fact::CodexFact;
 use super::launch::Surroundings;
 use super::memory::Memory;
+use super::passed::Passed;
 use super::proxy::{Proxy, Waits};
 use super::request::CodexRequest;
-use super::run::Run;
+use super::run::{Left, Run};
 use super::session::Terms;
 
 /// Requests that wait for the adapter. The daemon hands over one message at a time.
@@ -44,6 +46,8 @@ pub struct CodexOptions {
     pub proxy_token: String,
     /// The thread of an earlier daemon.
     pub resume_thread: Option<ThreadId>,
+    /// What the owner before us left running. Its thread is then the one that counts.
+    pub inherited: Option<Passed>,
     /// Our own binary, for `hold`.
     pub hold_program: PathBuf,
     /// Goes into the mark of the children.
@@ -73,7 +77,7 @@ pub struct CodexHandle {
 }
 
 /// Starts the adapter's tasks on the current runtime. The app-server is not started before a
-/// request, or a terminal at the proxy, needs it.
+/// request, or a terminal at the proxy, needs it; one that was inherited is connected to at once.
 ///
 /// # Panics
 ///
@@ -85,14 +89,25 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     // One place: the wish is the same however many terminals have it.
     let (wanted, wishes) = mpsc::channel(1);
 
+    let Passed {
+        memory,
+        server: inherited,
+        terminals,
+    } = options.inherited.unwrap_or_else(|| Passed {
+        memory: Memory::new(options.resume_thread),
+        ..Passed::default()
+    });
+    let release = CancellationToken::new();
+
     let proxy = Proxy {
         token: options.proxy_token,
         upstream: upstream_now,
         wanted,
         facts: facts.clone(),
         waits: Waits::default(),
+        release: release.clone(),
     };
-    let proxy = tokio::spawn(Arc::new(proxy).serve(options.proxy_listener));
+    let proxy = tokio::spawn(Arc::new(proxy).serve(options.proxy_listener, terminals));
 
     let name = options.project_root.file_name();
     let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -111,7 +126,8 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
             mcp_token: options.mcp_token,
         },
         terms,
-        memory: Memory::new(options.resume_thread),
+        memory,
+        inherited,
         preferred_port: options.preferred_port,
         record_child: options.record_child,
         requests: requested,
@@ -120,8 +136,22 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         upstream,
     };
     tokio::spawn(async move {
-        run.until_dropped().await;
-        proxy.abort();
+        let Some(Left {
+            reply,
+            memory,
+            server,
+        }) = run.until_dropped().await
+        else {
+            return proxy.abort();
+        };
+        release.cancel();
+        let terminals = proxy.await.unwrap_or_default();
+        // Nobody takes it: then it ends with the value.
+        let _ = reply.send(Passed {
+            memory,
+            server,
+            terminals,
+        });
     });
     (CodexHandle { requests }, told)
 }

@@ -1,5 +1,7 @@
 //! [`Inflight`]: the messages that were handed over and have no proof yet.
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::delivery::recovery::Doubt;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
@@ -7,7 +9,7 @@ use crate::core::id::{EntryId, ThreadId, TurnId};
 const INFLIGHT_MAX: usize = 256;
 
 /// A message without proof.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unproven {
     /// The message.
     pub(super) id: EntryId,
@@ -22,7 +24,7 @@ pub(super) struct Unproven {
 }
 
 /// The messages without proof, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Inflight {
     messages: Vec<Unproven>,
 }

@@ -238,7 +238,7 @@ async fn ask(
         if let Some(stdout) = stdout {
             let _ = stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut text).await;
         }
-        let ok = child.gone().await.is_ok_and(|status| status.success());
+        let ok = child.gone().await.is_ok_and(|code| code == Some(0));
         let text = String::from_utf8_lossy(&text).into_owned();
         Answer { ok, text }
     };

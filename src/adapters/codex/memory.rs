@@ -1,6 +1,8 @@
-//! [`Memory`]: what outlives a connection and an app-server.
+//! [`Memory`]: what outlives a connection and an app-server, and goes on to the next owner.
 
 use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
 
 use crate::core::id::{EntryId, ThreadId};
 
@@ -8,7 +10,7 @@ use super::inflight::Inflight;
 use super::turns::TurnBook;
 
 /// What the adapter knows about its conversation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Memory {
     /// The visible thread.
     pub(super) visible: Option<TurnBook>,
@@ -19,10 +21,13 @@ pub(super) struct Memory {
     /// Messages that wait for an idle thread, where the app-server has no queue.
     pub(super) waiting: VecDeque<(EntryId, String)>,
     /// Questions to the human: request id, thread. They end with the connection.
+    #[serde(skip)]
     pub(super) approvals: BTreeMap<String, Option<String>>,
     /// How many of them were told last.
+    #[serde(skip)]
     pub(super) approvals_told: u64,
     /// Tokens in the context, and its size, as told last.
+    #[serde(skip)]
     pub(super) context_told: (u64, u64),
 }
 

@@ -10,6 +10,7 @@ pub mod fact;
 mod inflight;
 mod launch;
 mod memory;
+pub mod passed;
 mod proxy;
 pub mod request;
 mod rpc;

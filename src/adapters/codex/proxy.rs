@@ -2,24 +2,30 @@
 //!
 //! Checks the terminal's token, rebuilds the upgrade request with the app-server's, and passes
 //! bytes from then on. It never reads a frame and never puts one in, so a parser of ours cannot
-//! cut the human off.
+//! cut the human off, and a connection can go on in another process between any two bytes.
 
 mod head;
+mod pass;
 mod peer;
+
+pub(super) use pass::{PassedTerminal, Unwritten};
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::fact::CodexFact;
 use super::server::Upstream;
 use head::{Refusal, check, read_head};
+use pass::Passage;
 
 /// Connecting, and the app-server's answer to the upgrade.
 const UPGRADE_WAIT: Duration = Duration::from_secs(5);
@@ -30,8 +36,9 @@ const CONNECTIONS_MAX: usize = 32;
 /// Between two facts about wrong tokens.
 const REFUSED_EVERY: Duration = Duration::from_secs(1);
 
-/// For the last words of one side after the end of the other.
-const LINGER: Duration = Duration::from_secs(1);
+/// For the connections to come to a halt when another process is to go on with them: they only
+/// have to be asked.
+const RELEASE_WAIT: Duration = Duration::from_secs(2);
 
 /// Of the operating system, for a moment without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -67,6 +74,8 @@ pub(super) struct Proxy {
     pub(super) facts: mpsc::Sender<CodexFact>,
     /// How long the two sides may take.
     pub(super) waits: Waits,
+    /// Another process is to go on.
+    pub(super) release: CancellationToken,
 }
 
 /// What the connections share.
@@ -85,15 +94,32 @@ struct Refused {
 }
 
 impl Proxy {
-    /// Serves for ever.
-    pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) {
+    /// Serves until it is released, and returns the terminals that are connected then. Begins with
+    /// those that an earlier owner left.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        inherited: Vec<PassedTerminal>,
+    ) -> Vec<PassedTerminal> {
         let shared = Arc::new(Shared::default());
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        let mut connections = tokio::task::JoinSet::new();
+        let mut connections = JoinSet::new();
+        let mut left = Vec::new();
+        for passed in inherited {
+            let (proxy, shared) = (Arc::clone(&self), Arc::clone(&shared));
+            let place = Arc::clone(&places).try_acquire_owned();
+            connections.spawn(async move {
+                let _place = place;
+                let passage = Passage::inherit(passed).ok()?;
+                proxy.terminal(passage, &shared).await
+            });
+        }
         loop {
             tokio::select! {
+                biased;
+                () = self.release.cancelled() => break,
                 accepted = listener.accept() => {
-                    let Ok((stream, peer)) = accepted else {
+                    let Ok((stream, _)) = accepted else {
                         sleep(ACCEPT_PAUSE).await;
                         continue;
                     };
@@ -102,21 +128,33 @@ impl Proxy {
                     };
                     let (proxy, shared) = (Arc::clone(&self), Arc::clone(&shared));
                     connections.spawn(async move {
-                        let _ = proxy.connection(stream, peer, &shared).await;
-                        drop(place);
+                        let _place = place;
+                        // One that is not through yet comes back to the next owner.
+                        let upgrading = proxy.release.run_until_cancelled(proxy.upgraded(stream, &shared));
+                        let passage = upgrading.await?.ok()??;
+                        proxy.terminal(passage, &shared).await
                     });
                 }
-                Some(_) = connections.join_next() => {}
+                // One that was released a moment before we look is none the less left.
+                Some(ended) = connections.join_next() => left.extend(ended.ok().flatten()),
             }
         }
+        // Who comes from now on waits in the listener's queue for the next owner.
+        drop(listener);
+        let deadline = Instant::now() + RELEASE_WAIT;
+        while let Ok(Some(ended)) = timeout_at(deadline, connections.join_next()).await {
+            left.extend(ended.ok().flatten());
+        }
+        left
     }
 
-    async fn connection(
+    /// Reads the request, and brings it to the app-server. `None` when that is no terminal; then
+    /// the connection is over.
+    async fn upgraded(
         &self,
         mut stream: TcpStream,
-        peer: SocketAddr,
         shared: &Shared,
-    ) -> io::Result<()> {
+    ) -> io::Result<Option<Passage>> {
         stream.set_nodelay(true)?;
         let port = stream.local_addr()?.port();
         let head = match timeout(self.waits.head, read_head(&mut stream)).await {
@@ -147,20 +185,29 @@ impl Proxy {
             answer.truncate(read);
             Ok::<_, io::Error>((server, answer))
         };
-        let (mut server, answer) = match timeout(UPGRADE_WAIT, upgrade).await {
+        let (server, answer) = match timeout(UPGRADE_WAIT, upgrade).await {
             Ok(Ok(upgraded)) => upgraded,
             _ => return refuse(stream, &Refusal::NoAppServer).await,
         };
         stream.write_all(&answer).await?;
-        let is_terminal = answer.starts_with(b"HTTP/1.1 101");
-        if is_terminal {
-            self.attach(peer, port, shared).await;
+        let mut passage = Passage::new(stream, server);
+        if answer.starts_with(b"HTTP/1.1 101") {
+            return Ok(Some(passage));
         }
-        pass(&mut stream, &mut server).await;
-        if is_terminal {
-            self.detach(shared).await;
+        // The rest of a refusal.
+        passage.pass(&CancellationToken::new()).await;
+        Ok(None)
+    }
+
+    /// Passes a terminal's bytes until one side ends, or until it can go on elsewhere.
+    async fn terminal(&self, mut passage: Passage, shared: &Shared) -> Option<PassedTerminal> {
+        let (peer, port) = passage.ends();
+        self.attach(peer, port, shared).await;
+        if passage.pass(&self.release).await {
+            return passage.leave().ok();
         }
-        Ok(())
+        self.detach(shared).await;
+        None
     }
 
     /// The app-server, asked for and waited for if there is none.
@@ -224,29 +271,10 @@ impl Proxy {
     }
 }
 
-/// Passes bytes both ways until one side ends. What the other still has to say gets a moment: a
-/// WebSocket is of no use half open, and a side that is stuck must not keep the terminal attached.
-async fn pass(terminal: &mut TcpStream, server: &mut TcpStream) {
-    let (mut from_terminal, mut to_terminal) = terminal.split();
-    let (mut from_server, mut to_server) = server.split();
-    let up = async {
-        let _ = copy(&mut from_terminal, &mut to_server).await;
-        let _ = to_server.shutdown().await;
-    };
-    let down = async {
-        let _ = copy(&mut from_server, &mut to_terminal).await;
-        let _ = to_terminal.shutdown().await;
-    };
-    tokio::pin!(up, down);
-    let _ = tokio::select! {
-        () = &mut up => timeout(LINGER, down).await,
-        () = &mut down => timeout(LINGER, up).await,
-    };
-}
-
-async fn refuse(mut stream: TcpStream, refusal: &Refusal) -> io::Result<()> {
+async fn refuse(mut stream: TcpStream, refusal: &Refusal) -> io::Result<Option<Passage>> {
     stream.write_all(refusal.response().as_bytes()).await?;
-    stream.shutdown().await
+    stream.shutdown().await?;
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::passed::Passed;
 use crate::core::delivery::OnBusy;
 use crate::core::id::{EntryId, ThreadId};
 
@@ -34,5 +35,11 @@ pub enum CodexRequest {
     Stop {
         /// It is gone.
         reply: oneshot::Sender<()>,
+    },
+    /// Another process goes on with what runs: leave the app-server, its thread and the terminals
+    /// as they are, and end. Every fact has been told when the channel of the facts ends.
+    Release {
+        /// What is left.
+        reply: oneshot::Sender<Passed>,
     },
 }

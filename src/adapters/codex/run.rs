@@ -6,6 +6,11 @@
 //!  └──stop, gave up──────────────┼──┘         └───────────────────────────────────────┤
 //!                                └──────────── the app-server is gone: backoff ───────┘
 //! ```
+//!
+//! An owner that hands over releases it in any of these states; the next begins at `session` with
+//! the app-server of before, or at `idle`.
+
+mod backlog;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,15 +18,17 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::core::id::{EntryId, ThreadId};
+use crate::core::id::ThreadId;
 
 use super::adapter::RecordChild;
 use super::fact::CodexFact;
 use super::launch::{Launch, Surroundings, Unavailable};
 use super::memory::Memory;
+use super::passed::Passed;
 use super::request::CodexRequest;
-use super::server::{AppServer, Upstream};
-use super::session::{CallError, Session, Terms, add_doubtful};
+use super::server::{AppServer, PassedServer, Upstream};
+use super::session::{CallError, Session, Terms};
+use backlog::{interruptible, take_end};
 
 /// Between an app-server that went away and the next.
 const BACKOFF_MIN: Duration = Duration::from_millis(200);
@@ -40,14 +47,13 @@ const TERMINAL_REST: Duration = Duration::from_secs(10);
 /// The exit of a process whose connection just ended.
 const EXIT_WAIT: Duration = Duration::from_secs(1);
 
-/// Requests taken in while a start or an answer is awaited. Full: they stay in their channel.
-const BACKLOG_MAX: usize = 64;
-
 /// The adapter's state.
 pub(super) struct Run {
     pub(super) surroundings: Surroundings,
     pub(super) terms: Terms,
     pub(super) memory: Memory,
+    /// The app-server of the owner before us, until it is connected to.
+    pub(super) inherited: Option<PassedServer>,
     pub(super) preferred_port: u16,
     pub(super) record_child: RecordChild,
     pub(super) requests: mpsc::Receiver<CodexRequest>,
@@ -60,6 +66,8 @@ pub(super) struct Run {
 enum End {
     /// Somebody asked for it.
     Stop(oneshot::Sender<()>),
+    /// Another process goes on, with the app-server if one runs.
+    Release(oneshot::Sender<Passed>, Option<PassedServer>),
     /// Nobody can ask for anything any more.
     Dropped,
     /// The app-server cannot be had.
@@ -75,24 +83,35 @@ enum Over {
     Gone(String),
 }
 
+/// What is left for another process, and who waits for it.
+pub(super) struct Left {
+    pub(super) reply: oneshot::Sender<Passed>,
+    pub(super) memory: Memory,
+    pub(super) server: Option<PassedServer>,
+}
+
 impl Run {
-    /// Works until the last handle is dropped.
-    pub(super) async fn until_dropped(mut self) {
+    /// Works until the last handle is dropped, or until another process goes on.
+    pub(super) async fn until_dropped(mut self) -> Option<Left> {
         let mut rest_until = Instant::now();
         loop {
-            match self.wait_for_need(rest_until).await {
-                Ok(()) => {}
-                Err(End::Stop(reply)) => {
-                    let _ = reply.send(());
-                    continue;
-                }
-                Err(End::Dropped | End::GaveUp(_)) => return,
-            }
-            match self.serve().await {
+            let end = match self.wait_for_need(rest_until).await {
+                Ok(()) => self.serve().await,
+                Err(end) => end,
+            };
+            match end {
                 End::Stop(reply) => {
                     let _ = reply.send(());
                 }
-                End::Dropped => return,
+                End::Release(reply, server) => {
+                    self.leave_backlog().await;
+                    return Some(Left {
+                        reply,
+                        memory: self.memory,
+                        server,
+                    });
+                }
+                End::Dropped => return None,
                 End::GaveUp(unavailable) => {
                     rest_until = Instant::now() + TERMINAL_REST;
                     self.refuse_backlog(&unavailable.why).await;
@@ -101,11 +120,15 @@ impl Run {
         }
     }
 
-    /// Waits for a request or a terminal. The request is left in the backlog.
+    /// Waits for a request or a terminal; an app-server that runs needs nobody. The request is
+    /// left in the backlog.
     async fn wait_for_need(&mut self, rest_until: Instant) -> Result<(), End> {
         loop {
-            if let Some(stop) = take_stop(&mut self.backlog) {
-                return Err(End::Stop(stop));
+            if self.inherited.is_some() {
+                return Ok(());
+            }
+            if let Some(end) = take_end(&mut self.backlog) {
+                return Err(end);
             }
             if !self.backlog.is_empty() {
                 return Ok(());
@@ -165,33 +188,47 @@ impl Run {
         }
     }
 
-    /// One app-server, from its start to its end. `Err` holds whether it was told to be running.
+    /// One app-server, from its start to its end. `Err` holds whether it is known to have run: it
+    /// was told, or the owner before us knew it.
     async fn serve_once(&mut self) -> Result<End, (Why, bool)> {
-        let starting = async {
-            let launch = Launch::inspect(&self.surroundings).await?;
-            AppServer::start(&self.surroundings, &launch, self.preferred_port).await
-        };
-        let mut server = match interruptible(&mut self.requests, &mut self.backlog, starting).await
-        {
-            Ok(Ok(server)) => server,
-            Ok(Err(unavailable)) => return Err((Why::Unavailable(unavailable), false)),
-            Err(end) => {
-                self.close_turns().await;
-                return Ok(end);
+        let inherited = self.inherited.take();
+        let fresh = inherited.is_none();
+        let started = match inherited.map(AppServer::inherit) {
+            Some(Ok(server)) => Ok(server),
+            Some(Err(error)) => Err(Unavailable::new("failed", error.to_string())),
+            None => {
+                let starting = async {
+                    let launch = Launch::inspect(&self.surroundings).await?;
+                    AppServer::start(&self.surroundings, &launch, self.preferred_port).await
+                };
+                match interruptible(&mut self.requests, &mut self.backlog, starting).await {
+                    Ok(started) => started,
+                    Err(end) => {
+                        self.close_turns().await;
+                        return Ok(end);
+                    }
+                }
             }
         };
+        let mut server = started.map_err(|unavailable| (Why::Unavailable(unavailable), !fresh))?;
         (self.record_child)(Some(server.record().clone()));
         let mut told = false;
-        let over = self.converse(&mut server, &mut told).await;
+        let over = self.converse(&mut server, &mut told, fresh).await;
         self.upstream.send_replace(None);
         let result = match over {
+            Over::End(End::Release(reply, _)) => {
+                return match server.pass() {
+                    Ok(server) => Ok(End::Release(reply, Some(server))),
+                    Err(error) => Err((Why::Gone(error.to_string()), told || !fresh)),
+                };
+            }
             Over::End(end) => {
                 server.end().await;
                 Ok(end)
             }
             Over::Lost(why) | Over::Gone(why) => {
                 server.end().await;
-                Err((Why::Gone(why), told))
+                Err((Why::Gone(why), told || !fresh))
             }
         };
         (self.record_child)(None);
@@ -202,9 +239,10 @@ impl Run {
         result
     }
 
-    /// Sessions with one app-server: a connection that ends is made again, once.
-    async fn converse(&mut self, server: &mut AppServer, told: &mut bool) -> Over {
-        let mut fresh = true;
+    /// Sessions with one app-server: a connection that ends is made again, once. `fresh`: it was
+    /// just started.
+    async fn converse(&mut self, server: &mut AppServer, told: &mut bool, fresh: bool) -> Over {
+        let mut fresh = fresh;
         loop {
             let opened = Instant::now();
             let upstream = server.upstream().clone();
@@ -281,41 +319,6 @@ impl Run {
         }
     }
 
-    async fn refuse_backlog(&mut self, why: &str) {
-        let mut kept = VecDeque::new();
-        let waiting = std::mem::take(&mut self.memory.waiting);
-        for (message_id, _) in waiting {
-            let why = why.to_owned();
-            self.tell(CodexFact::NotTaken { message_id, why }).await;
-        }
-        while let Some(request) = self.backlog.pop_front() {
-            match request {
-                CodexRequest::Ensure { reply } => {
-                    let _ = reply.send(Err(why.to_owned()));
-                }
-                CodexRequest::Deliver { message_id, .. } => {
-                    let why = why.to_owned();
-                    self.tell(CodexFact::NotTaken { message_id, why }).await;
-                }
-                // The next app-server will tell.
-                CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
-                stop @ CodexRequest::Stop { .. } => kept.push_back(stop),
-            }
-        }
-        self.backlog = kept;
-    }
-
-    async fn doubt(&mut self, message_ids: Vec<EntryId>) {
-        match self.memory.thread_id().cloned() {
-            Some(thread_id) => add_doubtful(&mut self.memory, &thread_id, message_ids),
-            None => {
-                for message_id in message_ids {
-                    self.tell(CodexFact::Unanswered { message_id }).await;
-                }
-            }
-        }
-    }
-
     async fn tell_unavailable(&self, unavailable: &Unavailable) {
         self.tell(CodexFact::Unavailable {
             code: unavailable.code.to_owned(),
@@ -343,9 +346,13 @@ async fn talk(
     wishes: &mut mpsc::Receiver<()>,
 ) -> Over {
     loop {
-        if let Some(stop) = take_stop(backlog) {
+        if let Some(end) = take_end(backlog) {
+            if matches!(end, End::Release(..)) {
+                // What the frames so far asked for; the next owner has not seen them.
+                let _ = session.settle().await;
+            }
             session.close().await;
-            return Over::End(End::Stop(stop));
+            return Over::End(end);
         }
         let work = async {
             session.settle().await?;
@@ -411,41 +418,6 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
         } => session.deliver(message_id, text, on_busy).await,
         CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
         // Taken out of the backlog before.
-        CodexRequest::Stop { reply } => {
-            let _ = reply.send(());
-            Ok(())
-        }
-    }
-}
-
-fn take_stop(backlog: &mut VecDeque<CodexRequest>) -> Option<oneshot::Sender<()>> {
-    let at = backlog
-        .iter()
-        .position(|request| matches!(request, CodexRequest::Stop { .. }))?;
-    match backlog.remove(at) {
-        Some(CodexRequest::Stop { reply }) => Some(reply),
-        _ => None,
-    }
-}
-
-/// Does some work, and lets go of it when somebody asks to stop. Other requests wait.
-async fn interruptible<T>(
-    requests: &mut mpsc::Receiver<CodexRequest>,
-    backlog: &mut VecDeque<CodexRequest>,
-    work: impl Future<Output = T>,
-) -> Result<T, End> {
-    tokio::pin!(work);
-    loop {
-        if let Some(stop) = take_stop(backlog) {
-            return Err(End::Stop(stop));
-        }
-        let room = backlog.len() < BACKLOG_MAX;
-        tokio::select! {
-            done = &mut work => return Ok(done),
-            request = requests.recv(), if room => match request {
-                Some(request) => backlog.push_back(request),
-                None => return Err(End::Dropped),
-            },
-        }
+        CodexRequest::Stop { .. } | CodexRequest::Release { .. } => Ok(()),
     }
 }

@@ -1,18 +1,21 @@
 //! [`AppServer`]: the child that speaks, from its spawn to its end.
 
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::ChildStderr;
+use tokio::net::unix::pipe;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::launch::{
     Launch, Surroundings, Unavailable, cannot_start, held, invalid_configuration, mark,
 };
-use crate::adapters::hold::{ChildRecord, HeldChild, spawn_held};
+use crate::adapters::hold::{ChildRecord, HeldChild, PassedChild, spawn_held};
 
 /// From the spawn to the banner. 0.3 s on a free machine; node and a cold disk can take long.
 const BANNER_WAIT: Duration = Duration::from_secs(20);
@@ -24,7 +27,7 @@ const LINE_BYTES_MAX: u64 = 8 * 1024;
 const REASON_CHARS_MAX: usize = 200;
 
 /// Where the app-server is, for the terminal's proxy. The token is no one else's business.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Upstream {
     /// On 127.0.0.1.
     pub(super) port: u16,
@@ -46,6 +49,27 @@ pub(super) struct AppServer {
     child: HeldChild,
     upstream: Upstream,
     last_words: Arc<Mutex<String>>,
+    /// The pipe that it writes standard error to; somebody has to read it as long as it runs.
+    stderr: OwnedFd,
+    listening: AbortHandle,
+}
+
+/// An app-server that goes on under another owner.
+#[derive(Debug)]
+pub(super) struct PassedServer {
+    /// Its process.
+    pub(super) child: PassedChild,
+    /// Where it is.
+    pub(super) upstream: Upstream,
+    /// Its standard error.
+    pub(super) stderr: OwnedFd,
+}
+
+impl PassedServer {
+    /// The descriptors, in the order in which [`AppServer::inherit`]'s caller takes them.
+    pub(super) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        [self.child.lifeline(), self.stderr.as_fd()]
+    }
 }
 
 enum Start {
@@ -89,6 +113,11 @@ impl AppServer {
         let Some(stderr) = child.take_stderr() else {
             return Err(launch.failed("the app-server's standard error is missing".to_owned()));
         };
+        let again = stderr.as_fd().try_clone_to_owned();
+        let Ok(again) = again else {
+            child.end().await;
+            return Err(launch.failed("no descriptor is left".to_owned()));
+        };
         let mut stderr = BufReader::new(stderr);
         let mut last = String::new();
         let listening = timeout(BANNER_WAIT, banner(&mut stderr, &mut last)).await;
@@ -97,11 +126,13 @@ impl AppServer {
                 // The banner is our child's own word for what it bound: nobody else can answer
                 // there.
                 let last_words = Arc::new(Mutex::new(String::new()));
-                tokio::spawn(listen(stderr, Arc::clone(&last_words)));
+                let listening = tokio::spawn(listen(stderr, Arc::clone(&last_words)));
                 Ok(Start::Listening(Box::new(Self {
                     child,
                     upstream: Upstream { port, token },
                     last_words,
+                    stderr: again,
+                    listening: listening.abort_handle(),
                 })))
             }
             Ok(Banner::PortTaken) => {
@@ -131,6 +162,31 @@ impl AppServer {
         }
     }
 
+    /// Takes on an app-server that an earlier owner left running.
+    pub(super) fn inherit(passed: PassedServer) -> std::io::Result<Self> {
+        let stderr = pipe::Receiver::from_owned_fd(passed.stderr.try_clone()?)?;
+        let last_words = Arc::new(Mutex::new(String::new()));
+        let words = Arc::clone(&last_words);
+        Ok(Self {
+            child: HeldChild::inherit(passed.child)?,
+            upstream: passed.upstream,
+            last_words,
+            listening: tokio::spawn(listen(BufReader::new(stderr), words)).abort_handle(),
+            stderr: passed.stderr,
+        })
+    }
+
+    /// Leaves it running for another owner.
+    pub(super) fn pass(self) -> std::io::Result<PassedServer> {
+        // What it says from now on is for the next to read.
+        self.listening.abort();
+        Ok(PassedServer {
+            child: self.child.pass()?,
+            upstream: self.upstream,
+            stderr: self.stderr,
+        })
+    }
+
     /// Where it is.
     pub(super) fn upstream(&self) -> &Upstream {
         &self.upstream
@@ -144,12 +200,10 @@ impl AppServer {
     /// Waits until it is gone and says why. May be dropped and called again.
     pub(super) async fn gone(&mut self) -> String {
         let how = match self.child.gone().await {
-            Ok(status) => match status.code() {
-                Some(0) => "it ended by itself".to_owned(),
-                Some(code) if code > 128 => format!("signal {}", code - 128),
-                Some(code) => format!("exit code {code}"),
-                None => "its hold was killed".to_owned(),
-            },
+            Ok(Some(0)) => "it ended by itself".to_owned(),
+            Ok(Some(code)) if code > 128 => format!("signal {}", code - 128),
+            Ok(Some(code)) => format!("exit code {code}"),
+            Ok(None) => "its hold was killed".to_owned(),
             Err(error) => error.to_string(),
         };
         match self.last_words() {
@@ -205,7 +259,7 @@ async fn banner(stderr: &mut (impl AsyncBufRead + Unpin), last: &mut String) -> 
 }
 
 /// Reads on for ever: a full pipe would stop the app-server.
-async fn listen(mut stderr: BufReader<ChildStderr>, last_words: Arc<Mutex<String>>) {
+async fn listen(mut stderr: impl AsyncBufRead + Unpin, last_words: Arc<Mutex<String>>) {
     while let Some(line) = next_line(&mut stderr).await {
         // Warnings about the surroundings are no reason for an end; errors may be.
         if let (true, Ok(mut words)) = (

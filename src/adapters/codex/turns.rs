@@ -3,6 +3,8 @@
 //! Pure. What it is told may come twice (live, and again from history after a reconnect) or start
 //! in the middle of a turn.
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::entry::TurnStatus;
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::item::{Item, UserInput};
@@ -17,7 +19,7 @@ const PREVIEW_CHARS_MAX: usize = 200;
 const CLIENT_IDS_MAX: usize = 256;
 
 /// The turns of one thread.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TurnBook {
     thread_id: ThreadId,
     open: Option<OpenTurn>,
@@ -25,7 +27,7 @@ pub(super) struct TurnBook {
     closed: Option<TurnId>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct OpenTurn {
     id: TurnId,
     client_ids: Vec<String>,

@@ -45,7 +45,9 @@ pub fn hold(args: Vec<OsString>) -> i32 {
             return CANNOT_EXECUTE;
         }
     };
-    runtime.block_on(keep(program, args.collect()))
+    let code = runtime.block_on(keep(program, args.collect()));
+    report(&Report::Ended(code));
+    code
 }
 
 async fn keep(program: OsString, args: Vec<OsString>) -> i32 {

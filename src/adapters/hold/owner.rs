@@ -1,13 +1,14 @@
-//! [`spawn_held`] and [`HeldChild`]: the owner's side.
+//! [`spawn_held`], [`HeldChild`] and [`PassedChild`]: the owner's side.
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
@@ -21,6 +22,9 @@ const REPORT_WAIT: Duration = Duration::from_secs(10);
 
 /// A report is one short line.
 const REPORT_BYTES_MAX: u64 = 4096;
+
+/// A hold that was inherited says one thing: that it ends.
+const HEARD_BYTES_MAX: usize = 4096;
 
 /// How long a hold may take to end its group: the grace, and some for a loaded machine.
 const END_WAIT: Duration = Duration::from_secs(GRACE.as_secs() + 2);
@@ -78,7 +82,7 @@ pub async fn spawn_held(mut command: Command, mark: &str) -> Result<HeldChild, H
     let pid = match report {
         Some(Report::Pid(pid)) => pid,
         Some(Report::Failed(why)) => return Err(HoldError::Command(why)),
-        None => {
+        Some(Report::Ended(_)) | None => {
             let _ = hold.start_kill();
             return Err(HoldError::Silent);
         }
@@ -93,8 +97,9 @@ pub async fn spawn_held(mut command: Command, mark: &str) -> Result<HeldChild, H
     };
     Ok(HeldChild {
         record,
-        hold,
-        lifeline: Some(lifeline.into_inner()),
+        hold: Hold::Child(hold),
+        lifeline: lifeline.into_inner(),
+        heard: Vec::new(),
     })
 }
 
@@ -102,12 +107,81 @@ pub async fn spawn_held(mut command: Command, mark: &str) -> Result<HeldChild, H
 #[derive(Debug)]
 pub struct HeldChild {
     record: ChildRecord,
-    hold: Child,
-    /// `None` once the end was asked for.
-    lifeline: Option<UnixStream>,
+    hold: Hold,
+    lifeline: UnixStream,
+    /// What the hold of an earlier owner has said since.
+    heard: Vec<u8>,
+}
+
+/// Whose child the hold is.
+#[derive(Debug)]
+enum Hold {
+    /// Ours.
+    Child(Child),
+    /// An earlier owner's: its end is the end of the socket.
+    Inherited,
+}
+
+/// A child that goes on to another owner. Dropping the last copy of the descriptor ends its group.
+#[derive(Debug)]
+pub struct PassedChild {
+    record: ChildRecord,
+    lifeline: OwnedFd,
+}
+
+impl PassedChild {
+    /// From what the earlier owner sent.
+    pub fn new(record: ChildRecord, lifeline: OwnedFd) -> Self {
+        Self { record, lifeline }
+    }
+
+    /// What is needed to find the child again.
+    pub fn record(&self) -> &ChildRecord {
+        &self.record
+    }
+
+    /// What keeps the child alive.
+    pub fn lifeline(&self) -> BorrowedFd<'_> {
+        self.lifeline.as_fd()
+    }
 }
 
 impl HeldChild {
+    /// Takes on a child of an earlier owner.
+    ///
+    /// # Errors
+    ///
+    /// When the descriptor is no socket; the child ends then.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn inherit(passed: PassedChild) -> io::Result<Self> {
+        let lifeline = StdUnixStream::from(passed.lifeline);
+        lifeline.set_nonblocking(true)?;
+        Ok(Self {
+            record: ChildRecord {
+                owner: std::process::id(),
+                ..passed.record
+            },
+            hold: Hold::Inherited,
+            lifeline: UnixStream::from_std(lifeline)?,
+            heard: Vec::new(),
+        })
+    }
+
+    /// Leaves the child to another owner.
+    ///
+    /// # Errors
+    ///
+    /// When the runtime does not give the socket back; the child ends then.
+    pub fn pass(self) -> io::Result<PassedChild> {
+        Ok(PassedChild {
+            record: self.record,
+            lifeline: self.lifeline.into_std()?.into(),
+        })
+    }
+
     /// What is needed to find the child again.
     pub fn record(&self) -> &ChildRecord {
         &self.record
@@ -115,38 +189,71 @@ impl HeldChild {
 
     /// The child's standard output, once, if it was piped.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
-        self.hold.stdout.take()
+        match &mut self.hold {
+            Hold::Child(hold) => hold.stdout.take(),
+            Hold::Inherited => None,
+        }
     }
 
     /// The child's standard error, once, if it was piped.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
-        self.hold.stderr.take()
+        match &mut self.hold {
+            Hold::Child(hold) => hold.stderr.take(),
+            Hold::Inherited => None,
+        }
     }
 
-    /// Waits until the child is gone, and makes sure that its group is. May be dropped and called
-    /// again.
+    /// Waits until the child is gone, and makes sure that its group is. Returns its exit code, 128
+    /// and more for a signal; `None` when the hold was killed and nobody knows. May be dropped and
+    /// called again.
     ///
     /// # Errors
     ///
     /// When the operating system does not tell about the hold.
-    pub async fn gone(&mut self) -> io::Result<ExitStatus> {
-        let status = self.hold.wait().await?;
-        if status.code().is_none() {
+    pub async fn gone(&mut self) -> io::Result<Option<i32>> {
+        let code = self.hold_gone().await?;
+        if code.is_none() {
             // Somebody killed the hold, so nobody ended the group.
             self.reap().await;
         }
-        Ok(status)
+        Ok(code)
     }
 
     /// Ends the child and its group: SIGTERM, two seconds, SIGKILL. Returns when they are gone, at
     /// the latest after some seven seconds.
     pub async fn end(mut self) {
-        self.lifeline = None;
-        match timeout(END_WAIT, self.hold.wait()).await {
-            Ok(Ok(status)) if status.code().is_some() => {}
+        // The hold reads this as our end, and can still tell of its own.
+        let _ = self.lifeline.shutdown().await;
+        match timeout(END_WAIT, self.hold_gone()).await {
+            Ok(Ok(Some(_))) => {}
             _ => {
-                let _ = self.hold.start_kill();
+                if let Hold::Child(hold) = &mut self.hold {
+                    let _ = hold.start_kill();
+                }
                 self.reap().await;
+            }
+        }
+    }
+
+    /// Waits for the end of the hold. Safe to cancel.
+    async fn hold_gone(&mut self) -> io::Result<Option<i32>> {
+        match &mut self.hold {
+            Hold::Child(hold) => Ok(hold.wait().await?.code()),
+            Hold::Inherited => {
+                let mut some = [0; 256];
+                loop {
+                    match self.lifeline.read(&mut some).await {
+                        Ok(0) => break,
+                        Ok(read) if self.heard.len() < HEARD_BYTES_MAX => {
+                            self.heard.extend_from_slice(&some[..read]);
+                        }
+                        Ok(_) => {}
+                        // What the hold did not read when it ended.
+                        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(exit_code(&self.heard))
             }
         }
     }
@@ -155,5 +262,14 @@ impl HeldChild {
         let record = self.record.clone();
         // Blocks for up to three seconds.
         let _ = tokio::task::spawn_blocking(move || reap(&record)).await;
+    }
+}
+
+/// The exit code that a hold told last.
+fn exit_code(heard: &[u8]) -> Option<i32> {
+    let last = heard.strip_suffix(b"\n")?.rsplit(|byte| *byte == b'\n');
+    match serde_json::from_slice(last.into_iter().next()?) {
+        Ok(Report::Ended(code)) => Some(code),
+        _ => None,
     }
 }

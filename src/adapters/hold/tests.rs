@@ -119,9 +119,9 @@ fn kill(pid: u32, signal: Signal) {
 #[tokio::test]
 async fn the_exit_code_is_passed_on() {
     let (mut child, _) = held_shell("exit 7", "m").await;
-    assert_eq!(child.gone().await.unwrap().code(), Some(7));
+    assert_eq!(child.gone().await.unwrap(), Some(7));
     let (mut child, _) = held_shell("kill -KILL $$", "m").await;
-    assert_eq!(child.gone().await.unwrap().code(), Some(128 + 9));
+    assert_eq!(child.gone().await.unwrap(), Some(128 + 9));
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn the_child_has_an_empty_input_the_mark_and_a_group_of_its_own() {
     let script = "read -r line && exit 1; test \"$CONTEXTRELAY_HOLD_MARK\" = m:1 || exit 2; \
                   test \"$(ps -o pgid= -p $$ | tr -d ' ')\" = $$ || exit 3";
     let (mut child, _) = held_shell(script, "m:1").await;
-    assert_eq!(child.gone().await.unwrap().code(), Some(0));
+    assert_eq!(child.gone().await.unwrap(), Some(0));
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn a_group_that_ignores_sigterm_is_killed() {
 async fn what_a_killed_wrapper_leaves_behind_is_ended() {
     let (mut child, grandchild) = held_shell(WRAPPER, "m").await;
     kill(child.record().pid, Signal::KILL);
-    assert_eq!(child.gone().await.unwrap().code(), Some(128 + 9));
+    assert_eq!(child.gone().await.unwrap(), Some(128 + 9));
     eventually("the grandchild ends", || !lives(grandchild.unwrap()));
 }
 
@@ -190,7 +190,7 @@ async fn signals_to_the_hold_end_the_group() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let (mut child, grandchild) = held_shell(WRAPPER, "m").await;
         kill(child.record().hold, signal);
-        assert_eq!(child.gone().await.unwrap().code(), Some(128 + 15));
+        assert_eq!(child.gone().await.unwrap(), Some(128 + 15));
         eventually("the grandchild ends", || !lives(grandchild.unwrap()));
     }
 }
@@ -200,7 +200,7 @@ async fn the_group_of_a_killed_hold_is_reaped_by_its_owner() {
     let (mut child, grandchild) = held_shell(WRAPPER, &mark("killed-hold")).await;
     let leader = child.record().pid;
     kill(child.record().hold, Signal::KILL);
-    assert_eq!(child.gone().await.unwrap().code(), None);
+    assert_eq!(child.gone().await.unwrap(), None);
     assert!(!lives(leader) && !lives(grandchild.unwrap()));
 }
 
@@ -285,4 +285,54 @@ async fn a_process_that_only_has_the_same_number_is_left_alone() {
     }
     assert!(lives(record.pid));
     child.end().await;
+}
+
+/// What the next owner gets, through a copy of the descriptor as another process would.
+fn passed_on(child: HeldChild) -> PassedChild {
+    let passed = child.pass().unwrap();
+    let copy = passed.lifeline().try_clone_to_owned().unwrap();
+    PassedChild::new(passed.record().clone(), copy)
+}
+
+#[tokio::test]
+async fn a_child_outlives_its_owner_when_another_has_its_lifeline() {
+    let (child, grandchild) = held_shell(WRAPPER, "m").await;
+    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let leader = heir.record().pid;
+    assert_eq!(heir.record().owner, std::process::id());
+    // It is not told gone while it lives, and a look that is given up loses nothing.
+    assert!(
+        tokio::time::timeout(Duration::from_millis(50), heir.gone())
+            .await
+            .is_err()
+    );
+    assert!(lives(leader) && lives(grandchild.unwrap()));
+    heir.end().await;
+    assert!(!lives(leader));
+    eventually("the grandchild ends", || !lives(grandchild.unwrap()));
+}
+
+#[tokio::test]
+async fn an_heir_hears_how_the_child_ended() {
+    let (child, grandchild) = held_shell("sleep 1000 & echo pid $!; wait $!; exit 7", "m").await;
+    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    kill(grandchild.unwrap(), Signal::KILL);
+    assert_eq!(heir.gone().await.unwrap(), Some(7));
+
+    let (child, grandchild) = held_shell(WRAPPER, &mark("heir")).await;
+    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let leader = heir.record().pid;
+    kill(heir.record().hold, Signal::KILL);
+    assert_eq!(heir.gone().await.unwrap(), None);
+    assert!(!lives(leader) && !lives(grandchild.unwrap()));
+}
+
+#[tokio::test]
+async fn a_child_that_nobody_takes_on_ends() {
+    let (child, grandchild) = held_shell(WRAPPER, "m").await;
+    let leader = child.record().pid;
+    drop(passed_on(child));
+    eventually("the group ends", || {
+        !lives(leader) && !lives(grandchild.unwrap())
+    });
 }

@@ -73,6 +73,28 @@ async fn a_call_in_flight_when_the_connection_breaks_is_unanswered_and_not_sent_
 }
 
 #[tokio::test]
+async fn a_call_that_the_daemon_says_it_has_not_read_is_sent_to_the_next_one() {
+    let place = Place::default();
+    let asked = AtomicU32::new(0);
+    let daemon = FakeDaemon::start(&place, move |_| {
+        match asked.fetch_add(1, Ordering::Relaxed) {
+            0 => Answering::EndUnread,
+            _ => Answering::Reply(Reply::Done),
+        }
+    })
+    .await;
+    let client = place.client(Role::Cli);
+    assert_eq!(
+        within(client.call(Command::QueueList)).await,
+        Ok(Reply::Done)
+    );
+    assert_eq!(
+        daemon.so_far(),
+        vec![Command::QueueList, Command::QueueList]
+    );
+}
+
+#[tokio::test]
 async fn a_new_daemon_on_another_port_is_found_and_gets_the_subscriptions_again() {
     let place = Place::default();
     let first = FakeDaemon::start(&place, done).await;

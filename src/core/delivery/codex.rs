@@ -3,11 +3,13 @@
 //!
 //! [`CodexInput`] is what can come in; `pump` decides what goes out.
 
+mod carried;
 mod input;
 mod pump;
 
 use std::collections::{BTreeMap, VecDeque};
 
+pub use carried::CarriedFlow;
 pub use input::{Activity, Answer, CodexInput};
 
 use super::{Backlog, DeliveryFact, Effect, Moment, OnBusy, Outcome};
@@ -56,6 +58,8 @@ pub struct CodexFlow {
     is_limited: bool,
     /// The human stopped a turn: they decide when it goes on.
     is_held: bool,
+    /// Another process is to go on, and hands over what waits.
+    is_leaving: bool,
     /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
     /// that join a running turn while the app-server holds others.
     in_flight: Vec<EntryId>,

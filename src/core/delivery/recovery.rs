@@ -9,6 +9,8 @@
 //! against 28 of 29 in the gap). It does not recognise an id that it has seen, so sending again
 //! needs certainty.
 
+use serde::{Deserialize, Serialize};
+
 /// Looks at an idle thread that must agree before a message counts as not taken. Between the
 /// queue's row and the durable message there is a moment in which neither can be seen.
 const LOOKS_MIN: u8 = 2;
@@ -27,7 +29,7 @@ pub struct Sight {
 }
 
 /// What is remembered between looks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     /// It was seen in the queue since the connection was lost.
     pub was_queued: bool,

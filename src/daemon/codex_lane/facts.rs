@@ -13,13 +13,18 @@ impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
         match fact {
             CodexFact::ServerStarted { pid, version, port } => {
-                self.codex.server = Some(AppServerStatus { pid, version });
+                let server = AppServerStatus { pid, version };
+                // One that we have already is that of the process before us, and goes on.
+                let goes_on = self.codex.server.as_ref() == Some(&server);
+                self.codex.server = Some(server);
                 self.codex.port = Some(port);
                 self.know_agent(pid);
-                self.codex.trouble = None;
                 self.notices.clear("codex");
                 self.status_changed();
-                self.codex.life += 1;
+                if !goes_on {
+                    self.codex.trouble = None;
+                    self.codex.life += 1;
+                }
                 let life = self.codex.life;
                 self.codex_input(CodexInput::ServerStarted { life });
             }

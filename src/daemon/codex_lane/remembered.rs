@@ -41,3 +41,22 @@ impl<K: Clone + Eq + std::hash::Hash, V> Remembered<K, V> {
         self.map.get_mut(key)
     }
 }
+
+impl<K: Clone + Eq + std::hash::Hash, V: Clone> Remembered<K, V> {
+    /// Oldest first.
+    pub(super) fn to_vec(&self) -> Vec<(K, V)> {
+        self.order
+            .iter()
+            .filter_map(|key| Some((key.clone(), self.map.get(key)?.clone())))
+            .collect()
+    }
+
+    /// From what [`Self::to_vec`] gave.
+    pub(super) fn from_vec(pairs: Vec<(K, V)>) -> Self {
+        let mut remembered = Self::default();
+        for (key, value) in pairs {
+            remembered.insert(key, value);
+        }
+        remembered
+    }
+}

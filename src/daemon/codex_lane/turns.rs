@@ -1,6 +1,8 @@
 //! Turns: the proof that a message arrived, the record of what ran, and the answer that goes back
 //! to whoever asked.
 
+use serde::{Deserialize, Serialize};
+
 use super::REMEMBERED_MAX;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, OnBusy};
@@ -10,7 +12,7 @@ use crate::daemon::run::Daemon;
 
 /// A message that we brought into a turn. Kept here and not looked up when the turn ends: the
 /// session may have been cleared meanwhile, and the answer is still owed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Relayed {
     pub(super) id: EntryId,
     pub(super) from: Party,

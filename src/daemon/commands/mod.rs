@@ -14,9 +14,10 @@ mod send;
 mod trust;
 
 use super::attach::ConnId;
+use super::ending::Stop;
 use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
-use super::run::{Daemon, Stop, answer};
+use super::run::{Daemon, answer};
 use crate::core::entry::EntryKind;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Command, Refusal, Reply, TEXT_CHARS_MAX};
@@ -41,7 +42,7 @@ impl Daemon {
             );
         };
         if self.stopping.is_some() {
-            return answer(reply, Err(super::run::stopping()));
+            return answer(reply, Err(self.not_now()));
         }
         if command.is_operator_only() && !attachment.operator {
             tracing::warn!(
@@ -97,6 +98,7 @@ impl Daemon {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
             }
+            Command::HandOver(params) => self.ask_successor(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
             Command::QueueDrain(params) => self.drain_queue(&params, reply),
             Command::QueueRebuild => self.rebuild_queue(reply),

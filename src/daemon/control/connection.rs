@@ -1,5 +1,10 @@
 //! One WebSocket of the control protocol: `hello` first, then calls and notifications.
+//!
+//! A daemon that ends answers every call that it has read and closes with code 1012 behind the last
+//! answer. So a client knows of a call without an answer that it was not carried out.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::SinkExt as _;
@@ -14,6 +19,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{
     CloseFrame, Message, Role as WsRole, WebSocketConfig,
 };
+use tokio_util::task::TaskTracker;
 
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
@@ -35,6 +41,10 @@ const ANSWERS_MAX: usize = 128;
 /// How long calls in work may take when the connection is closed from our side.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
+/// How long a client may take to hang up after our close: what it sends until then is read, or the
+/// system would throw away with it what we said last.
+const HANG_UP_WAIT: Duration = Duration::from_secs(1);
+
 /// A frame quiet for this long is followed by a ping, so that a dead peer is noticed.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
@@ -45,6 +55,24 @@ pub enum Admission {
     Agent,
     /// The operator's socket, from a process that is no agent's.
     Operator,
+}
+
+/// The calls of one client.
+#[derive(Debug)]
+struct Calls {
+    places: Arc<Semaphore>,
+    in_work: TaskTracker,
+    /// An answer was not taken.
+    lost: AtomicBool,
+}
+
+impl Calls {
+    /// Waits for the answers to what was read. Whether there is one to each.
+    async fn finish(&self) -> bool {
+        self.in_work.close();
+        timeout(LAST_ANSWERS, self.in_work.wait()).await.is_ok()
+            && !self.lost.load(Ordering::Relaxed)
+    }
 }
 
 /// Serves one connection to its end.
@@ -72,17 +100,22 @@ where
         return;
     };
     let (answers, mut to_write) = mpsc::channel::<Frame>(ANSWERS_MAX);
-    let calls = std::sync::Arc::new(Semaphore::new(CALLS_MAX));
+    let calls = Arc::new(Calls {
+        places: Arc::new(Semaphore::new(CALLS_MAX)),
+        in_work: TaskTracker::new(),
+        lost: AtomicBool::new(false),
+    });
+    let mut is_complete = false;
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let written = tokio::select! {
             () = joined.closed.cancelled() => {
                 // The answers that are still in work, the one to `daemon/stop` among them.
-                let all = u32::try_from(CALLS_MAX).unwrap_or(u32::MAX);
-                let _ = timeout(LAST_ANSWERS, calls.acquire_many(all)).await;
+                is_complete = calls.finish().await;
                 while let Ok(frame) = to_write.try_recv() {
                     if write(&mut sink, &frame).await.is_err() {
+                        is_complete = false;
                         break;
                     }
                 }
@@ -107,7 +140,7 @@ where
             _ = ping.tick() => send(&mut sink, Message::Ping(Default::default())).await,
             // With every place taken the next request waits in its socket; what is answered and told
             // goes on meanwhile, and each answer looks here again.
-            message = stream.next(), if calls.available_permits() > 0 => match message {
+            message = stream.next(), if calls.places.available_permits() > 0 => match message {
                 Some(Ok(Message::Text(text))) => {
                     on_text(text.as_str(), &daemon, &joined, &answers, &calls);
                     Ok(())
@@ -129,6 +162,16 @@ where
         }
     }
     daemon.leave(joined.conn).await;
+    if is_complete {
+        let close = CloseFrame {
+            code: CloseCode::Restart,
+            reason: "everything that was read is answered".into(),
+        };
+        if send(&mut sink, Message::Close(Some(close))).await.is_ok() {
+            let hung_up = async { while let Some(Ok(_)) = stream.next().await {} };
+            let _ = timeout(HANG_UP_WAIT, hung_up).await;
+        }
+    }
     let _ = timeout(WRITE_WAIT, sink.close()).await;
 }
 
@@ -206,7 +249,7 @@ fn on_text(
     daemon: &DaemonHandle,
     joined: &Joined,
     answers: &mpsc::Sender<Frame>,
-    calls: &std::sync::Arc<Semaphore>,
+    calls: &Arc<Calls>,
 ) {
     let frame: Frame = match serde_json::from_str(text) {
         Ok(frame) => frame,
@@ -232,12 +275,13 @@ fn on_text(
             return;
         }
     };
-    let Ok(permit) = std::sync::Arc::clone(calls).try_acquire_owned() else {
+    let Ok(place) = Arc::clone(&calls.places).try_acquire_owned() else {
         return;
     };
     let (daemon, conn, answers) = (daemon.clone(), joined.conn, answers.clone());
     let closed = joined.closed.clone();
-    tokio::spawn(async move {
+    let of_client = Arc::clone(calls);
+    calls.in_work.spawn(async move {
         let frame = match daemon.call(conn, command).await {
             Ok(reply) => match serde_json::to_value(&reply) {
                 Ok(value) => Frame::result(id, value),
@@ -246,9 +290,10 @@ fn on_text(
             Err(refusal) => Frame::error(id, to_error(&refusal)),
         };
         // Before the answer, which wakes the reader.
-        drop(permit);
+        drop(place);
         // A client that does not take its answers is ended, whatever it had asked.
         if timeout(WRITE_WAIT, answers.send(frame)).await.is_err() {
+            of_client.lost.store(true, Ordering::Relaxed);
             closed.cancel();
         }
     });

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, Moment, OnBusy};
@@ -17,6 +18,7 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
+use crate::daemon::estate::Known;
 use crate::daemon::event::Event;
 use crate::daemon::outbox::Outbox;
 use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
@@ -48,6 +50,37 @@ pub struct Guest {
 impl Rig {
     /// Starts on what lies in the place.
     pub async fn start(place: &Place) -> Self {
+        Self::start_after(place, None).await
+    }
+
+    /// Leaves everything to another process, and returns what that one gets. The app-server goes
+    /// on.
+    pub async fn leave(mut self) -> Known {
+        let (reply, begun) = oneshot::channel();
+        self.daemon.on_event(Event::Leave { reply });
+        begun.await.unwrap().unwrap();
+        self.let_go().await
+    }
+
+    /// The adapter lets go, after the daemon has begun to leave.
+    pub async fn let_go(mut self) -> Known {
+        loop {
+            if let CodexRequest::Release { reply } = self.requests.try_recv().unwrap() {
+                reply.send(Passed::default()).unwrap();
+                break;
+            }
+        }
+        self.daemon.on_event(Event::CodexSilent);
+        while !self.daemon.may_stop() {
+            let event = self.inbox.recv().await.unwrap();
+            self.daemon.on_event(event);
+        }
+        self.daemon.dismiss_waiters();
+        self.daemon.remains().unwrap().known
+    }
+
+    /// As `start`, in place of a daemon that left its app-server.
+    pub async fn start_after(place: &Place, known: Option<Known>) -> Self {
         let dirs = place.dirs.clone();
         let session_id = session::read_current(&dirs)
             .unwrap()
@@ -124,6 +157,9 @@ impl Rig {
         let event = DAEMON_STARTED.to_owned();
         daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, "started");
         daemon.note_mended(mended);
+        if let Some(known) = known {
+            daemon.inherit(known, true, false);
+        }
         for id in unknowable {
             let to = daemon.outbox.get(&id).unwrap().to;
             let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);

@@ -1,6 +1,6 @@
 //! [`Turn`] and why it failed.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::item::{Item, readable};
@@ -36,7 +36,7 @@ impl Turn {
 }
 
 /// Why a turn failed.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnError {
     /// The text.

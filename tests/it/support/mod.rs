@@ -18,6 +18,7 @@ pub mod mcp;
 pub mod messages_server;
 pub mod model_request;
 pub mod model_server;
+pub mod operator;
 pub mod pair;
 pub mod picture;
 pub mod pipe;

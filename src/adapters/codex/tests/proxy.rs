@@ -9,6 +9,8 @@ struct Bench {
     wishes: mpsc::Receiver<()>,
     upstream: watch::Sender<Option<Upstream>>,
     app_server: TcpListener,
+    release: CancellationToken,
+    serving: tokio::task::JoinHandle<Vec<PassedTerminal>>,
 }
 
 async fn bench() -> Bench {
@@ -22,20 +24,24 @@ async fn bench_with(waits: Waits) -> Bench {
     let (facts, told) = mpsc::channel(64);
     let (wanted, wishes) = mpsc::channel(1);
     let (sender, upstream) = watch::channel(None);
+    let release = CancellationToken::new();
     let proxy = Proxy {
         token: TOKEN.to_owned(),
         upstream,
         wanted,
         facts,
         waits,
+        release: release.clone(),
     };
-    tokio::spawn(Arc::new(proxy).serve(listener));
+    let serving = tokio::spawn(Arc::new(proxy).serve(listener, Vec::new()));
     let bench = Bench {
         port,
         facts: told,
         wishes,
         upstream: sender,
         app_server,
+        release,
+        serving,
     };
     bench.app_server_is_up();
     bench
@@ -247,4 +253,74 @@ async fn a_head_that_does_not_come_is_not_waited_for() {
         bench.status(b"GET / HTTP/1.1\r\n").await,
         "HTTP/1.1 408 Request Timeout"
     );
+}
+
+/// Another process's proxy, on a port that nobody comes to.
+async fn heir(passed: Vec<PassedTerminal>) -> mpsc::Receiver<CodexFact> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (facts, told) = mpsc::channel(64);
+    let proxy = Proxy {
+        token: TOKEN.to_owned(),
+        upstream: watch::channel(None).1,
+        wanted: mpsc::channel(1).0,
+        facts,
+        waits: Waits::default(),
+        release: CancellationToken::new(),
+    };
+    tokio::spawn(Arc::new(proxy).serve(listener, passed));
+    told
+}
+
+#[tokio::test]
+async fn a_terminal_goes_on_elsewhere_without_missing_a_byte() {
+    let mut bench = bench().await;
+    let (mut terminal, mut server, _) = bench.attached(b"").await;
+    let mut answer = [0; 36];
+    terminal.read_exact(&mut answer).await.unwrap();
+    let sent: Vec<u8> = (0..10_000_000_u32).map(|n| (n * 7 % 251) as u8).collect();
+    let mut received = vec![0; sent.len()];
+    let passing = async {
+        // Not read at first, so that something is under way when the proxy is released.
+        bench.release.cancel();
+        let passed = bench.serving.await.unwrap();
+        assert_eq!(passed.len(), 1);
+        let unwritten = serde_json::to_vec(&passed[0].unwritten).unwrap();
+        let passed = passed.into_iter().map(|terminal| PassedTerminal {
+            unwritten: serde_json::from_slice(&unwritten).unwrap(),
+            ..terminal
+        });
+        let told = heir(passed.collect()).await;
+        server.read_exact(&mut received).await.unwrap();
+        server.write_all(b"from below").await.unwrap();
+        told
+    };
+    let (written, mut told) = tokio::join!(terminal.write_all(&sent), passing);
+    written.unwrap();
+    assert!(received == sent);
+    let mut below = [0; 10];
+    terminal.read_exact(&mut below).await.unwrap();
+    assert_eq!(&below, b"from below");
+    // The one before never says that it left.
+    while let Ok(fact) = bench.facts.try_recv() {
+        assert!(matches!(fact, CodexFact::Tui { attached: true, .. }));
+    }
+    let fact = told.recv().await;
+    assert!(matches!(fact, Some(CodexFact::Tui { attached: true, .. })));
+    drop(terminal);
+    let fact = told.recv().await;
+    assert!(matches!(
+        fact,
+        Some(CodexFact::Tui {
+            attached: false,
+            ..
+        })
+    ));
+}
+
+#[tokio::test]
+async fn who_is_not_through_when_the_proxy_is_released_is_not_passed_on() {
+    let bench = bench().await;
+    let _slow = bench.connect(b"GET / HTTP/1.1\r\n").await;
+    bench.release.cancel();
+    assert!(bench.serving.await.unwrap().is_empty());
 }

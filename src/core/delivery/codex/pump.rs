@@ -12,7 +12,7 @@ impl CodexFlow {
         let is_limited = self.is_limited;
         #[cfg(test)]
         let is_limited = is_limited && self.fault != Some(super::super::fault::Fault::LimitIgnored);
-        if is_limited || self.is_held || self.resting_until.is_some() {
+        if is_limited || self.is_held || self.is_leaving || self.resting_until.is_some() {
             return;
         }
         // What the app-server holds waits there for the end of the turn. What is to join that turn

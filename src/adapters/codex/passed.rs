@@ -1,0 +1,97 @@
+//! [`Passed`]: what an adapter leaves to the one of the next owner: the app-server, which runs on,
+//! the terminals on it, and what is known of the conversation.
+
+use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use serde::{Deserialize, Serialize};
+
+use super::memory::Memory;
+use super::proxy::{PassedTerminal, Unwritten};
+use super::server::{PassedServer, Upstream};
+use crate::adapters::hold::{ChildRecord, PassedChild};
+
+/// What an adapter leaves behind. Dropping it ends the app-server and the terminals' connections.
+#[derive(Debug, Default)]
+pub struct Passed {
+    pub(super) memory: Memory,
+    pub(super) server: Option<PassedServer>,
+    pub(super) terminals: Vec<PassedTerminal>,
+}
+
+/// [`Passed`] without its descriptors. It has the app-server's token: for the next owner alone.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PassedText {
+    memory: Memory,
+    server: Option<ServerText>,
+    terminals: Vec<Unwritten>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerText {
+    record: ChildRecord,
+    upstream: Upstream,
+}
+
+impl Passed {
+    /// Whether a terminal goes on.
+    pub fn has_terminal(&self) -> bool {
+        !self.terminals.is_empty()
+    }
+
+    /// Whether an app-server goes on.
+    pub fn has_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// What can be written down of it.
+    pub fn text(&self) -> PassedText {
+        PassedText {
+            memory: self.memory.clone(),
+            server: self.server.as_ref().map(|server| ServerText {
+                record: server.child.record().clone(),
+                upstream: server.upstream.clone(),
+            }),
+            terminals: self
+                .terminals
+                .iter()
+                .map(|terminal| terminal.unwritten.clone())
+                .collect(),
+        }
+    }
+
+    /// What cannot, in the order in which [`Self::new`] takes it.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let server = self.server.iter().flat_map(PassedServer::descriptors);
+        let terminals = self.terminals.iter().flat_map(PassedTerminal::descriptors);
+        server.chain(terminals).collect()
+    }
+
+    /// Puts both together. `None` when there are too few descriptors.
+    pub fn new(text: PassedText, descriptors: &mut VecDeque<OwnedFd>) -> Option<Self> {
+        let mut next = || descriptors.pop_front();
+        let server = match text.server {
+            Some(server) => Some(PassedServer {
+                child: PassedChild::new(server.record, next()?),
+                upstream: server.upstream,
+                stderr: next()?,
+            }),
+            None => None,
+        };
+        let mut terminals = Vec::new();
+        for unwritten in text.terminals {
+            terminals.push(PassedTerminal {
+                terminal: next()?,
+                server: next()?,
+                unwritten,
+            });
+        }
+        Some(Self {
+            memory: text.memory,
+            server,
+            terminals,
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! Requests that were taken in while something else was done.
+
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc;
+
+use super::{End, Run};
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::request::CodexRequest;
+use crate::adapters::codex::session::add_doubtful;
+use crate::core::id::EntryId;
+
+/// Requests taken in while a start or an answer is awaited. Full: they stay in their channel.
+const BACKLOG_MAX: usize = 64;
+
+impl Run {
+    /// Answers everything that waits for an app-server which cannot be had.
+    pub(super) async fn refuse_backlog(&mut self, why: &str) {
+        let mut kept = VecDeque::new();
+        let waiting = std::mem::take(&mut self.memory.waiting);
+        for (message_id, _) in waiting {
+            let why = why.to_owned();
+            self.tell(CodexFact::NotTaken { message_id, why }).await;
+        }
+        while let Some(request) = self.backlog.pop_front() {
+            match request {
+                CodexRequest::Ensure { reply } => {
+                    let _ = reply.send(Err(why.to_owned()));
+                }
+                CodexRequest::Deliver { message_id, .. } => {
+                    let why = why.to_owned();
+                    self.tell(CodexFact::NotTaken { message_id, why }).await;
+                }
+                // The next app-server will tell.
+                CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
+                end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
+                    kept.push_back(end);
+                }
+            }
+        }
+        self.backlog = kept;
+    }
+
+    /// Nothing was begun of what is left in the backlog, save for what an earlier owner began.
+    pub(super) async fn leave_backlog(&mut self) {
+        for (message_id, _) in std::mem::take(&mut self.memory.waiting) {
+            let why = "another process goes on".to_owned();
+            self.tell(CodexFact::NotTaken { message_id, why }).await;
+        }
+        while let Some(request) = self.backlog.pop_front() {
+            match request {
+                CodexRequest::Deliver { message_id, .. } => {
+                    let why = "another process goes on".to_owned();
+                    self.tell(CodexFact::NotTaken { message_id, why }).await;
+                }
+                // Asked anew by the next owner.
+                CodexRequest::Ensure { .. }
+                | CodexRequest::Recover { .. }
+                | CodexRequest::Stop { .. }
+                | CodexRequest::Release { .. } => {}
+            }
+        }
+    }
+
+    async fn doubt(&mut self, message_ids: Vec<EntryId>) {
+        match self.memory.thread_id().cloned() {
+            Some(thread_id) => add_doubtful(&mut self.memory, &thread_id, message_ids),
+            None => {
+                for message_id in message_ids {
+                    self.tell(CodexFact::Unanswered { message_id }).await;
+                }
+            }
+        }
+    }
+}
+
+/// Takes out the first request after which there is nothing more to do here.
+pub(super) fn take_end(backlog: &mut VecDeque<CodexRequest>) -> Option<End> {
+    let at = backlog.iter().position(|request| {
+        matches!(
+            request,
+            CodexRequest::Stop { .. } | CodexRequest::Release { .. }
+        )
+    })?;
+    match backlog.remove(at) {
+        Some(CodexRequest::Stop { reply }) => Some(End::Stop(reply)),
+        Some(CodexRequest::Release { reply }) => Some(End::Release(reply, None)),
+        _ => None,
+    }
+}
+
+/// Does some work, and lets go of it when somebody asks to stop. Other requests wait.
+pub(super) async fn interruptible<T>(
+    requests: &mut mpsc::Receiver<CodexRequest>,
+    backlog: &mut VecDeque<CodexRequest>,
+    work: impl Future<Output = T>,
+) -> Result<T, End> {
+    tokio::pin!(work);
+    loop {
+        if let Some(end) = take_end(backlog) {
+            return Err(end);
+        }
+        let room = backlog.len() < BACKLOG_MAX;
+        tokio::select! {
+            done = &mut work => return Ok(done),
+            request = requests.recv(), if room => match request {
+                Some(request) => backlog.push_back(request),
+                None => return Err(End::Dropped),
+            },
+        }
+    }
+}

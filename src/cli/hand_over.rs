@@ -1,0 +1,81 @@
+//! [`hand_over`]: another process goes on in place of this one; and [`HandedOver`]: how that went.
+
+use std::future::ready;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::exit::Failure;
+use super::successor::Successor;
+use crate::host::{Running, Setting};
+
+/// How long the daemon may take to come to a halt: its own steps together, and a little.
+const LEAVE_WAIT: Duration = Duration::from_secs(25);
+
+/// How it went.
+#[derive(Debug)]
+pub enum HandedOver {
+    /// Another process has everything.
+    Done,
+    /// It could not; the daemon goes on here.
+    Kept(Box<Running>, Failure),
+    /// The daemon has ended, and nobody goes on.
+    Ended(Failure),
+}
+
+/// Has a program go on in place of this process. `begun` is told whether it can, before anything is
+/// stopped.
+pub async fn hand_over(
+    setting: &Setting,
+    running: Running,
+    program: &Path,
+    begun: impl FnOnce(Result<(), &Failure>),
+) -> HandedOver {
+    let successor = {
+        let (setting, program) = (setting.clone(), program.to_owned());
+        blocking(move || Successor::start(&setting, &program)).await
+    };
+    let successor = match successor {
+        Ok(successor) => successor,
+        Err(failure) => {
+            begun(Err(&failure));
+            return HandedOver::Kept(Box::new(running), failure);
+        }
+    };
+    if let Err(refusal) = running.handle.leave_all().await {
+        let failure = Failure::from(refusal);
+        begun(Err(&failure));
+        successor.dismiss();
+        return HandedOver::Kept(Box::new(running), failure);
+    }
+    begun(Ok(()));
+    let detached = running.published.detached;
+    let Ok(Ok(estate)) = timeout(LEAVE_WAIT, running.estate).await else {
+        successor.dismiss();
+        return HandedOver::Ended(Failure::unavailable(
+            "not_handed_over",
+            "the daemon could not leave what was under way, and ended",
+            "see .contextrelay/state/contextrelay.log",
+        ));
+    };
+    match blocking(move || Ok(successor.give(estate))).await {
+        Ok(Ok(())) => HandedOver::Done,
+        Ok(Err((estate, failure))) => {
+            tracing::error!(why = failure.message, "nobody takes over; going on here");
+            match setting.take_over(*estate, ready(true), detached).await {
+                Ok(running) => HandedOver::Kept(Box::new(running), failure),
+                Err(error) => HandedOver::Ended(error.into()),
+            }
+        }
+        Err(failure) => HandedOver::Ended(failure),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(Failure::internal("hand over", error)))
+}

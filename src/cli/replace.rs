@@ -1,0 +1,128 @@
+//! [`replace`]: this program goes on in place of the daemon that runs; and [`offer`], which asks the
+//! operator when the two are of different versions.
+
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+use super::connect::{self, Found, Live, unexpected};
+use super::context::Context;
+use super::detach;
+use super::exit::Failure;
+use super::operator;
+use super::successor::CANNOT_TAKE_OVER;
+use crate::client::Connection;
+use crate::core::agent::AgentState;
+use crate::host::Setting;
+use crate::store::dirs::Published;
+use crate::wire::control::{Command, HandOverParams, Reply};
+use crate::wire::status::Status;
+
+/// From the daemon's word that it begins to the other one's hello. Above the deadlines of both.
+const REPLACED_WAIT: Duration = Duration::from_secs(70);
+
+/// What a daemon answers that is too old for the question.
+const NO_SUCH_METHOD: &str = "rpc-32601";
+
+/// Has this program go on in place of the running daemon. When the two do not understand each other
+/// it is stopped and started anew, which only an idle one is: a running turn would end.
+///
+/// # Errors
+///
+/// When no daemon runs, it refuses, or it has to be stopped while Codex works.
+pub fn replace(context: &Context, runtime: &Runtime) -> Result<Published, Failure> {
+    let setting = &context.setting;
+    let live = runtime.block_on(operator::live(context))?;
+    match runtime.block_on(hand_over(setting, &live)) {
+        Ok(published) => return Ok(published),
+        Err(failure) if [CANNOT_TAKE_OVER, NO_SUCH_METHOD].contains(&failure.code.as_str()) => {}
+        Err(failure) => return Err(failure),
+    }
+    runtime.block_on(async {
+        if is_working(&read_status(&live).await?) {
+            return Err(Failure::unavailable(
+                "busy",
+                "the daemon is of a version that has to be stopped, and an agent works",
+                "try again when both agents are idle",
+            ));
+        }
+        live.ask(Command::Stop(Default::default())).await?;
+        let mut connection = live.client.connection();
+        let gone = connection.wait_for(|state| !matches!(state, Connection::Connected(_)));
+        let _ = timeout(REPLACED_WAIT, gone).await;
+        Ok(())
+    })?;
+    detach::start(setting, false)
+}
+
+async fn hand_over(setting: &Setting, live: &Live) -> Result<Published, Failure> {
+    let before = Published::read(&setting.dirs).map(|published| published.pid);
+    let mut connection = live.client.connection();
+    connection.borrow_and_update();
+    let params = HandOverParams {
+        program: setting.own_program.clone(),
+    };
+    live.ask(Command::HandOver(params)).await?;
+    let again = async {
+        // The connection ends with the process, and the next one answers on the same socket.
+        while connection.changed().await.is_ok() {
+            if matches!(*connection.borrow_and_update(), Connection::Connected(_)) {
+                break;
+            }
+        }
+    };
+    let _ = timeout(REPLACED_WAIT, again).await;
+    Published::read(&setting.dirs)
+        .filter(|now| Some(now.pid) != before)
+        .ok_or_else(|| {
+            Failure::unavailable(
+                "successor_failed",
+                "the next daemon did not come up; the one before goes on",
+                "see .contextrelay/state/contextrelay.log",
+            )
+        })
+}
+
+/// When the running daemon is of another version: offers to replace it. Returns why the deck must
+/// leave it alone, if it must.
+pub fn offer(context: &Context, runtime: &Runtime) -> Option<String> {
+    let published = Published::read(&context.setting.dirs)?;
+    let own = env!("CARGO_PKG_VERSION");
+    if published.version == own {
+        return None;
+    }
+    let versions = format!("the daemon is version {}, this is {own}", published.version);
+    let status = runtime.block_on(async {
+        match connect::control(&context.setting).await {
+            Found::Live(live) => read_status(&live).await.ok(),
+            _ => None,
+        }
+    });
+    if status.is_none_or(|status| is_working(&status)) {
+        return Some(format!(
+            "{versions}: read-only until it is restarted; come again when both agents are idle"
+        ));
+    }
+    let question = format!("{versions}. Restart it now? The agents stay connected. [Y/n]");
+    match context.out.ask(&question).ok().flatten().as_deref() {
+        Some("" | "y" | "Y" | "yes") => match replace(context, runtime) {
+            Ok(_) => None,
+            Err(failure) => Some(format!("{versions}, and read-only: {}", failure.message)),
+        },
+        _ => Some(format!("{versions}: read-only until it is restarted")),
+    }
+}
+
+async fn read_status(live: &Live) -> Result<Status, Failure> {
+    match live.ask(Command::ReadStatus).await? {
+        Reply::Status(status) => Ok(*status),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn is_working(status: &Status) -> bool {
+    let claude = status.agents.claude.state;
+    status.agents.codex.turn_id.is_some()
+        || matches!(claude, AgentState::Busy | AgentState::Waiting)
+}

@@ -1,0 +1,328 @@
+//! [`Successor`]: the process that goes on in place of this one, seen from here; and [`Before`]:
+//! the process before this one, seen from the other side.
+//!
+//! They speak over a Unix socket that is the successor's standard input: it greets with the form
+//! of estate that it takes, gets a copy of the estate, and says in one line that its daemon can run
+//! or why not. Then this process lets go and says so, or goes on with the estate itself; the
+//! successor has touched nothing until then. No secret is in an argument, in the environment or on
+//! the disk.
+//!
+//! ```text
+//!  before                              successor
+//!         <──────────── greeting
+//!    comes to a halt
+//!         estate ────────────────────>
+//!                                       opens what is in the files
+//!         <──────────── ready, or failed
+//!         yours ─────────────────────>  serves; an end of the socket is the same word, for then
+//!    ends                               nobody else is left
+//! ```
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::exit::{ExitKind, Failure};
+use crate::client::forget_agent;
+use crate::daemon::build::StartError;
+use crate::daemon::estate::FORMAT;
+use crate::host::{Estate, Setting};
+
+/// The code of a program that does not know how to take over from this one.
+pub const CANNOT_TAKE_OVER: &str = "cannot_take_over";
+
+/// From a successor's start to its greeting. It takes milliseconds.
+const GREET_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a successor may take to have its daemon run: milliseconds, on a long ledger more.
+const READY_WAIT: Duration = Duration::from_secs(30);
+
+/// How long the daemon before may take to come to a halt. Above its own deadlines together.
+const ESTATE_WAIT: Duration = Duration::from_secs(30);
+
+/// From the successor's last line to the word of the daemon before, which waits for it.
+const YIELD_WAIT: Duration = Duration::from_secs(10);
+
+/// More than a line between the two is long.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// The successor's first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Greeting {
+    /// The form of estate that it takes.
+    format: u32,
+    version: String,
+}
+
+/// The successor's last line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Word {
+    /// Its daemon can run.
+    Ready,
+    /// It cannot.
+    Failed { code: String, message: String },
+}
+
+/// The last line of the daemon before.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Yield {
+    /// The estate is the successor's.
+    Yours,
+}
+
+/// A process that waits to go on.
+#[derive(Debug)]
+pub struct Successor {
+    child: Child,
+    socket: UnixStream,
+}
+
+impl Successor {
+    /// Starts a program as the successor, and waits for its greeting. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// With the code [`CANNOT_TAKE_OVER`] when the program is of a version that cannot; nothing is
+    /// left of it then.
+    pub fn start(setting: &Setting, program: &Path) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::internal("start the next daemon", error);
+        let (socket, theirs) = UnixStream::pair().map_err(failed)?;
+        let mut command = Command::new(program);
+        command
+            .args(["--json", "daemon", "--take-over", "--project"])
+            .arg(&setting.dirs.root)
+            .current_dir(&setting.dirs.root)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        forget_agent(&mut command);
+        let child = command.spawn().map_err(failed)?;
+        // The command has the other end, and would keep the socket open after the child's end.
+        drop(command);
+        let successor = Self { child, socket };
+        let greeting: Option<Greeting> = successor.line(GREET_WAIT);
+        match greeting {
+            Some(greeting) if greeting.format == FORMAT => Ok(successor),
+            greeting => {
+                successor.dismiss();
+                let version = greeting.map_or_else(
+                    || "of a version that does not know how".to_owned(),
+                    |greeting| format!("version {}, which keeps other books", greeting.version),
+                );
+                Err(Failure::unavailable(
+                    CANNOT_TAKE_OVER,
+                    format!("{} cannot take over: it is {version}", program.display()),
+                    "stop the daemon and start the new one",
+                ))
+            }
+        }
+    }
+
+    /// Gives it the estate, once its daemon can run. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// With the estate, when the successor failed; it is certain then that nobody else has it.
+    pub fn give(mut self, estate: Estate) -> Result<(), (Box<Estate>, Failure)> {
+        let given = self
+            .socket
+            .set_write_timeout(Some(READY_WAIT))
+            .and_then(|()| estate.send(&self.socket));
+        let why = match given {
+            Err(error) => error.to_string(),
+            Ok(()) => match self.line(READY_WAIT) {
+                Some(Word::Ready) => match say(&self.socket, &Yield::Yours) {
+                    Ok(()) => {
+                        estate.leave();
+                        return Ok(());
+                    }
+                    Err(error) => format!("it ended before it began: {error}"),
+                },
+                Some(Word::Failed { code, message }) => format!("{message} ({code})"),
+                None => "it ended without a word, or did not get ready in time".to_owned(),
+            },
+        };
+        // Two must never write the same files.
+        self.end();
+        let failure = Failure::unavailable(
+            "successor_failed",
+            format!("the next daemon did not come up: {why}"),
+            "see .contextrelay/state/contextrelay.log",
+        );
+        Err((Box::new(estate), failure))
+    }
+
+    /// Sends it away.
+    pub fn dismiss(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Its next line, unless it takes too long or says something else.
+    fn line<T: for<'de> Deserialize<'de>>(&self, wait: Duration) -> Option<T> {
+        self.socket.set_read_timeout(Some(wait)).ok()?;
+        let mut line = String::new();
+        BufReader::new((&self.socket).take(LINE_BYTES_MAX))
+            .read_line(&mut line)
+            .ok()?;
+        serde_json::from_str(&line).ok()
+    }
+}
+
+/// The process before this one.
+#[derive(Debug)]
+pub struct Before {
+    socket: UnixStream,
+}
+
+impl Before {
+    /// Greets it over our standard input, and takes what it leaves. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When standard input leads to no such process, or it gives nothing.
+    pub fn estate(setting: &Setting) -> Result<(Self, Estate), Failure> {
+        let nobody = |error: io::Error| {
+            Failure::new(
+                ExitKind::Usage,
+                "nothing_to_take_over",
+                format!("there is no daemon on standard input: {error}"),
+                "this is how one daemon starts the next; use `ctxrelay daemon`",
+            )
+        };
+        let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(nobody)?;
+        // Anything but a socket fails here, before something is written to it.
+        let socket = UnixStream::from(stdin);
+        socket
+            .set_read_timeout(Some(ESTATE_WAIT))
+            .and_then(|()| socket.set_write_timeout(Some(ESTATE_WAIT)))
+            .map_err(nobody)?;
+        let before = Self { socket };
+        let greeting = Greeting {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        say(&before.socket, &greeting).map_err(nobody)?;
+        let estate = Estate::receive(&before.socket, &setting.dirs).map_err(|error| {
+            tracing::error!(%error, "nothing was taken over");
+            Failure::internal("take over", error)
+        })?;
+        Ok((before, estate))
+    }
+
+    /// Says that our daemon can run, and waits until the estate is ours. Blocks.
+    ///
+    /// Ours it is as well when the other process is gone: then nobody else has it. Not so when it is
+    /// silent, for it may go on with it yet.
+    pub fn yields(&self) -> bool {
+        self.yields_within(YIELD_WAIT)
+    }
+
+    fn yields_within(&self, wait: Duration) -> bool {
+        if let Err(error) = say(&self.socket, &Word::Ready) {
+            tracing::warn!(%error, "the daemon before this one is gone already");
+            return error.kind() == io::ErrorKind::BrokenPipe;
+        }
+        let mut said = Vec::new();
+        let mut socket = (&self.socket).take(LINE_BYTES_MAX);
+        let heard = self
+            .socket
+            .set_read_timeout(Some(wait))
+            .and_then(|()| BufReader::new(&mut socket).read_until(b'\n', &mut said));
+        match heard {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::error!(%error, "the daemon before this one does not let go");
+                // From here on its word does not reach us, and it hears of that when it says it.
+                // One that came in the last moment counts.
+                let _ = self.socket.shutdown(Shutdown::Read);
+                let _ = socket.read_to_end(&mut said);
+            }
+        }
+        serde_json::from_slice(&said).is_ok_and(|word: Yield| word == Yield::Yours)
+    }
+
+    /// Says that our daemon cannot run. One that has died meanwhile needs no answer.
+    pub fn refuse(&self, error: &StartError) {
+        let word = Word::Failed {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+        };
+        if let Err(error) = say(&self.socket, &word) {
+            tracing::warn!(%error, "the daemon before this one is gone already");
+        }
+    }
+}
+
+fn say(mut socket: &UnixStream, what: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what)?;
+    line.push(b'\n');
+    socket.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(20);
+
+    fn sockets() -> (UnixStream, Before) {
+        let (theirs, socket) = UnixStream::pair().unwrap();
+        (theirs, Before { socket })
+    }
+
+    #[test]
+    fn the_estate_is_ours_when_it_is_said_so() {
+        let (theirs, before) = sockets();
+        say(&theirs, &Yield::Yours).unwrap();
+        assert!(before.yields_within(SOON));
+        let mut said = String::new();
+        BufReader::new(&theirs).read_line(&mut said).unwrap();
+        assert!(matches!(serde_json::from_str(&said), Ok(Word::Ready)));
+    }
+
+    #[test]
+    fn the_estate_is_ours_when_the_other_died_before_or_after_our_word() {
+        let (theirs, before) = sockets();
+        drop(theirs);
+        assert!(before.yields_within(SOON));
+        let (theirs, before) = sockets();
+        let dying = std::thread::spawn(move || {
+            let mut said = String::new();
+            BufReader::new(&theirs).read_line(&mut said).unwrap();
+        });
+        assert!(before.yields_within(YIELD_WAIT));
+        dying.join().unwrap();
+    }
+
+    #[test]
+    fn one_that_is_silent_keeps_it_and_hears_that_it_was_too_late() {
+        let (theirs, before) = sockets();
+        assert!(!before.yields_within(SOON));
+        let late = say(&theirs, &Yield::Yours).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn another_word_is_no_yes() {
+        for word in ["\n", "no\n", "{}\n"] {
+            let (mut theirs, before) = sockets();
+            theirs.write_all(word.as_bytes()).unwrap();
+            assert!(!before.yields_within(SOON), "{word:?}");
+        }
+    }
+}

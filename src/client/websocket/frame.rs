@@ -1,0 +1,45 @@
+//! Commands and refusals as JSON-RPC frames.
+
+use serde_json::Value;
+
+use crate::client::ClientError;
+use crate::wire::control::{Command, DAEMON_MOVING, Refusal};
+use crate::wire::jsonrpc::{ErrorObject, Frame};
+
+/// A command as a request without its id.
+pub(super) fn request_frame(command: &Command) -> Result<Frame, ClientError> {
+    let tagged =
+        serde_json::to_value(command).map_err(|error| ClientError::Protocol(error.to_string()))?;
+    serde_json::from_value(tagged).map_err(|error| ClientError::Protocol(error.to_string()))
+}
+
+/// The same with an id.
+pub(super) fn with_id(frame: Frame, id: u64) -> Frame {
+    Frame {
+        jsonrpc: Some("2.0".to_owned()),
+        id: Some(Value::from(id)),
+        ..frame
+    }
+}
+
+/// The refusal in a JSON-RPC error; one without `data` still says something.
+pub(super) fn refusal(error: ErrorObject) -> Refusal {
+    let word = |key: &str| {
+        let data = error.data.as_ref()?;
+        data.get(key)?.as_str().map(str::to_owned)
+    };
+    Refusal {
+        code: word("code").unwrap_or_else(|| format!("rpc{}", error.code)),
+        hint: word("hint").unwrap_or_default(),
+        message: error.message,
+    }
+}
+
+/// The refusal of a call that the daemon had not read when it ended.
+pub(super) fn not_read() -> Refusal {
+    Refusal::new(
+        DAEMON_MOVING,
+        "the daemon ended before it read this",
+        "the call was not carried out; repeat it once a daemon runs",
+    )
+}

@@ -1,0 +1,88 @@
+//! [`CarriedLane`]: what the next process must know of the Codex lane besides ledger and queue: whose
+//! messages the running turn answers, what became of the latest, and where the lane stands.
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use super::{CodexLane, Relayed, Remembered};
+use crate::adapters::codex::passed::Passed;
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::delivery::{CarriedFlow, Outcome};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::wire::status::AppServerStatus;
+
+/// What goes on from one process to the next.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::daemon) struct CarriedLane {
+    receipts: Vec<(EntryId, Outcome)>,
+    attempts: Vec<(EntryId, AttemptId)>,
+    relayed: Vec<(TurnId, Vec<Relayed>)>,
+    answered: Vec<(TurnId, ())>,
+    turns_noted: Vec<TurnId>,
+    server: Option<AppServerStatus>,
+    port: Option<u16>,
+    thread: Option<ThreadId>,
+    turn: Option<TurnId>,
+    tui: bool,
+    tui_pid: Option<u32>,
+    trouble: Option<String>,
+    life: u64,
+    flow: CarriedFlow,
+}
+
+impl CodexLane {
+    /// Asks the adapter to let go of what runs. Whether it was asked.
+    pub(in crate::daemon) fn release(&self, reply: oneshot::Sender<Passed>) -> bool {
+        let release = CodexRequest::Release { reply };
+        self.adapter.requests.try_send(release).is_ok()
+    }
+
+    /// What the next process gets.
+    pub(in crate::daemon) fn carried(&self) -> CarriedLane {
+        CarriedLane {
+            receipts: self.receipts.to_vec(),
+            attempts: self.attempts.to_vec(),
+            relayed: self.relayed.to_vec(),
+            answered: self.answered.to_vec(),
+            turns_noted: self.turns_noted.iter().cloned().collect(),
+            server: self.server.clone(),
+            port: self.port,
+            thread: self.thread.clone(),
+            turn: self.turn.clone(),
+            tui: self.tui,
+            tui_pid: self.tui_pid,
+            trouble: self.trouble.clone(),
+            life: self.life,
+            flow: self.flow.carried(),
+        }
+    }
+
+    /// Takes on what the process before knew. `server_stays` and `terminal_stays`: they came along.
+    /// What the thread does, how full its context is and what waits for an approval the adapter
+    /// tells anew.
+    pub(in crate::daemon) fn inherit(
+        &mut self,
+        carried: CarriedLane,
+        server_stays: bool,
+        terminal_stays: bool,
+    ) {
+        self.receipts = Remembered::from_vec(carried.receipts);
+        self.attempts = Remembered::from_vec(carried.attempts);
+        self.relayed = Remembered::from_vec(carried.relayed);
+        self.answered = Remembered::from_vec(carried.answered);
+        self.turns_noted = carried.turns_noted.into_iter().collect();
+        self.life = carried.life;
+        self.flow.inherit(carried.flow, server_stays);
+        if server_stays {
+            self.server = carried.server;
+            self.port = carried.port;
+            self.thread = carried.thread;
+            // The adapter knows that it runs, and tells its end only.
+            self.turn = carried.turn;
+            self.trouble = carried.trouble;
+        }
+        self.tui = carried.tui && terminal_stays;
+        self.tui_pid = carried.tui_pid.filter(|_| self.tui);
+    }
+}

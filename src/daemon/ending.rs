@@ -1,0 +1,117 @@
+//! How the loop ends: [`Stop`], and the steps behind its last event. Each has a deadline of its own.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::event::{Event, TreePurpose};
+use super::run::{Daemon, Keepers, answer, now_ms};
+use crate::core::agent::Party;
+use crate::core::entry::EntryKind;
+
+/// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
+/// keep it alive.
+const LAST_APPENDS: Duration = super::build::STEP;
+
+/// How long clients may take to receive their last answers when the daemon ends.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// How the daemon ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stop {
+    pub(super) kill: bool,
+    /// When appends that are under way are no longer waited for.
+    pub(super) by: Instant,
+}
+
+impl Stop {
+    pub(super) fn now(kill: bool) -> Self {
+        let by = Instant::now() + LAST_APPENDS;
+        Self { kill, by }
+    }
+}
+
+impl Daemon {
+    pub(super) fn stop(&mut self, stop: Stop) {
+        if self.stopping.is_some() {
+            return;
+        }
+        self.stop_serving(stop.kill);
+        self.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: "daemon_stopped".to_owned(),
+            },
+            if stop.kill {
+                "the daemon was killed by the operator"
+            } else {
+                "the daemon stopped"
+            },
+        );
+        self.stopping = Some(stop);
+    }
+
+    /// Ends what the daemon owns, each step with a deadline of its own; Codex only if it is not
+    /// left to another process. Whether everything is written and closed.
+    pub(super) async fn finish(self, with_codex: bool) -> bool {
+        if with_codex {
+            self.codex.shutdown().await;
+        }
+        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+        } = self.keepers;
+        let last = self.recent.back().map(|last| last.hash.clone());
+        let closed = tokio::task::spawn_blocking(move || {
+            ledger.clone().close();
+            heads.close();
+            checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            search.close();
+        });
+        let closed = timeout(super::build::STEP, closed).await;
+        if closed.is_err() {
+            tracing::error!("the ledger's writer did not end in time");
+        }
+        matches!(closed, Ok(Ok(())))
+    }
+
+    /// Sends the clients away, and waits until those from outside have their last answers and
+    /// have left; whoever does not take them in time is left behind.
+    pub(super) async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
+        // First, or a bridge that is sent away would start another daemon.
+        if self.stopping.is_some_and(|stop| stop.kill)
+            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
+        {
+            tracing::error!(%error, "the killed sentinel could not be written");
+        }
+        for attachment in self.attachments.values() {
+            attachment.outlet.close();
+        }
+        let own = std::process::id();
+        let deadline = Instant::now() + LAST_ANSWERS;
+        while self
+            .attachments
+            .values()
+            .any(|attachment| attachment.hello.pid != own)
+        {
+            match timeout_at(deadline, events.recv()).await {
+                Ok(Some(Event::Disconnected { conn })) => {
+                    self.attachments.remove(&conn);
+                }
+                Ok(Some(
+                    Event::Command { reply, .. }
+                    | Event::TreeRead {
+                        purpose:
+                            TreePurpose::Propose { reply, .. } | TreePurpose::Decide { reply, .. },
+                        ..
+                    },
+                )) => answer(reply, Err(self.not_now())),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! [`Estate`]: what a daemon leaves to the process that goes on in its place.
+//!
+//! The lock, the listeners, the app-server and its terminals are open descriptors: both processes
+//! have them for a moment, and none is free in between. Everything else is in the files.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+
+use serde::{Deserialize, Serialize};
+use tokio::net::{TcpListener, UnixListener};
+
+use super::codex_lane::CarriedLane;
+use crate::adapters::codex::passed::{Passed, PassedText};
+use crate::adapters::parcel;
+use crate::store::dirs::ProjectDirs;
+use crate::store::owner::OwnerLock;
+use crate::store::registry::Ports;
+
+/// Which form of estate this program leaves and takes. Raised whenever the meaning of a field or
+/// the order of the descriptors changes: another version must not guess.
+pub const FORMAT: u32 = 1;
+
+/// What a daemon leaves. Dropping it is the end: the lock is free, and the app-server ends.
+#[derive(Debug)]
+pub struct Estate {
+    pub(super) lock: OwnerLock,
+    pub(super) premises: Premises,
+    pub(super) remains: Remains,
+}
+
+/// Where a daemon can be reached.
+pub(super) struct Premises {
+    pub(super) ports: Ports,
+    pub(super) control: OwnedFd,
+    pub(super) proxy: OwnedFd,
+    pub(super) operator: OwnedFd,
+    /// The secret of `/mcp`, which a running app-server has.
+    pub(super) mcp_token: String,
+}
+
+impl std::fmt::Debug for Premises {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Premises")
+            .field("ports", &self.ports)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the loop leaves.
+#[derive(Debug)]
+pub(super) struct Remains {
+    pub(super) codex: Passed,
+    pub(super) known: Known,
+}
+
+/// What the loop knows and neither ledger nor queue say.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Known {
+    pub(super) lane: CarriedLane,
+    /// Processes whose descendants may not decide, with their start.
+    pub(super) agents: Vec<(u32, Option<String>)>,
+}
+
+/// The listeners, in use.
+#[derive(Debug)]
+pub(super) struct Listeners {
+    pub(super) control: TcpListener,
+    pub(super) proxy: TcpListener,
+    pub(super) operator: UnixListener,
+}
+
+/// Why there is no estate to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum EstateError {
+    /// It did not come.
+    #[error("the daemon before this one did not hand over: {0}")]
+    Io(#[from] io::Error),
+    /// It cannot be read.
+    #[error("what the daemon before this one left cannot be read: {0}")]
+    Text(#[from] serde_json::Error),
+    /// It is of another version.
+    #[error("what the daemon before this one left is of form {0}, and this program knows {FORMAT}")]
+    Format(u32),
+    /// Descriptors are missing, or too many.
+    #[error("what the daemon before this one left is not complete")]
+    Incomplete,
+    /// The lock is not this project's, or somebody else's.
+    #[error("the daemon before this one did not own this project")]
+    NotOwned,
+}
+
+/// An estate without its descriptors.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Text {
+    ports: Ports,
+    mcp_token: String,
+    codex: PassedText,
+    known: Known,
+}
+
+/// Read before the rest, which another version may have changed.
+#[derive(Serialize, Deserialize)]
+struct Form<T> {
+    format: u32,
+    estate: T,
+}
+
+impl Estate {
+    /// Sends a copy to the process at the other end of a socket. Blocks, as long as the socket's
+    /// deadlines let it.
+    ///
+    /// # Errors
+    ///
+    /// When the other process does not take it.
+    pub fn send(&self, socket: &StdUnixStream) -> io::Result<()> {
+        let text = Form {
+            format: FORMAT,
+            estate: Text {
+                ports: self.premises.ports,
+                mcp_token: self.premises.mcp_token.clone(),
+                codex: self.remains.codex.text(),
+                known: self.remains.known.clone(),
+            },
+        };
+        let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptor().into_iter().collect();
+        for listener in [
+            &self.premises.control,
+            &self.premises.proxy,
+            &self.premises.operator,
+        ] {
+            descriptors.push(listener.as_fd());
+        }
+        descriptors.extend(self.remains.codex.descriptors());
+        parcel::send(socket, &serde_json::to_vec(&text)?, &descriptors)
+    }
+
+    /// Receives the estate of a project. Blocks, as [`Self::send`].
+    ///
+    /// # Errors
+    ///
+    /// See [`EstateError`]; what was received is given up then, and the sender has it still.
+    pub fn receive(socket: &StdUnixStream, dirs: &ProjectDirs) -> Result<Self, EstateError> {
+        let parcel = parcel::receive(socket)?;
+        let form: Form<Box<serde_json::value::RawValue>> = serde_json::from_slice(&parcel.text)?;
+        if form.format != FORMAT {
+            return Err(EstateError::Format(form.format));
+        }
+        let text: Text = serde_json::from_str(form.estate.get())?;
+        let mut descriptors = VecDeque::from(parcel.descriptors);
+        let mut next = || descriptors.pop_front().ok_or(EstateError::Incomplete);
+        let lock = next()?;
+        let premises = Premises {
+            ports: text.ports,
+            control: next()?,
+            proxy: next()?,
+            operator: next()?,
+            mcp_token: text.mcp_token,
+        };
+        let codex = Passed::new(text.codex, &mut descriptors).ok_or(EstateError::Incomplete)?;
+        if !descriptors.is_empty() {
+            return Err(EstateError::Incomplete);
+        }
+        let lock = OwnerLock::inherit(dirs, lock)?.ok_or(EstateError::NotOwned)?;
+        Ok(Self {
+            lock,
+            premises,
+            remains: Remains {
+                codex,
+                known: text.known,
+            },
+        })
+    }
+
+    /// Forgets it, because another process has it: the lock is not given up.
+    pub fn leave(self) {
+        self.lock.leave();
+    }
+}
+
+impl Premises {
+    /// Listens; the descriptors stay here for the next owner.
+    pub(super) fn listen(&self) -> io::Result<Listeners> {
+        let tcp = |descriptor: &OwnedFd| {
+            let listener = std::net::TcpListener::from(descriptor.try_clone()?);
+            listener.set_nonblocking(true)?;
+            TcpListener::from_std(listener)
+        };
+        let operator = std::os::unix::net::UnixListener::from(self.operator.try_clone()?);
+        operator.set_nonblocking(true)?;
+        Ok(Listeners {
+            control: tcp(&self.control)?,
+            proxy: tcp(&self.proxy)?,
+            operator: UnixListener::from_std(operator)?,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/estate.rs"]
+mod tests;

@@ -1,0 +1,222 @@
+//! [`Leaving`]: how the loop ends when another process is to go on in its place. Commands are no
+//! longer taken; what is under way is recorded; the Codex adapter lets go of what runs.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::ending::Stop;
+use super::estate::{Known, Remains};
+use super::event::{Answer, Event};
+use super::inbox::Wants;
+use super::run::{Daemon, answer};
+use super::running::Replacement;
+use crate::adapters::codex::passed::Passed;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::Outcome;
+use crate::core::entry::EntryKind;
+use crate::wire::control::{DAEMON_MOVING, HandOverParams, Notification, Refusal, Reply, Sent};
+
+/// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
+/// each of which has ten seconds and takes milliseconds.
+const RELEASE_WAIT: Duration = Duration::from_secs(12);
+
+/// What is known of the Codex adapter meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    /// What it left.
+    passed: Option<Passed>,
+    /// It failed to.
+    failed: bool,
+    /// All of its facts have come.
+    silent: bool,
+}
+
+impl Daemon {
+    /// Asks whoever hosts the daemon to have another program go on.
+    pub(super) fn ask_successor(&mut self, params: HandOverParams, reply: Answer) {
+        if !params.program.is_absolute() {
+            let refusal = Refusal::new(
+                "invalid_arguments",
+                "`program` is not an absolute path",
+                "name the program that is to go on by its whole path",
+            );
+            return answer(reply, Err(refusal));
+        }
+        let replacement = Replacement {
+            program: params.program,
+            reply,
+        };
+        let asked = match &self.successors {
+            Some(successors) => successors.try_send(replacement),
+            None => Err(TrySendError::Closed(replacement)),
+        };
+        match asked {
+            Ok(()) => {}
+            Err(TrySendError::Full(replacement)) => answer(
+                replacement.reply,
+                Err(Refusal::new(
+                    "daemon_stopping",
+                    "the daemon is being replaced already",
+                    "wait a moment",
+                )),
+            ),
+            Err(TrySendError::Closed(replacement)) => answer(
+                replacement.reply,
+                Err(Refusal::new(
+                    "hosted_by_deck",
+                    "a deck hosts the daemon",
+                    "leave that deck (q, then stay in the background) and start the new one",
+                )),
+            ),
+        }
+    }
+
+    /// Begins to leave.
+    pub(super) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
+        if self.stopping.is_some() {
+            let _ = reply.send(Err(super::run::stopping()));
+            return;
+        }
+        if self.has_unwritten() {
+            let refusal = Refusal::new(
+                "ledger_unwritable",
+                "something that happened is not recorded yet",
+                "free space or make the project writable first",
+            );
+            let _ = reply.send(Err(refusal));
+            return;
+        }
+        self.leaving = Some(Leaving::default());
+        // A row must not say that an attempt began which nobody makes any more.
+        self.codex.flow.leave();
+        self.stop_serving(false);
+        self.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: "daemon_handed_over".to_owned(),
+            },
+            "the daemon hands over to another process",
+        );
+        self.stopping = Some(Stop {
+            kill: false,
+            by: Instant::now() + RELEASE_WAIT,
+        });
+        let (release, released) = oneshot::channel();
+        let asked = self.codex.release(release);
+        if let (true, Some(events)) = (asked, self.events.upgrade()) {
+            tokio::spawn(async move {
+                let passed = released.await.ok().map(Box::new);
+                let _ = events.send(Event::CodexLeft(passed)).await;
+            });
+        } else {
+            self.codex_left(None);
+        }
+        let _ = reply.send(Ok(()));
+    }
+
+    /// The adapter let go.
+    pub(super) fn codex_left(&mut self, passed: Option<Passed>) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.failed = passed.is_none();
+            leaving.passed = passed;
+        }
+    }
+
+    /// The adapter has told everything.
+    pub(super) fn codex_silent(&mut self) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.silent = true;
+        }
+    }
+
+    /// Whether nothing more has to be waited for.
+    pub(super) fn may_stop(&self) -> bool {
+        let Some(stop) = self.stopping else {
+            return false;
+        };
+        let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
+        left && self.pending_count() == 0 || Instant::now() >= stop.by
+    }
+
+    /// What the next process gets; `None` when it has to begin without.
+    pub(super) fn remains(&mut self) -> Option<Remains> {
+        let leaving = self.leaving.take()?;
+        if self.pending_count() > 0 || self.has_unwritten() || !leaving.is_over() {
+            tracing::error!("the daemon cannot hand over what is under way; it ends instead");
+            return None;
+        }
+        Some(Remains {
+            codex: leaving.passed?,
+            known: Known {
+                lane: self.codex.carried(),
+                agents: self.known_agent_pids.drain().collect(),
+            },
+        })
+    }
+
+    /// Takes on what the process before knew, before anything is asked of Codex.
+    pub(super) fn inherit(&mut self, known: Known, server_stays: bool, terminal_stays: bool) {
+        self.codex.inherit(known.lane, server_stays, terminal_stays);
+        self.known_agent_pids.extend(known.agents);
+    }
+
+    /// Refuses because the daemon ends, or goes on elsewhere.
+    pub(super) fn not_now(&self) -> Refusal {
+        match self.leaving {
+            None => super::run::stopping(),
+            Some(_) => Refusal::new(
+                DAEMON_MOVING,
+                "the daemon goes on in another process",
+                "the call was not carried out; repeat it in a moment",
+            ),
+        }
+    }
+
+    /// Tells everybody, and takes no more.
+    pub(super) fn stop_serving(&mut self, killed: bool) {
+        for attachment in self.attachments.values() {
+            attachment.outlet.send(Notification::Stopping { killed });
+        }
+        self.dismiss_waiters();
+    }
+
+    /// Answers whoever still waits.
+    pub(super) fn dismiss_waiters(&mut self) {
+        let refusal = self.not_now();
+        let waiters = std::mem::take(&mut self.waiters);
+        for waiter in waiters {
+            match waiter.wants {
+                // It is recorded: whoever heard of a refusal would send it a second time.
+                Wants::Receipt(sent) => {
+                    let delivery_attempt_id = self.codex.last_attempt(&sent.message_id);
+                    let sent = Sent {
+                        outcome: Outcome::QueuedForNextTurn,
+                        delivery_attempt_id,
+                        ..sent
+                    };
+                    answer(waiter.reply, Ok(Reply::Sent(sent)));
+                }
+                // Codex asks over HTTP and cannot follow to the next process. Nothing has come so
+                // far; it asks again.
+                Wants::Messages {
+                    agent: Agent::Codex,
+                    runtime_session,
+                    ..
+                } if self.leaving.is_some() => {
+                    let page = self.nothing_yet(Agent::Codex, &runtime_session);
+                    answer(waiter.reply, Ok(Reply::Messages(page)));
+                }
+                Wants::Messages { .. } => answer(waiter.reply, Err(refusal.clone())),
+            }
+        }
+    }
+}
+
+impl Leaving {
+    fn is_over(&self) -> bool {
+        self.failed || self.passed.is_some() && self.silent
+    }
+}

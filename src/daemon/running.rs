@@ -1,0 +1,33 @@
+//! [`Running`]: a daemon, seen by whoever hosts it; and [`Replacement`]: what only the host can do.
+
+use std::path::PathBuf;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::estate::Estate;
+use super::event::Answer;
+use super::handle::DaemonHandle;
+use crate::store::dirs::Published;
+
+/// A daemon that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// The way in.
+    pub handle: DaemonHandle,
+    /// What it published.
+    pub published: Published,
+    /// What it leaves when it was told to leave; an error when it ended without.
+    pub estate: oneshot::Receiver<Estate>,
+    /// Programs that the operator wants to go on in its place. Where nobody takes them, the
+    /// operator is told that it cannot be done.
+    pub successors: mpsc::Receiver<Replacement>,
+}
+
+/// The operator wants another program to go on.
+#[derive(Debug)]
+pub struct Replacement {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Whether it has begun.
+    pub reply: Answer,
+}

@@ -1,0 +1,209 @@
+//! Leaving everything to another process: nobody is told something untrue, nothing goes out behind
+//! the adapter's back, and the next one knows what this one knew.
+
+use tokio::sync::oneshot;
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
+use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::id::{ThreadId, TurnId};
+use crate::daemon::event::Event;
+use crate::store::queue::Queue;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, DAEMON_MOVING, HandoffParams, Reply, Role, SendParams, WaitMessagesParams,
+};
+
+fn wait(agent: Agent) -> Command {
+    Command::WaitMessages(WaitMessagesParams {
+        agent,
+        after: None,
+        reply_to: None,
+        timeout_ms: 10_000,
+        runtime_session_id: None,
+    })
+}
+
+fn message() -> Command {
+    Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "please look".to_owned(),
+        ..SendParams::default()
+    })
+}
+
+fn turn_ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[String]) {
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+        status,
+        final_answer: Some("the answer".to_owned()),
+        client_ids: ids.to_vec(),
+        error: None,
+        usage_limited: false,
+    });
+}
+
+#[tokio::test]
+async fn whoever_sent_is_not_told_that_nothing_was_sent() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    // One waits for what becomes of its message, the other one's is being written.
+    let waiting = rig.ask(&claude, message());
+    rig.settle().await;
+    let writing = rig.ask(&claude, message());
+    let known = rig.leave().await;
+    for answer in [waiting, writing] {
+        let Ok(Reply::Sent(sent)) = answer.await.unwrap() else {
+            panic!("whoever hears of a refusal sends it again");
+        };
+        assert_eq!(sent.outcome, Outcome::QueuedForNextTurn);
+    }
+    let rig = Rig::start_after(&place, Some(known)).await;
+    assert_eq!(rig.daemon.world.unsettled.len(), 2);
+}
+
+#[tokio::test]
+async fn whoever_waits_asks_the_next_one_and_codex_hears_that_nothing_came() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let claude_waits = rig.ask(&claude, wait(Agent::Claude));
+    let codex_waits = rig.ask(&codex, wait(Agent::Codex));
+    let (reply, begun) = oneshot::channel();
+    rig.daemon.on_event(Event::Leave { reply });
+    begun.await.unwrap().unwrap();
+    let late = rig.ask(&claude, message());
+    rig.let_go().await;
+    for moved in [claude_waits, late] {
+        assert_eq!(moved.await.unwrap().unwrap_err().code, DAEMON_MOVING);
+    }
+    let Ok(Reply::Messages(page)) = codex_waits.await.unwrap() else {
+        panic!("no page");
+    };
+    assert!(page.timed_out && page.messages.is_empty());
+}
+
+#[tokio::test]
+async fn nothing_goes_out_once_the_adapter_was_asked_to_let_go() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    let (reply, begun) = oneshot::channel();
+    rig.daemon.on_event(Event::Leave { reply });
+    begun.await.unwrap().unwrap();
+    // The adapter had not begun with it.
+    let why = "another process goes on".to_owned();
+    let message_id = first.clone();
+    rig.fact(CodexFact::NotTaken { message_id, why });
+    rig.status(ThreadStatus::Idle);
+    let known = rig.let_go().await;
+    let rows = Queue::open(&place.dirs).unwrap().load().unwrap();
+    assert!(rows.iter().all(|row| row.state == DeliveryState::Queued));
+    // The next one begins anew, in the old order, and asks about nothing.
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    rig.user_message("turn-1", Some(&first));
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [second]);
+}
+
+#[tokio::test]
+async fn a_turn_that_goes_on_is_answered_and_recorded_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+    });
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    // The adapter of the next process finds the same app-server, and the turn in its history.
+    rig.codex_runs().await;
+    rig.user_message("turn-1", Some(&id));
+    for _ in 0..2 {
+        let ids = [id.to_string()];
+        turn_ended(&mut rig, "turn-1", TurnStatus::Interrupted, &ids);
+        rig.settle().await;
+    }
+    let began = rig.daemon.recent.iter().filter(|stored| {
+        matches!(&stored.entry.kind, EntryKind::Turn(turn)
+            if turn.status == TurnStatus::InProgress)
+    });
+    assert_eq!(began.count(), 1);
+    // The human stopped it: the lane is held, as in the process before.
+    let claude = rig.connect(Role::Claude, None, false);
+    let next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), []);
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    rig.codex_runs().await;
+    assert_eq!(rig.delivered_ids(), [], "held, over the next change too");
+    rig.user_message("turn-2", None);
+    assert_eq!(rig.delivered_ids(), [next]);
+}
+
+#[tokio::test]
+async fn an_answer_goes_back_to_whoever_asked_the_process_before() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    rig.codex_runs().await;
+    let ids = [id.to_string()];
+    turn_ended(&mut rig, "turn-1", TurnStatus::Completed, &ids);
+    rig.settle().await;
+    let answers: Vec<_> = rig
+        .daemon
+        .recent
+        .iter()
+        .filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Message(message) if stored.entry.source == Party::Agent(Agent::Codex) => {
+                message.in_reply_to.clone()
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(answers, [id]);
+}
+
+#[tokio::test]
+async fn a_handoff_that_is_repeated_at_the_next_process_is_the_first_one() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let handoff = || {
+        Command::Handoff(HandoffParams {
+            from: Some(Agent::Claude),
+            ask: "take over the tests".to_owned(),
+            ..HandoffParams::default()
+        })
+    };
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.ask(&claude, handoff());
+    let known = rig.leave().await;
+    let Ok(Reply::Sent(first)) = first.await.unwrap() else {
+        panic!("not sent");
+    };
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let Ok(Reply::Sent(second)) = rig.call(&claude, handoff()).await else {
+        panic!("not sent");
+    };
+    assert!(second.duplicate);
+    assert_eq!(second.message_id, first.message_id);
+}

@@ -1,0 +1,265 @@
+//! A turn of the real Codex, over the change of processes.
+
+use serde_json::{Value, json};
+
+use super::scene::{
+    LockWatch, Tidy, agents, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status,
+    successor,
+};
+use crate::support::child::{is_alive, run};
+use crate::support::codex_home;
+use crate::support::mcp::McpClient;
+use crate::support::model_request::hears;
+use crate::support::operator::Operator;
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Gate, Reply};
+use crate::support::wait::{timeout, wait_until};
+
+/// How long an agent may be without its daemon, in ms.
+const BACK_MS: i64 = 2000;
+
+/// A turn of the real Codex, begun by a message of Claude's and held by its model; a second
+/// message behind it; and `hand_over` in the middle.
+fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
+    let project = &pair.project;
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let mut codex = pair.codex();
+    codex.wait_for_text(codex_home::COMPOSER);
+    wait_until("Codex's terminal", timeout(), || {
+        let codex = &agents(pair)["codex"];
+        (codex["tui"] == true && codex["state"] == "idle").then_some(())
+    });
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held(
+            "Half of the answer,\n\n",
+            &gate,
+            "the other half.",
+        ));
+    pair.responses
+        .when(hears("the second question"))
+        .once()
+        .reply(Reply::mcp(
+            "ctxrelay",
+            "append_note",
+            json!({"text": "a note of the next turn"}),
+        ));
+    let first = claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    codex.wait_for_text("Half of the answer");
+    let second = claude.tool("reply", json!({"text": "the second question"}));
+    wait_until("the second in Codex's queue", timeout(), || {
+        let status = run(&pair.ctxrelay(["status", "--json"])).json();
+        (status["queue"]["codex"]["inFlight"] == 1).then_some(())
+    });
+    let waiting = claude.begin_tool("wait_for_messages", json!({"timeout_s": 50}));
+    let before = agents(pair);
+    let hosted = pid(&status(project));
+    let watch = LockWatch::start(project);
+
+    hand_over();
+
+    another_daemon(project, hosted);
+    watch.expect_never_free();
+    let now = wait_until("Codex and Claude back", timeout(), || {
+        let now = agents(pair);
+        let back = now["codex"]["state"] == "busy" && now["claude"]["state"] != "offline";
+        back.then_some(now)
+    });
+    assert_eq!(
+        now["codex"]["appServer"]["pid"],
+        before["codex"]["appServer"]["pid"]
+    );
+    assert_eq!(now["codex"]["turnId"], before["codex"]["turnId"]);
+    assert_eq!(now["codex"]["threadId"], before["codex"]["threadId"]);
+    assert_eq!(now["codex"]["tui"], true);
+    expect_back_soon(&project.ledger());
+    gate.open();
+    codex.wait_for_text("the other half.");
+    // The answer to Claude's message, though the process that brought it is gone; asked for before
+    // the hand-over.
+    let answer = claude.tool_result(&waiting);
+    assert!(!answer.is_error, "{answer:?}");
+    assert!(answer.text.contains("the other half."), "{answer:?}");
+    // The next turn, and a tool call of Codex at the new process.
+    wait_until("the note of the next turn", timeout(), || {
+        (!of_type(project, "note").is_empty()).then_some(())
+    });
+    wait_until("both messages to be proven", timeout(), || {
+        let ledger = project.ledger();
+        [&first, &second]
+            .iter()
+            .all(|sent| confirmations(&ledger, sent) > 0)
+            .then_some(())
+    });
+    let ledger = project.ledger();
+    for sent in [&first, &second] {
+        assert_eq!(confirmations(&ledger, sent), 1, "{ledger:#?}");
+    }
+    for words in ["the first question", "the second question"] {
+        assert_eq!(pair.responses.times_heard(words), 1, "{words}");
+    }
+    let turn = before["codex"]["turnId"].as_str().unwrap();
+    let ended = ledger
+        .iter()
+        .filter(|line| {
+            let text = line.to_string();
+            text.contains(turn) && text.contains("\"completed\"")
+        })
+        .count();
+    assert_eq!(ended, 1, "{ledger:#?}");
+    let screen = String::from_utf8_lossy(&codex.transcript()).into_owned();
+    assert!(!screen.contains("Reconnecting"), "the terminal was cut off");
+    expect_sound(project);
+    drop(codex);
+    end_daemon(project);
+    let app_server = before["codex"]["appServer"]["pid"].as_u64().unwrap();
+    let app_server = u32::try_from(app_server).unwrap();
+    wait_until("the end of the app-server", timeout(), || {
+        (!is_alive(app_server)).then_some(())
+    });
+}
+
+/// The bridge came back to the next process within the promised time.
+#[track_caller]
+fn expect_back_soon(ledger: &[Value]) {
+    let at = |what: &str, after: i64| {
+        ledger
+            .iter()
+            .filter(|line| line["content"] == what)
+            .filter_map(|line| line["timestamp"].as_i64())
+            .find(|at| *at >= after)
+            .unwrap_or_else(|| panic!("no {what:?} in {ledger:#?}"))
+    };
+    let left = at("the daemon hands over to another process", 0);
+    let away = at("Claude attached", left) - left;
+    assert!(away < BACK_MS, "the bridge was away for {away} ms");
+}
+
+/// How often the record says that a message was confirmed.
+fn confirmations(ledger: &[Value], sent: &Value) -> usize {
+    let id = sent["message_id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{sent}"));
+    ledger
+        .iter()
+        .filter(|line| line["type"] == "runtime_event")
+        .map(Value::to_string)
+        .filter(|text| text.contains(id) && text.contains("\"confirmed\""))
+        .count()
+}
+
+#[test]
+fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    let mut deck = pair.deck();
+    deck.wait_for_text("Timeline");
+    codex_goes_on(&pair, || leave(&mut deck));
+}
+
+#[test]
+fn a_turn_of_codex_goes_on_when_the_daemon_is_replaced() {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    let mut daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    codex_goes_on(&pair, || {
+        let program = env!("CARGO_BIN_EXE_ctxrelay");
+        operator.hand_over(program).unwrap();
+        wait_until("the end of the process before", timeout(), || {
+            daemon.child().try_exit()
+        });
+    });
+}
+
+#[test]
+fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    let daemon = pair.daemon();
+    let project = &pair.project;
+    let mut operator = Operator::connect(project);
+    let mut codex = pair.codex();
+    codex.wait_for_text(codex_home::COMPOSER);
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held(
+            "Half of the answer,\n\n",
+            &gate,
+            "the other half.",
+        ));
+    claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    let before = agents(&pair);
+    let taken = project.base().join("taken");
+    let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
+    let program = successor(project, r#"{"format":1,"version":"x"}"#, &then);
+    operator.hand_over(program).unwrap();
+    let now = wait_until("Codex in its turn again", timeout(), || {
+        let now = run(&pair.ctxrelay(["status", "--json"])).json()["agents"].take();
+        (taken.exists() && now["codex"]["state"] == "busy").then_some(now)
+    });
+    assert_eq!(
+        now["codex"]["appServer"]["pid"],
+        before["codex"]["appServer"]["pid"]
+    );
+    assert_eq!(pid(&status(project)), daemon.pid());
+    gate.open();
+    codex.wait_for_text("the other half.");
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    assert!(answer.to_string().contains("the other half."), "{answer}");
+    let screen = String::from_utf8_lossy(&codex.transcript()).into_owned();
+    assert!(!screen.contains("Reconnecting"), "the terminal was cut off");
+    expect_sound(project);
+}
+
+#[test]
+fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    // A program of its own, which is replaced while it runs, as an update does.
+    let installed = pair.project.base().join("ctxrelay");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_ctxrelay"), &installed)
+        .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_ctxrelay"), &installed).map(drop))
+        .unwrap();
+    let mut launch = pair.ctxrelay([]);
+    launch.program.clone_from(&installed);
+    let mut deck = Pty::spawn(&launch).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held("Half, ", &gate, "the other half."));
+    claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    let before = agents(&pair);
+    let hosted = pid(&status(&pair.project));
+    let newer = successor(
+        &pair.project,
+        r#"{"format":999,"version":"9.0.0"}"#,
+        "cat >/dev/null",
+    );
+    std::fs::rename(newer, &installed).unwrap();
+
+    deck.press(Key::Char('q'));
+    deck.wait_for_text("stay in the background");
+    deck.press(Key::Enter);
+    deck.wait_for_text("cannot take over");
+    deck.wait_for_text("Timeline");
+    assert_eq!(pid(&status(&pair.project)), hosted);
+    let now = agents(&pair);
+    assert_eq!(now["codex"]["turnId"], before["codex"]["turnId"]);
+    gate.open();
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    assert!(answer.to_string().contains("the other half."), "{answer}");
+    expect_sound(&pair.project);
+}

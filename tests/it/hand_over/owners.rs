@@ -1,0 +1,152 @@
+//! The lock, the listeners and the bridges, without Codex.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::scene::{
+    LockWatch, Tidy, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status,
+    successor,
+};
+use crate::support::child::run;
+use crate::support::mcp::McpClient;
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
+
+#[test]
+fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    deck.wait_for_text("before");
+    let hosted = pid(&status(&project));
+    let watch = LockWatch::start(&project);
+    leave(&mut deck);
+    let now = status(&project);
+    assert_eq!(now["running"], true);
+    assert_ne!(pid(&now), hosted);
+    claude.tool("append_note", json!({"text": "after"}));
+    let second = run(&project.ctxrelay(["--json", "daemon"]));
+    assert_eq!(second.json()["error"]["code"], "already_running");
+    watch.expect_never_free();
+    let notes = of_type(&project, "note");
+    assert_eq!(notes.len(), 2, "{notes:#?}");
+    expect_sound(&project);
+    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    end_daemon(&project);
+}
+
+#[test]
+fn a_closed_pane_passes_the_daemon_on_while_an_agent_is_attached() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let hosted = pid(&status(&project));
+    let watch = LockWatch::start(&project);
+    deck.signal(Signal::HUP);
+    deck.wait_exit();
+    another_daemon(&project, hosted);
+    claude.tool("append_note", json!({"text": "after"}));
+    watch.expect_never_free();
+    expect_sound(&project);
+    end_daemon(&project);
+}
+
+#[test]
+fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let watch = LockWatch::start(&project);
+    // It takes the estate in and dies of it.
+    let taken = project.base().join("taken");
+    let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
+    let program = successor(&project, r#"{"format":1,"version":"x"}"#, &then);
+    operator.hand_over(program).unwrap();
+    wait_until("the successor to have the estate", timeout(), || {
+        std::fs::metadata(&taken)
+            .is_ok_and(|found| found.len() == 64)
+            .then_some(())
+    });
+    claude.tool("append_note", json!({"text": "after"}));
+    assert_eq!(pid(&status(&project)), daemon.pid());
+    watch.expect_never_free();
+    assert_eq!(of_type(&project, "note").len(), 2);
+    expect_sound(&project);
+}
+
+#[test]
+fn a_program_of_another_kind_is_refused_before_anything_stops() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let later = successor(
+        &project,
+        r#"{"format":999,"version":"9.0.0"}"#,
+        "cat >/dev/null",
+    );
+    let programs = [
+        later.as_path(),
+        "/bin/false".as_ref(),
+        "/no/such/program".as_ref(),
+    ];
+    for program in programs {
+        let refused = operator.hand_over(program);
+        let refused = refused.unwrap_err();
+        let code = if program.exists() {
+            "cannot_take_over"
+        } else {
+            "internal"
+        };
+        assert_eq!(refused.data["code"], code, "{refused:?}");
+    }
+    let events = of_type(&project, "runtime_event");
+    let handed = |line: &Value| line.to_string().contains("daemon_handed_over");
+    assert!(!events.iter().any(handed), "{events:#?}");
+    claude.tool("append_note", json!({"text": "undisturbed"}));
+    assert_eq!(pid(&status(&project)), daemon.pid());
+}
+
+#[test]
+fn the_operator_replaces_a_running_daemon_and_an_agent_cannot() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut daemon = project.daemon();
+    let before = daemon.pid();
+    let mut operator = Operator::connect(&project);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let program = env!("CARGO_BIN_EXE_ctxrelay");
+    let mut agent = project.control().unwrap();
+    agent.expect(
+        "hello",
+        json!({"protocol": 1, "role": "cli", "pid": std::process::id()}),
+    );
+    let refused = agent
+        .call("daemon/handOver", json!({"program": program}))
+        .unwrap_err();
+    assert_eq!(refused.data["code"], "operator_only");
+    let watch = LockWatch::start(&project);
+    operator.hand_over(program).unwrap();
+    let code = wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    assert!(code.success());
+    claude.tool("append_note", json!({"text": "after"}));
+    assert_ne!(pid(&status(&project)), before);
+    watch.expect_never_free();
+    expect_sound(&project);
+    end_daemon(&project);
+}

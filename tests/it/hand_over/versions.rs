@@ -1,0 +1,54 @@
+//! A daemon of another version.
+
+use serde_json::{Value, json};
+
+use super::scene::{Tidy, end_daemon, pid, status};
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+#[test]
+fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut daemon = project.daemon();
+    let published = project.state().join("state/ports.json");
+    let text = std::fs::read_to_string(&published).unwrap();
+    let mut older: Value = serde_json::from_str(&text).unwrap();
+    older["version"] = json!("0.0.9");
+    std::fs::write(&published, older.to_string()).unwrap();
+
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("the daemon is version 0.0.9");
+    deck.type_text("n");
+    deck.press(Key::Enter);
+    deck.wait_for_text("read-only until it is restarted");
+    deck.wait_for_text("the daemon started");
+    deck.press(Key::Char('C'));
+    deck.wait_for_text("delete for good");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Type clear to do it");
+    deck.type_text("clear");
+    deck.press(Key::Enter);
+    wait_until("the refusal", timeout(), || {
+        project
+            .ledger()
+            .iter()
+            .any(|line| line.to_string().contains("operator_only"))
+            .then_some(())
+    });
+    drop(deck);
+    assert_eq!(pid(&status(&project)), daemon.pid());
+
+    let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
+    deck.wait_for_text("the daemon is version 0.0.9");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Timeline");
+    assert_ne!(pid(&status(&project)), daemon.pid());
+    let code = wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    assert!(code.success());
+    drop(deck);
+    end_daemon(&project);
+}

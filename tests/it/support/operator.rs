@@ -1,0 +1,115 @@
+//! [`Operator`]: commands over the operator's socket, as the deck and the command line send them.
+
+use std::path::Path;
+
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::UnixStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::project::Project;
+use super::wait::timeout;
+use super::ws::RpcError;
+
+/// The operator's connection. Made before an agent that the test itself stands for is attached:
+/// nobody below an agent is the operator.
+#[derive(Debug)]
+pub struct Operator {
+    runtime: Runtime,
+    ws: WebSocketStream<UnixStream>,
+    last_id: u64,
+}
+
+impl Operator {
+    /// Says hello.
+    #[track_caller]
+    pub fn connect(project: &Project) -> Self {
+        let runs = std::fs::read_dir(project.registry().join("run")).unwrap();
+        let socket = runs
+            .map(|instance| instance.unwrap().path().join("operator.sock"))
+            .find(|path| path.exists())
+            .expect("an operator's socket");
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (ws, _) = runtime.block_on(async {
+            let stream = UnixStream::connect(&socket).await.unwrap();
+            client_async("ws://operator/", stream).await.unwrap()
+        });
+        let mut operator = Self {
+            runtime,
+            ws,
+            last_id: 0,
+        };
+        let hello = json!({"protocol": 1, "role": "cli", "pid": std::process::id()});
+        operator.call("hello", hello).unwrap();
+        operator
+    }
+
+    /// Sends one command.
+    ///
+    /// # Errors
+    ///
+    /// What the daemon refuses it with.
+    #[track_caller]
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
+        self.last_id += 1;
+        let asked = ask(&mut self.ws, self.last_id, method, params);
+        self.runtime
+            .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
+            .unwrap_or_else(|| panic!("the daemon hung up before it answered {method}"))
+    }
+
+    /// As `hand_over`; `None` when the daemon is gone before it answers.
+    pub fn begin_hand_over(
+        &mut self,
+        program: impl AsRef<Path>,
+    ) -> Option<Result<Value, RpcError>> {
+        self.last_id += 1;
+        let params = json!({"program": program.as_ref()});
+        let asked = ask(&mut self.ws, self.last_id, "daemon/handOver", params);
+        self.runtime
+            .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
+    }
+
+    /// Has a program go on in place of the daemon.
+    ///
+    /// # Errors
+    ///
+    /// What the daemon refuses it with.
+    #[track_caller]
+    pub fn hand_over(&mut self, program: impl AsRef<Path>) -> Result<Value, RpcError> {
+        self.call("daemon/handOver", json!({"program": program.as_ref()}))
+    }
+}
+
+async fn ask(
+    ws: &mut WebSocketStream<UnixStream>,
+    id: u64,
+    method: &str,
+    params: Value,
+) -> Option<Result<Value, RpcError>> {
+    let frame = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    ws.send(Message::text(frame.to_string())).await.ok()?;
+    loop {
+        let Some(Ok(message)) = ws.next().await else {
+            return None;
+        };
+        let Message::Text(text) = message else {
+            continue;
+        };
+        let mut frame: Value = serde_json::from_str(&text).unwrap();
+        if frame["id"] != id {
+            continue;
+        }
+        return Some(match frame.get_mut("error") {
+            None => Ok(frame["result"].take()),
+            Some(error) => Err(RpcError {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().to_owned(),
+                data: error["data"].take(),
+            }),
+        });
+    }
+}
