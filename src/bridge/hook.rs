@@ -134,7 +134,9 @@ fn params(event: &str, claude_pid: Option<u32>, input: &Value) -> HookParams {
         claude_pid,
         claude_session_id: word("session_id"),
         from_monitor,
-        detail: ["source", "reason", "error"].into_iter().find_map(word),
+        detail: ["source", "reason", "error", "notification_type"]
+            .into_iter()
+            .find_map(word),
     }
 }
 

@@ -49,6 +49,12 @@ impl ClaudeLane {
         self.pushed.clear();
     }
 
+    /// A message is sent once more.
+    pub(super) fn forget_ring(&mut self, id: &EntryId) {
+        self.rung.retain(|(_, rung)| rung != id);
+        self.pushed.retain(|(_, pushed)| pushed != id);
+    }
+
     pub(super) fn retry_at(&self) -> Option<Instant> {
         self.retry_at
     }
@@ -146,6 +152,7 @@ impl Daemon {
                 let pid = heir.hello.agent_pid;
                 self.claude_attached(pid);
             } else if self.bridges().next().is_none() {
+                self.turn_is_over(Agent::Claude);
                 self.claude_is(AgentState::Offline, Some("its bridge is gone".to_owned()));
             }
         }
@@ -158,6 +165,7 @@ impl Daemon {
         if state.is_attached() && known == pid {
             return;
         }
+        self.turn_is_over(Agent::Claude);
         self.note_claude(AgentState::Idle, pid, None, "Claude attached".to_owned());
     }
 
@@ -194,6 +202,11 @@ impl Daemon {
         );
     }
 
+    /// The state that was recorded last, durable or on its way.
+    pub(super) fn claude_state(&self) -> AgentState {
+        self.claude.told.0
+    }
+
     /// Claude's own hooks say what it is doing.
     pub(super) fn claude_is(&mut self, state: AgentState, why: Option<String>) {
         let (known, pid) = self.claude.told;
@@ -205,7 +218,39 @@ impl Daemon {
             (Some(why), _) => format!("Claude is {}: {why}", state.as_str()),
             (None, _) => format!("Claude is {}", state.as_str()),
         };
-        self.note_claude(state, pid.filter(|_| state.is_attached()), why, text);
+        let pid = pid.filter(|_| state != AgentState::Offline);
+        self.note_claude(state, pid, why, text);
+    }
+
+    /// Claude's turn does something.
+    pub(super) fn claude_gives_a_sign(&mut self) {
+        if self.silences.is_on(Agent::Claude) {
+            self.turn_lives(Agent::Claude);
+            if matches!(
+                self.claude_state(),
+                AgentState::Stale | AgentState::Waiting | AgentState::Idle
+            ) {
+                self.claude_is(AgentState::Busy, None);
+            }
+        }
+    }
+
+    /// Claude shows a dialog.
+    pub(super) fn claude_waits(&mut self) {
+        self.turn_waits(Agent::Claude, true);
+        let why = "it asks you something in its terminal".to_owned();
+        self.claude_is(AgentState::Waiting, Some(why));
+    }
+
+    /// No turn of Claude runs.
+    pub(super) fn claude_is_idle(&mut self) {
+        self.turn_is_over(Agent::Claude);
+        if self.limits.holds(Agent::Claude) {
+            let why = "its last turn failed at the usage limit".to_owned();
+            self.claude_is(AgentState::Limited, Some(why));
+        } else {
+            self.claude_is(AgentState::Idle, None);
+        }
     }
 
     /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
@@ -242,6 +287,9 @@ impl Daemon {
 
     /// Announces what has not been announced, by the best rung there is.
     pub(super) fn pump_claude(&mut self) {
+        if self.limits.holds(Agent::Claude) {
+            return;
+        }
         let receivers: Vec<(ConnId, RuntimeSession)> = self
             .bridges()
             .filter(|(_, bridge)| bridge.receiver)

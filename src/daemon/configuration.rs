@@ -36,6 +36,13 @@ impl Daemon {
             config: loaded.config.clone(),
         });
         self.note_configuration(loaded);
+        self.apply_configuration(&loaded.config);
+    }
+
+    /// What of it the loop keeps elsewhere.
+    fn apply_configuration(&mut self, config: &Config) {
+        self.set_silences(config);
+        self.set_limit_mode(config);
     }
 
     /// Tells what became of a `config.json` of ContextRelay 3.
@@ -75,6 +82,7 @@ impl Daemon {
             return;
         }
         self.redactor.replace(loaded.rules);
+        self.apply_configuration(&loaded.config);
         if let Some(configuration) = &mut self.configuration {
             configuration.config = loaded.config;
         }

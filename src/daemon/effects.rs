@@ -138,6 +138,9 @@ impl Daemon {
         }
         match self.outbox.get(&id).map(|row| row.to) {
             Some(Agent::Claude) => {
+                if result == DeliveryResult::Requeued {
+                    self.claude.forget_ring(&id);
+                }
                 let now_ms = self.clock.now_ms();
                 let mut effects = Vec::new();
                 self.outbox

@@ -6,6 +6,8 @@ use super::attach::{ConnId, Outlet};
 use super::watch::WatchFact;
 use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::Agent;
+use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::store::ledger::WriterEvent;
 use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Welcome};
@@ -47,6 +49,13 @@ pub enum Event {
     Ledger(WriterEvent),
     /// The Codex adapter.
     Codex(CodexFact),
+    /// Whether an agent's usage limit still holds.
+    LimitChecked {
+        /// The agent.
+        agent: Agent,
+        /// What its vendor says.
+        checked: Checked,
+    },
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.

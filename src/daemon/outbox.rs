@@ -52,6 +52,11 @@ impl Outbox {
         self.backlog.insert(message.delivery(id));
     }
 
+    /// Takes a message in again that was settled and is to be sent once more.
+    pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot) {
+        self.backlog.insert_again(message.delivery(id));
+    }
+
     /// The message's row.
     pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
         self.backlog.get(id)

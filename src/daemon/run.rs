@@ -16,9 +16,12 @@ use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
+use super::limits::Limits;
 use super::outbox::Outbox;
+use super::silence::Silences;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
+use crate::core::delivery::LimitInput;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
@@ -76,6 +79,8 @@ pub struct Daemon {
     pub(super) waiters: Vec<Waiter>,
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
+    pub(super) silences: Silences,
+    pub(super) limits: Limits,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
     /// Proposals whose decision is being recorded.
@@ -215,6 +220,8 @@ impl Daemon {
             waiters: Vec::new(),
             claude: ClaudeLane::default(),
             codex,
+            silences: Silences::default(),
+            limits: Limits::default(),
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
             deciding: HashSet::new(),
@@ -283,6 +290,10 @@ impl Daemon {
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
+            Event::LimitChecked { agent, checked } => {
+                self.limit_input(agent, LimitInput::Checked(checked));
+                self.status_changed();
+            }
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::TextLost(lost) => self.on_text_lost(&lost),
@@ -516,6 +527,8 @@ impl Daemon {
             .map(|waiter| waiter.deadline)
             .chain(self.delivery_deadline())
             .chain(self.claude.retry_at())
+            .chain(self.next_look_at_silence())
+            .chain(self.next_limit_deadline())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)
@@ -529,6 +542,8 @@ impl Daemon {
         self.expire_claims();
         self.codex_deadline();
         self.claude_deadline();
+        self.look_at_silences();
+        self.limit_deadline();
         self.write_again();
         self.watch_deadline();
         if self

@@ -19,9 +19,12 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 5] = [
+const HOOK_EVENTS: [&str; 8] = [
     "SessionStart",
     "UserPromptSubmit",
+    "PostToolUse",
+    "PermissionRequest",
+    "Notification",
     "Stop",
     "StopFailure",
     "SessionEnd",

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use tokio::time::Instant;
+
 use crate::core::id::{EntryId, ThreadId};
+use crate::wire::codex::limits::RateLimits;
 
 use super::inflight::Inflight;
 use super::turns::TurnBook;
@@ -22,6 +25,12 @@ pub(super) struct Memory {
     pub(super) approvals: BTreeMap<String, Option<String>>,
     /// How many of them were told last.
     pub(super) approvals_told: u64,
+    /// The account's usage windows.
+    pub(super) rate_limits: RateLimits,
+    /// When a limit would end, s since the epoch, as told last.
+    pub(super) limit_ends_told: Option<i64>,
+    /// When the running turn last showed a sign of life that was told.
+    pub(super) sign_told: Option<Instant>,
     /// Tokens in the context, and its size, as told last.
     pub(super) context_told: (u64, u64),
 }

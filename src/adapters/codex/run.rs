@@ -299,6 +299,11 @@ impl Run {
                 }
                 // The next app-server will tell.
                 CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
+                CodexRequest::Interrupt { reply, .. } => {
+                    let _ = reply.send(Err(why.to_owned()));
+                }
+                // Unanswered: nobody can be asked.
+                CodexRequest::AskLimit { .. } => {}
                 stop @ CodexRequest::Stop { .. } => kept.push_back(stop),
             }
         }
@@ -410,6 +415,16 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             on_busy,
         } => session.deliver(message_id, text, on_busy).await,
         CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
+        CodexRequest::Interrupt { turn_id, reply } => {
+            let done = session.interrupt(&turn_id).await?;
+            let _ = reply.send(done);
+            Ok(())
+        }
+        CodexRequest::AskLimit { reply } => {
+            let checked = session.ask_limit().await?;
+            let _ = reply.send(checked);
+            Ok(())
+        }
         // Taken out of the backlog before.
         CodexRequest::Stop { reply } => {
             let _ = reply.send(());

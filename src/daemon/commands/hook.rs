@@ -24,26 +24,60 @@ impl Daemon {
         }
         match params.event.as_str() {
             "UserPromptSubmit" => {
-                let handed = self.bodies_for_turn(&runtime_session);
+                self.turn_lives(Agent::Claude);
+                self.turn_waits(Agent::Claude, false);
+                // A turn that ends at the limit would have them and do nothing with them.
+                let handed = if self.limits.holds(Agent::Claude) {
+                    HookReply::default()
+                } else {
+                    self.bodies_for_turn(&runtime_session)
+                };
                 self.claude_is(AgentState::Busy, None);
                 answer(reply, Ok(Reply::Hook(handed)));
             }
+            "PostToolUse" => {
+                self.turn_waits(Agent::Claude, false);
+                self.claude_gives_a_sign();
+                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            }
+            // The hook runs beside the dialog, and says nothing about its answer.
+            "PermissionRequest" => {
+                self.claude_waits();
+                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            }
+            "Notification" => {
+                match params.detail.as_deref() {
+                    Some("permission_prompt" | "agent_needs_input" | "elicitation_dialog") => {
+                        self.claude_waits();
+                    }
+                    Some("idle_prompt") => self.claude_is_idle(),
+                    _ => {}
+                }
+                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            }
             "Stop" => {
-                self.claude_is(AgentState::Idle, None);
+                self.claude_is_idle();
+                self.turn_worked(Agent::Claude);
                 answer(reply, Ok(Reply::Hook(HookReply::default())));
             }
             "StopFailure" => {
                 let why = params.detail.clone().unwrap_or_default();
-                let state = if why == "rate_limit" || why == "billing_error" {
+                let is_limited = why == "rate_limit" || why == "billing_error";
+                let state = if is_limited {
                     AgentState::Limited
                 } else {
                     AgentState::Idle
                 };
+                self.turn_is_over(Agent::Claude);
                 self.claude_is(state, Some(format!("the last turn failed: {why}")));
+                self.claude_failed(is_limited);
                 answer(reply, Ok(Reply::Hook(HookReply::default())));
             }
             "SessionStart" => {
-                self.claude_is(AgentState::Idle, None);
+                // A compaction may come in the middle of a turn, which goes on.
+                if params.detail.as_deref() != Some("compact") {
+                    self.claude_is_idle();
+                }
                 self.claude.forget_rings();
                 self.pump_claude();
                 answer(reply, Ok(Reply::Hook(HookReply::default())));

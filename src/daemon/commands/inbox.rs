@@ -92,6 +92,9 @@ impl Daemon {
     /// These bodies were handed to the agent: that proves them delivered.
     pub(super) fn fetched(&mut self, params: IdsParams, reply: Answer) {
         let rung = params.rung.as_deref().unwrap_or("pull");
+        if params.agent == Agent::Claude && self.silences.is_on(Agent::Claude) {
+            self.limits.claude_was_given(&params.ids);
+        }
         let mut entries = Vec::new();
         for id in &params.ids {
             let unproven = self

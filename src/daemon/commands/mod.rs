@@ -1,5 +1,6 @@
 //! One file per family of commands; [`Daemon::command`] only delegates.
 
+mod attend;
 mod clear;
 mod compact;
 mod context;
@@ -20,7 +21,7 @@ use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
 use super::run::{Daemon, Stop, answer};
 use crate::core::id::RuntimeSession;
-use crate::wire::control::{Command, Refusal, Reply, TEXT_CHARS_MAX};
+use crate::wire::control::{Command, Refusal, Reply, Role, TEXT_CHARS_MAX};
 
 impl Daemon {
     /// Carries a command out, or refuses it.
@@ -45,6 +46,10 @@ impl Daemon {
             );
             self.note_refused_operator(conn);
             return answer(reply, Err(not_the_operator()));
+        }
+        if attachment.hello.role == Role::Claude && attachment.receiver {
+            // It calls a tool.
+            self.claude_gives_a_sign();
         }
         match command {
             Command::Send(params) => self.send(conn, params, reply),
@@ -94,6 +99,7 @@ impl Daemon {
             }
             Command::QueueChange(params) => self.change_queue(params, reply),
             Command::Trust(params) => self.trust(&params, reply),
+            Command::Attend(params) => self.attend(params, reply),
         }
     }
 
