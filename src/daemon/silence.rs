@@ -226,6 +226,7 @@ impl Daemon {
         Some(SilenceStatus {
             level: silence.watchdog.watched(now_ms),
             seconds: seconds(silent_ms),
+            since: now_ms - silent_ms,
             suspect_after_seconds: seconds(silence.silence_ms),
             snoozed_until: silence.watchdog.snoozed_until(now_ms),
         })

@@ -131,6 +131,8 @@ pub struct SilenceStatus {
     pub level: Watched,
     /// For how long it has given no sign, in s, without what it spent waiting for the human.
     pub seconds: u64,
+    /// Since when that is, ms since the epoch, for who counts on.
+    pub since: i64,
     /// After how many it is suspect; stuck after twice as many.
     pub suspect_after_seconds: u64,
     /// The operator lets it be until then, ms since the epoch.
