@@ -132,7 +132,7 @@ fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
     add(card.queue.pending, "queued", Role::TextMuted);
     add(card.queue.in_flight, "unconfirmed", Role::TextMuted);
     add(card.queue.ambiguous, "ambiguous", Role::OutcomeAttention);
-    add(card.cut_off, "lost its turn", Role::OutcomeAttention);
+    add(card.cut_off, "cut off", Role::OutcomeAttention);
     parts
 }
 

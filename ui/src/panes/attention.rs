@@ -61,7 +61,7 @@ pub(crate) fn silence_words(deck: &Deck, silence: &Silence) -> String {
     }
 }
 
-/// `limit resets in 2h 10m (16:12)`. The glyph and the word stand above it, unless a turn runs all
+/// `limit ends in 2h 10m (16:12)`. The glyph and the word stand above it, unless a turn runs all
 /// the same.
 fn limited(deck: &Deck, state: AgentState, limit: &UsageLimit) -> Vec<Span<'static>> {
     let theme = &deck.theme;
@@ -85,16 +85,16 @@ pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
     let view = &deck.view;
     match limit.resets_ms {
         Some(at_ms) if at_ms > view.now_ms => format!(
-            "usage limit, resets in {} ({})",
+            "limit ends in {} ({})",
             text::until(view.now_ms, at_ms),
             text::clock(at_ms, view.utc_offset_s)
         ),
-        Some(_) => "usage limit, its time is up".to_owned(),
-        None => "usage limit, its end was not said".to_owned(),
+        Some(_) => "limit: its time is up".to_owned(),
+        None => "limit: its end was not said".to_owned(),
     }
 }
 
-/// Who tries it next, and what then happens: `try 2 of 6 at 16:12 · 3 sent again`.
+/// Who tries it next, and what then happens: `try 2 of 6 at 16:12 · resends 3`.
 pub(crate) fn tries(deck: &Deck, limit: &UsageLimit) -> String {
     let view = &deck.view;
     let mut words = match limit.try_ms {
@@ -113,10 +113,8 @@ pub(crate) fn tries(deck: &Deck, limit: &UsageLimit) -> String {
         }
         None => "waits for a turn that works, or for you".to_owned(),
     };
-    match limit.again {
-        0 => {}
-        1 => words.push_str(&format!(" {} 1 message sent again", deck.glyphs.dot())),
-        n => words.push_str(&format!(" {} {n} messages sent again", deck.glyphs.dot())),
+    if limit.again > 0 {
+        words.push_str(&format!(" {} resends {}", deck.glyphs.dot(), limit.again));
     }
     words
 }
