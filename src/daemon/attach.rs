@@ -22,6 +22,16 @@ impl ConnId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// As the machines of delivery name it.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The connection that they name so.
+    pub fn of(number: u64) -> Self {
+        Self(number)
+    }
 }
 
 /// Where a client's notifications go. Never blocks the loop.

@@ -326,6 +326,7 @@ impl Daemon {
                 Err(refusal)
                     if refusal.code != ENTRY_REFUSED && daemon.unwritten.len() < UNWRITTEN_MAX =>
                 {
+                    daemon.fact_refused(&kept, refusal, true);
                     daemon.unwritten.push((kept, then));
                     daemon
                         .write_again_at
@@ -333,6 +334,7 @@ impl Daemon {
                 }
                 Err(refusal) => {
                     tracing::error!(code = refusal.code, "a fact could not be recorded");
+                    daemon.fact_refused(&kept, refusal, false);
                 }
             }),
         );
@@ -515,7 +517,7 @@ impl Daemon {
             .iter()
             .map(|waiter| waiter.deadline)
             .chain(self.delivery_deadline())
-            .chain(self.claude.retry_at())
+            .chain(self.claude_next())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)

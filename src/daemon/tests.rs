@@ -9,6 +9,7 @@ mod compact;
 mod decisions;
 mod discard;
 mod faults;
+mod ladder;
 mod rig;
 mod succession;
 mod watch;

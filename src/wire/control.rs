@@ -465,8 +465,12 @@ pub struct LedgerListParams {
     pub after: Option<String>,
 }
 
+/// The plugin's monitor: its description, by which it stands in the list of running tasks that
+/// Claude gives to a `Stop` hook (Claude Code 2.1.330, observed).
+pub const MONITOR: &str = "contextrelay inbox";
+
 /// Hook events that ctxrelay listens to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct HookParams {
     /// The event's name as Claude writes it.
@@ -482,6 +486,12 @@ pub struct HookParams {
     /// `source` of a `SessionStart`, `reason` of a `SessionEnd`, `error` of a `StopFailure`.
     #[serde(default)]
     pub detail: Option<String>,
+    /// `Stop`: a stop has prolonged this turn already.
+    #[serde(default)]
+    pub stop_hook_active: bool,
+    /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
+    #[serde(default)]
+    pub monitor_runs: Option<bool>,
 }
 
 /// Arguments of [`Command::Decide`].

@@ -191,7 +191,7 @@ impl Rig {
         let codex = &mut self.daemon.codex;
         let backlog = &mut self.daemon.outbox.backlog;
         let effects = codex.flow.apply(backlog, CodexInput::Tick, &long_after);
-        self.daemon.perform(effects).unwrap();
+        self.daemon.perform(Agent::Codex, effects).unwrap();
     }
 
     /// Hands in what the writer says until nothing is being written.
@@ -223,6 +223,13 @@ impl Rig {
             };
             self.daemon.on_event(event);
         }
+    }
+
+    /// Lets time pass, with what happens by itself meanwhile.
+    pub async fn later(&mut self, ms: i64) {
+        self.daemon.clock.pass(ms);
+        self.daemon.on_deadline();
+        self.settle().await;
     }
 
     pub fn connect(&mut self, role: Role, agent_pid: Option<u32>, operator: bool) -> Guest {
