@@ -6,4 +6,5 @@
 pub mod claude;
 pub mod codex;
 pub mod git;
+pub mod git_head;
 pub mod hold;

@@ -9,8 +9,6 @@ use super::run::now_ms;
 pub struct Clock {
     wall_ms: i64,
     start: Instant,
-    #[cfg(test)]
-    passed_ms: i64,
 }
 
 impl Clock {
@@ -19,23 +17,19 @@ impl Clock {
         Self {
             wall_ms: now_ms(),
             start: Instant::now(),
-            #[cfg(test)]
-            passed_ms: 0,
         }
+    }
+
+    /// Lets time pass at once.
+    #[cfg(test)]
+    pub fn pass(&mut self, ms: i64) {
+        self.wall_ms += ms;
     }
 
     /// Now, ms.
     pub fn now_ms(self) -> i64 {
         let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);
-        #[cfg(test)]
-        let since = since + self.passed_ms;
         self.wall_ms.saturating_add(since)
-    }
-
-    /// Lets time pass.
-    #[cfg(test)]
-    pub fn pass(&mut self, ms: i64) {
-        self.passed_ms += ms;
     }
 
     /// When that is, for waiting. What is past is now.

@@ -31,6 +31,11 @@ pub enum Event {
         /// The answer.
         reply: oneshot::Sender<Result<Welcome, Refusal>>,
     },
+    /// A client answered a ping.
+    Heard {
+        /// Its connection.
+        conn: ConnId,
+    },
     /// A client is gone.
     Disconnected {
         /// Its connection.

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::event::Event;
 use super::run::Daemon;
-use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{
     Checked, CodexInput, DeliveryState, Limit, LimitInput, LimitStep, LimitTerms,
 };
@@ -272,13 +272,5 @@ impl Daemon {
             again: spoken.again as u64,
             cancelled: spoken.is_cancelled,
         })
-    }
-
-    /// Claude's state after a limit: a turn that works says its own.
-    pub(super) fn claude_limit_over(&mut self) {
-        if self.claude_state() == AgentState::Limited {
-            self.claude_is(AgentState::Idle, None);
-        }
-        self.pump_claude();
     }
 }

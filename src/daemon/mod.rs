@@ -11,6 +11,7 @@ mod agent_pids;
 mod adopt;
 pub mod attach;
 pub mod build;
+mod challenge;
 mod clock;
 mod claude_lane;
 mod codex_lane;

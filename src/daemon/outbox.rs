@@ -62,16 +62,22 @@ impl Outbox {
         self.backlog.get(id)
     }
 
-    /// Writes a row as it is now. One that was never attempted needs none.
+    /// Writes rows as they are now, all or none. One that was never attempted needs none.
     ///
     /// # Errors
     ///
     /// When `queue.db` cannot be written.
-    pub fn store(&self, id: &EntryId) -> Result<(), QueueError> {
-        match self.backlog.get(id) {
-            Some(row) if row.attempts > 0 => self.queue.put(row),
-            _ => Ok(()),
+    pub fn store(&self, ids: &[EntryId]) -> Result<(), QueueError> {
+        let rows: Vec<Delivery> = ids
+            .iter()
+            .filter_map(|id| self.backlog.get(id))
+            .filter(|row| row.attempts > 0)
+            .cloned()
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
         }
+        self.queue.put_all(&rows)
     }
 
     /// Takes a fact in, on disk first. Returns whether it changed something.

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::attach::{Attachment, ConnId};
+use super::challenge::Challenges;
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
@@ -81,6 +82,7 @@ pub struct Daemon {
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
     pub(super) limits: Limits,
+    pub(super) challenges: Challenges,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
     /// Proposals whose decision is being recorded.
@@ -222,6 +224,7 @@ impl Daemon {
             codex,
             silences: Silences::default(),
             limits: Limits::default(),
+            challenges: Challenges::default(),
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
             deciding: HashSet::new(),
@@ -282,6 +285,7 @@ impl Daemon {
             } => {
                 let _ = reply.send(self.connect(conn, hello, operator, outlet));
             }
+            Event::Heard { conn } => self.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
                 conn,
@@ -337,6 +341,7 @@ impl Daemon {
                 Err(refusal)
                     if refusal.code != ENTRY_REFUSED && daemon.unwritten.len() < UNWRITTEN_MAX =>
                 {
+                    daemon.fact_refused(&kept, refusal, true);
                     daemon.unwritten.push((kept, then));
                     daemon
                         .write_again_at
@@ -344,6 +349,7 @@ impl Daemon {
                 }
                 Err(refusal) => {
                     tracing::error!(code = refusal.code, "a fact could not be recorded");
+                    daemon.fact_refused(&kept, refusal, false);
                 }
             }),
         );
@@ -526,9 +532,10 @@ impl Daemon {
             .iter()
             .map(|waiter| waiter.deadline)
             .chain(self.delivery_deadline())
-            .chain(self.claude.retry_at())
+            .chain(self.claude_next())
             .chain(self.next_look_at_silence())
             .chain(self.next_limit_deadline())
+            .chain(self.next_challenge())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)
@@ -544,6 +551,7 @@ impl Daemon {
         self.claude_deadline();
         self.look_at_silences();
         self.limit_deadline();
+        self.challenge_deadline();
         self.write_again();
         self.watch_deadline();
         if self

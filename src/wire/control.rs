@@ -469,8 +469,12 @@ pub struct LedgerListParams {
     pub after: Option<String>,
 }
 
+/// The plugin's monitor: its description, by which it stands in the list of running tasks that
+/// Claude gives to a `Stop` hook (Claude Code 2.1.330, observed).
+pub const MONITOR: &str = "contextrelay inbox";
+
 /// Hook events that ctxrelay listens to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct HookParams {
     /// The event's name as Claude writes it.
@@ -487,6 +491,12 @@ pub struct HookParams {
     /// `notification_type` of a `Notification`.
     #[serde(default)]
     pub detail: Option<String>,
+    /// `Stop`: a stop has prolonged this turn already.
+    #[serde(default)]
+    pub stop_hook_active: bool,
+    /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
+    #[serde(default)]
+    pub monitor_runs: Option<bool>,
 }
 
 /// Arguments of [`Command::Decide`].
@@ -829,6 +839,12 @@ pub enum Notification {
     Ring {
         /// The line.
         line: String,
+    },
+    /// This bridge gets the deliveries from now on, or no longer.
+    #[serde(rename = "bridge/receiver")]
+    Receiver {
+        /// It gets them.
+        receiver: bool,
     },
     /// An entry was appended (subscribers only); the entry as on disk.
     #[serde(rename = "entry/appended")]

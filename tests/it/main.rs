@@ -13,6 +13,7 @@ mod demo;
 mod harness;
 mod keeping;
 mod ledger;
+mod limits;
 mod pair;
 mod readme;
 mod recovery;

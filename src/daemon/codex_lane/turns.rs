@@ -141,7 +141,8 @@ impl Daemon {
                 None,
             ),
         );
-        if let Some(answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
+        if let Some(mut answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
+            self.note_head(&mut answer);
             entries.push(answer);
         }
         let ids: Vec<EntryId> = client_ids

@@ -54,9 +54,8 @@ pub fn hook(event: &str, detail: Option<&str>) -> Command {
     Command::Hook(HookParams {
         event: event.to_owned(),
         claude_pid: Some(7_000_000),
-        claude_session_id: None,
-        from_monitor: false,
         detail: detail.map(str::to_owned),
+        ..HookParams::default()
     })
 }
 

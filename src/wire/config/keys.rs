@@ -25,6 +25,8 @@ pub struct Config {
     pub idle_shutdown_seconds: Seconds<5, 604_800>,
     /// The Codex side.
     pub codex: CodexKeys,
+    /// How messages reach Claude.
+    pub delivery: DeliveryKeys,
     /// When silence is worth a word.
     pub watchdog: WatchdogKeys,
     /// What happens at a usage limit of an agent's vendor.
@@ -77,6 +79,16 @@ pub struct CodexKeys {
     pub autostart: bool,
 }
 
+/// Keys of `delivery`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeliveryKeys {
+    /// A message that was pushed to an idle Claude, or rung for, and brought no proof for this
+    /// many seconds is tried by the next way: channel, doorbell, hooks, and then it waits until
+    /// Claude asks. One whole turn without proof counts as well.
+    pub idle_seconds: Seconds<1, 3600>,
+}
+
 /// Keys of `watchdog`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -116,8 +128,17 @@ impl Default for Config {
             redaction: RedactionKeys::default(),
             idle_shutdown_seconds: Seconds(30),
             codex: CodexKeys::default(),
+            delivery: DeliveryKeys::default(),
             watchdog: WatchdogKeys::default(),
             rate_limit_resume: LimitKeys::default(),
+        }
+    }
+}
+
+impl Default for DeliveryKeys {
+    fn default() -> Self {
+        Self {
+            idle_seconds: Seconds(20),
         }
     }
 }
