@@ -6,5 +6,6 @@
 pub mod claude;
 pub mod codex;
 pub mod git;
+pub mod git_head;
 pub mod hold;
 pub mod parcel;

@@ -1,5 +1,5 @@
 //! [`run`]: what a Claude hook runs. Reports the event, and hands waiting bodies into the turn
-//! that a prompt begins.
+//! that runs.
 //!
 //! Every hook holds Claude up for as long as it runs, and whatever it prints on a fault would
 //! reach the model: so it is quick, silent on any failure, and never fails.
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
-use crate::wire::control::{Command, HookParams, HookReply, IdsParams, Reply};
+use crate::wire::control::{Command, HookParams, HookReply, IdsParams, MONITOR, Reply};
 
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
@@ -30,8 +30,10 @@ const MONITOR_PROMPT: &str = "<task-notification>";
 /// The longest detail that is reported, in characters.
 const DETAIL_CHARS_MAX: usize = 200;
 
-/// The only event that is answered; the others report a state.
-const PROMPT_EVENT: &str = "UserPromptSubmit";
+/// The events whose answer reaches the model, each as `additionalContext`; the others report a
+/// state. A `Stop` that answers prolongs its turn; `decision: "block"` would too, and is shown to
+/// the human as a problem (Claude Code 2.1.330, observed).
+const CARRIERS: [&str; 3] = ["UserPromptSubmit", "PostToolUse", "Stop"];
 
 /// Runs the hook of one event. Never fails, and takes at most 1.5 s.
 ///
@@ -60,6 +62,10 @@ where
 {
     let (input, connected) = tokio::join!(read(input), connected(&client));
     connected?;
+    if input.get("agent_id").is_some() {
+        // A helper of Claude's own: its context is not that of whom the messages are for.
+        return None;
+    }
     let params = params(event, claude_pid, &input);
     let reply = match client.call(Command::Hook(params)).await {
         Ok(Reply::Hook(reply)) => reply,
@@ -69,7 +75,7 @@ where
             return None;
         }
     };
-    if event != PROMPT_EVENT {
+    if !CARRIERS.contains(&event) {
         return None;
     }
     let HookReply {
@@ -83,7 +89,7 @@ where
     }
     let mut line = json!({
         "hookSpecificOutput": {
-            "hookEventName": PROMPT_EVENT,
+            "hookEventName": event,
             "additionalContext": context,
         }
     })
@@ -134,8 +140,23 @@ fn params(event: &str, claude_pid: Option<u32>, input: &Value) -> HookParams {
         claude_pid,
         claude_session_id: word("session_id"),
         from_monitor,
-        detail: ["source", "reason", "error"].into_iter().find_map(word),
+        detail: ["source", "reason", "error", "notification_type"]
+            .into_iter()
+            .find_map(word),
+        stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
+        monitor_runs: monitor_runs(input),
     }
+}
+
+/// Whether our monitor is among the tasks that Claude lists at the end of a turn.
+fn monitor_runs(input: &Value) -> Option<bool> {
+    let tasks = input.get("background_tasks")?.as_array()?;
+    let is_ours = |task: &Value| {
+        task.get("type") == Some(&json!("monitor"))
+            && task.get("description") == Some(&json!(MONITOR))
+            && task.get("status") == Some(&json!("running"))
+    };
+    Some(tasks.iter().any(is_ours))
 }
 
 #[cfg(test)]

@@ -300,6 +300,18 @@ impl Link {
 
     /// Publishes the state, and only when it is news: the first failed attempt is, however the
     /// state may have read before it.
+    /// The daemon gave a bridge's place to another, or to this one.
+    fn receives(&mut self, receiver: bool) {
+        self.state.send_if_modified(|state| match state {
+            Connection::Connected(welcome) => {
+                let news = welcome.receiver != receiver;
+                welcome.receiver = receiver;
+                news
+            }
+            _ => false,
+        });
+    }
+
     fn tell(&mut self, now: Connection) {
         self.state.send_if_modified(|state| {
             let news = *state != now;
@@ -423,6 +435,7 @@ impl Link {
                 tagged.insert("params".to_owned(), params);
             }
             match serde_json::from_value::<Notification>(Value::Object(tagged)) {
+                Ok(Notification::Receiver { receiver }) => self.receives(receiver),
                 // Nobody may be listening, which is no fault.
                 Ok(notification) => drop(self.notifications.send(notification)),
                 Err(error) => tracing::debug!(%error, "a notification of another version"),

@@ -12,6 +12,7 @@
 //! - [`CodexFlow`]: the lane to Codex, one message in flight.
 //! - [`Ladder`]: the ways to Claude, chosen by proof.
 //! - [`Watchdog`]: a turn that has fallen silent.
+//! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
 //! - [`Effect`]: what a machine wants done, in this order.
 //!
@@ -23,6 +24,7 @@ mod backlog;
 mod codex;
 mod effect;
 mod ladder;
+mod limit;
 pub mod recovery;
 mod row;
 mod watchdog;
@@ -38,6 +40,7 @@ pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
 pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexTerms};
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
+pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
 pub use row::{Delivery, DeliveryFact};
 pub use watchdog::{Watchdog, Watched};
 pub use way::{Way, way};

@@ -1,13 +1,13 @@
 //! [`fold`]: `Snapshot + Entry -> Snapshot`. Replay and live use this one function.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::agent::{Agent, AgentState};
 use super::entry::{
     AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
-    FinalityProposal, NoteKind, TurnStatus,
+    FinalityProposal, NoteKind, TurnRecord, TurnStatus,
 };
-use super::id::EntryId;
+use super::id::{EntryId, Seq, TurnId};
 use super::snapshot::{
     ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX, MessageSnapshot, NoteSnapshot,
     ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
@@ -121,6 +121,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             if let Some(agent) = entry.source.agent() {
                 let agent = world.agents.entry(agent).or_default();
                 agent.turn(&turn.turn_id, turn.status, &entry.content);
+                fold_turn_end(&mut world.in_turn, &mut world.cut_off, turn);
                 let state = match turn.status {
                     TurnStatus::InProgress => AgentState::Busy,
                     _ => AgentState::Idle,
@@ -283,9 +284,23 @@ fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
             .open_questions
             .retain(|_, open| open.id != record.message_id);
     }
+    if record.result == DeliveryResult::Requeued
+        && let Some(message) = world.cut_off.remove(&record.message_id)
+    {
+        // Codex had it, and is to have it once more.
+        world
+            .unsettled
+            .insert(record.message_id.clone(), message.requeued());
+        return;
+    }
     let Some(message) = world.unsettled.get_mut(&record.message_id) else {
         return;
     };
+    if let (DeliveryResult::Confirmed, Some(turn)) = (record.result, &record.turn_id) {
+        let in_turn = (turn.clone(), message.clone());
+        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
+        world.in_turn.insert(record.message_id.clone(), in_turn);
+    }
     if proven && !message.is_proven() {
         *world.delivered.entry(record.to).or_default() += 1;
     }
@@ -306,6 +321,34 @@ fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
         if record.rung.is_some() {
             message.rung.clone_from(&record.rung);
         }
+    }
+}
+
+/// What becomes of the messages that a turn had.
+fn fold_turn_end(
+    in_turn: &mut BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
+    cut_off: &mut BTreeMap<EntryId, MessageSnapshot>,
+    turn: &TurnRecord,
+) {
+    if turn.status == TurnStatus::InProgress {
+        return;
+    }
+    let ended = in_turn.extract_if(.., |_, (had_by, _)| *had_by == turn.turn_id);
+    for (id, (_, message)) in ended {
+        if turn.status != TurnStatus::Completed {
+            keep_latest(cut_off, |message| message.seq);
+            cut_off.insert(id, message);
+        }
+    }
+}
+
+/// Makes room for one more.
+fn keep_latest<T>(map: &mut BTreeMap<EntryId, T>, seq: impl Fn(&T) -> Seq) {
+    if map.len() >= RECENT_MAX
+        && let Some(oldest) = map.iter().min_by_key(|(_, item)| seq(item))
+    {
+        let oldest = oldest.0.clone();
+        map.remove(&oldest);
     }
 }
 

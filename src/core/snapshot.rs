@@ -45,6 +45,12 @@ pub struct Snapshot {
     pub delivered: BTreeMap<Agent, u64>,
     /// Messages and handoffs that their receiver has not settled yet.
     pub unsettled: BTreeMap<EntryId, MessageSnapshot>,
+    /// Messages that Codex has, and the turn that has them, until it is known how that ended.
+    #[serde(default)]
+    pub in_turn: BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
+    /// Messages whose turn ended early, lately: the operator may want them sent again.
+    #[serde(default)]
+    pub cut_off: BTreeMap<EntryId, MessageSnapshot>,
     /// Open handoffs, all of them.
     pub open_handoffs: BTreeMap<EntryId, HandoffSnapshot>,
     /// Handoffs that were answered lately, oldest first.
@@ -120,6 +126,14 @@ impl MessageSnapshot {
             self.on_busy,
             self.at_ms,
         )
+    }
+
+    /// The same, asked for again by the operator.
+    pub(super) fn requeued(self) -> Self {
+        Self {
+            result: Some(DeliveryResult::Requeued),
+            ..self
+        }
     }
 
     /// Whether there is proof that the receiver has it.

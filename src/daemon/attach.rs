@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::wire::control::{Hello, Notification};
@@ -22,6 +22,16 @@ impl ConnId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// As the machines of delivery name it.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The connection that they name so.
+    pub fn of(number: u64) -> Self {
+        Self(number)
+    }
 }
 
 /// Where a client's notifications go. Never blocks the loop.
@@ -30,6 +40,7 @@ pub struct Outlet {
     sender: mpsc::Sender<Notification>,
     missed: Arc<AtomicU64>,
     closed: CancellationToken,
+    probe: Arc<Notify>,
 }
 
 impl Outlet {
@@ -40,6 +51,7 @@ impl Outlet {
             sender,
             missed: Arc::new(AtomicU64::new(0)),
             closed,
+            probe: Arc::new(Notify::new()),
         };
         (outlet, receiver)
     }
@@ -60,6 +72,17 @@ impl Outlet {
             return false;
         }
         true
+    }
+
+    /// Asks the client whether it lives; the answer is an event. Beside the notifications, so
+    /// that a full outlet does not hide who is alive.
+    pub fn probe(&self) {
+        self.probe.notify_one();
+    }
+
+    /// Where the client's task hears that it is to ask.
+    pub fn probes(&self) -> Arc<Notify> {
+        Arc::clone(&self.probe)
     }
 
     /// Ends the connection.

@@ -20,6 +20,12 @@ impl Clock {
         }
     }
 
+    /// Lets time pass at once.
+    #[cfg(test)]
+    pub fn pass(&mut self, ms: i64) {
+        self.wall_ms += ms;
+    }
+
     /// Now, ms.
     pub fn now_ms(self) -> i64 {
         let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);

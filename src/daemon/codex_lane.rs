@@ -23,7 +23,7 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::ThreadStatus;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{CodexFlow, Outcome};
+use crate::core::delivery::{Checked, CodexFlow, Outcome};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
 use remembered::Remembered;
@@ -125,6 +125,34 @@ impl CodexLane {
         self.relayed
             .get(&TurnId::new(turn))
             .and_then(|relayed| Some(relayed.last()?.id.clone()))
+    }
+
+    /// The turn that runs.
+    pub(super) fn running_turn(&self) -> Option<TurnId> {
+        self.turn.clone()
+    }
+
+    /// Has the app-server stop a turn; `None` when nobody can be asked.
+    pub(super) fn interrupt(
+        &self,
+        turn_id: TurnId,
+    ) -> Option<oneshot::Receiver<Result<(), String>>> {
+        let (reply, stopped) = oneshot::channel();
+        self.ask(CodexRequest::Interrupt { turn_id, reply })?;
+        Some(stopped)
+    }
+
+    /// Asks whether the usage limit still holds; `None` when nobody can be asked.
+    pub(super) fn ask_limit(&self) -> Option<oneshot::Receiver<Checked>> {
+        let (reply, checked) = oneshot::channel();
+        self.ask(CodexRequest::AskLimit { reply })?;
+        Some(checked)
+    }
+
+    /// Asks the adapter for what is worth no start of an app-server.
+    fn ask(&self, request: CodexRequest) -> Option<()> {
+        self.server.as_ref()?;
+        self.adapter.requests.try_send(request).ok()
     }
 
     pub(super) async fn shutdown(&self) {

@@ -35,7 +35,15 @@ impl Daemon {
             user,
             config: loaded.config.clone(),
         });
+        self.set_delivery_terms();
         self.note_configuration(loaded);
+        self.apply_configuration(&loaded.config);
+    }
+
+    /// What of it the loop keeps elsewhere.
+    fn apply_configuration(&mut self, config: &Config) {
+        self.set_silences(config);
+        self.set_limit_mode(config);
     }
 
     /// Tells what became of a `config.json` of ContextRelay 3.
@@ -75,9 +83,11 @@ impl Daemon {
             return;
         }
         self.redactor.replace(loaded.rules);
+        self.apply_configuration(&loaded.config);
         if let Some(configuration) = &mut self.configuration {
             configuration.config = loaded.config;
         }
+        self.set_delivery_terms();
         if changed.is_empty() {
             return;
         }
@@ -101,6 +111,15 @@ impl Daemon {
         }
         if changed {
             self.status_changed();
+        }
+    }
+
+    fn set_delivery_terms(&mut self) {
+        if let Some(configuration) = &self.configuration {
+            let seconds = configuration.config.delivery.idle_seconds.get();
+            let idle = Duration::from_secs(seconds).as_millis();
+            self.claude
+                .set_idle_ms(i64::try_from(idle).unwrap_or(i64::MAX));
         }
     }
 

@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use super::run::Daemon;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{CodexInput, Effect, Moment};
-use crate::core::entry::{AgentChanged, DeliveryResult, EntryKind};
+use crate::core::delivery::{CodexInput, Effect, LadderInput, Moment};
+use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::store::queue::QueueError;
 use crate::wire::control::Refusal;
@@ -28,20 +28,29 @@ impl Daemon {
         let at = self.moment();
         let effects = self.codex.flow.apply(&mut self.outbox.backlog, input, &at);
         // A refusal has been said to the operator.
-        let _ = self.perform(effects);
+        let _ = self.perform(Agent::Codex, effects);
     }
 
-    /// Does it, in its order. A byte leaves only after the rows before it are written.
+    /// Does what the machine of one agent wants, in its order. A byte leaves only after the rows
+    /// before it are written.
     ///
     /// # Errors
     ///
     /// When a row could not be written; nothing has left after it.
-    pub(super) fn perform(&mut self, effects: Vec<Effect>) -> Result<(), Refusal> {
+    pub(super) fn perform(&mut self, agent: Agent, effects: Vec<Effect>) -> Result<(), Refusal> {
         let mut stored = Ok(());
-        for effect in effects {
+        let mut effects = effects.into_iter().peekable();
+        while let Some(effect) = effects.next() {
             match effect {
                 Effect::Store(id) => {
-                    let written = self.outbox.store(&id);
+                    // Each step on disk is a sync: what is written together is one.
+                    let mut ids = vec![id];
+                    while let Some(Effect::Store(id)) =
+                        effects.next_if(|next| matches!(next, Effect::Store(_)))
+                    {
+                        ids.push(id);
+                    }
+                    let written = self.outbox.store(&ids);
                     if let Err(refusal) = self.queue_written(written) {
                         stored = Err(refusal);
                     }
@@ -53,7 +62,22 @@ impl Daemon {
                     result,
                     rung,
                     turn,
-                } => self.record_result(id, to, result, rung.as_deref(), turn),
+                } => {
+                    let entry = self.delivery_entry(&id, to, result, rung.as_deref(), turn);
+                    let mut results = vec![(id, result, entry)];
+                    while let Some(Effect::Record {
+                        id,
+                        to,
+                        result,
+                        rung,
+                        turn,
+                    }) = effects.next_if(|next| matches!(next, Effect::Record { .. }))
+                    {
+                        let entry = self.delivery_entry(&id, to, result, rung.as_deref(), turn);
+                        results.push((id, result, entry));
+                    }
+                    self.record_results(results);
+                }
                 Effect::HandOver { id, .. } if stored.is_err() => {
                     self.not_sent(id, "the queue could not be written");
                 }
@@ -67,7 +91,9 @@ impl Daemon {
                 Effect::Wake => self.wake_codex(),
                 Effect::Receipt { id, outcome } => self.codex.receipts.insert(id, outcome),
                 Effect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
-                Effect::Limit(limited) => self.note_limit(limited),
+                Effect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
+                // Claude's own hook has said it already.
+                Effect::Limit(_) => self.status_changed(),
                 Effect::Held(held) => {
                     self.codex.trouble = held.then(|| HELD.to_owned());
                     self.status_changed();
@@ -80,9 +106,15 @@ impl Daemon {
                         "refused a fact of something that is gone"
                     );
                 }
+                Effect::Push { id, .. } if stored.is_err() => {
+                    if let Some(pair) = self.pair_of(&id) {
+                        self.tell_ladder(&pair, LadderInput::NotStored { id });
+                    }
+                }
+                Effect::Push { bridge, id, repeat } => self.push_to_claude(bridge, id, repeat),
+                Effect::Ring { bell, ids } => self.ring(bell, ids),
                 // What the app-server itself holds goes on with the human's next message there.
-                // Claude's announcements are decided in `claude_lane`.
-                Effect::ReleaseQueue | Effect::Push { .. } | Effect::Ring { .. } => {}
+                Effect::ReleaseQueue => {}
             }
         }
         stored
@@ -115,19 +147,44 @@ impl Daemon {
         self.codex_trouble(why);
     }
 
-    fn record_result(
-        &mut self,
-        id: EntryId,
-        to: Agent,
-        result: DeliveryResult,
-        rung: Option<&str>,
-        turn: Option<TurnId>,
-    ) {
-        let entry = self.delivery_entry(&id, to, result, rung, turn);
+    /// Appends what became of messages, in one step. While the disk refuses it is kept.
+    fn record_results(&mut self, results: Vec<(EntryId, DeliveryResult, Entry)>) {
+        let (facts, entries): (Vec<_>, Vec<_>) = results
+            .into_iter()
+            .map(|(id, result, entry)| ((id, result), entry))
+            .unzip();
         self.record_fact(
-            vec![entry],
-            Box::new(move |daemon, _| daemon.result_is_durable(id, result)),
+            entries,
+            Box::new(move |daemon, _| {
+                for (id, result) in facts {
+                    daemon.result_is_durable(id, result);
+                }
+            }),
         );
+    }
+
+    /// A fact was refused by the disk. What it says of messages is kept in mind, so that nothing
+    /// is offered once more meanwhile; given up for good, the lanes hear of it.
+    pub(super) fn fact_refused(&mut self, entries: &[Entry], refusal: &Refusal, is_kept: bool) {
+        let of_messages = entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Delivery(record) => Some((record.message_id.clone(), record.result)),
+            _ => None,
+        });
+        let of_messages: Vec<(EntryId, DeliveryResult)> = of_messages.collect();
+        let ids: Vec<EntryId> = of_messages.iter().map(|(id, _)| id.clone()).collect();
+        self.refuse_asked(&ids, refusal);
+        for (id, result) in of_messages {
+            match self.outbox.get(&id).map(|row| row.to) {
+                _ if is_kept => {}
+                Some(Agent::Claude) => {
+                    if let Some(pair) = self.pair_of(&id) {
+                        self.tell_ladder(&pair, LadderInput::NotDurable { id, result });
+                    }
+                }
+                Some(Agent::Codex) => self.codex_input(CodexInput::NotDurable { id, result }),
+                None => {}
+            }
+        }
     }
 
     /// The ledger says what became of a message: this and nothing else moves it to its end.
@@ -136,17 +193,21 @@ impl Daemon {
             // Sent again it is another one.
             self.same_handoffs.forget(&id);
         }
-        match self.outbox.get(&id).map(|row| row.to) {
-            Some(Agent::Claude) => {
-                let now_ms = self.clock.now_ms();
-                let mut effects = Vec::new();
-                self.outbox
-                    .backlog
-                    .durable(&id, result, now_ms, &mut effects);
-                let _ = self.perform(effects);
+        let row = self.outbox.get(&id);
+        match row.map(|row| (row.to, row.runtime_session.clone())) {
+            Some((Agent::Claude, pair)) => {
+                let durable = LadderInput::Durable {
+                    id: id.clone(),
+                    result,
+                };
+                self.tell_ladder(&pair, durable);
             }
-            _ => self.codex_input(CodexInput::Durable { id, result }),
+            _ => self.codex_input(CodexInput::Durable {
+                id: id.clone(),
+                result,
+            }),
         }
+        self.recorded_for_asked(&id, result);
         self.status_changed();
     }
 

@@ -7,6 +7,8 @@ use super::watch::WatchFact;
 use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
+use crate::core::agent::Agent;
+use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::store::ledger::WriterEvent;
 use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Welcome};
@@ -30,6 +32,11 @@ pub enum Event {
         /// The answer.
         reply: oneshot::Sender<Result<Welcome, Refusal>>,
     },
+    /// A client answered a ping.
+    Heard {
+        /// Its connection.
+        conn: ConnId,
+    },
     /// A client is gone.
     Disconnected {
         /// Its connection.
@@ -52,6 +59,13 @@ pub enum Event {
     CodexSilent,
     /// The Codex adapter let go of what runs; `None` when it could not.
     CodexLeft(Option<Box<Passed>>),
+    /// Whether an agent's usage limit still holds.
+    LimitChecked {
+        /// The agent.
+        agent: Agent,
+        /// What its vendor says.
+        checked: Checked,
+    },
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.

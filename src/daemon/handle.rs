@@ -1,6 +1,8 @@
 //! [`DaemonHandle`]: the cheap way into the loop, for connections and for clients in process.
 
-use tokio::sync::{mpsc, oneshot};
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::attach::{ConnId, Outlet};
@@ -29,6 +31,8 @@ pub struct Joined {
     pub notifications: mpsc::Receiver<Notification>,
     /// The daemon wants it gone.
     pub closed: CancellationToken,
+    /// The daemon wants to know whether it lives.
+    pub probes: Arc<Notify>,
 }
 
 impl DaemonHandle {
@@ -54,6 +58,7 @@ impl DaemonHandle {
         let conn = ConnId::next();
         let closed = CancellationToken::new();
         let (outlet, notifications) = Outlet::new(closed.clone());
+        let probes = outlet.probes();
         let (reply, answer) = oneshot::channel();
         self.send(Event::Connected {
             conn,
@@ -69,7 +74,13 @@ impl DaemonHandle {
             welcome,
             notifications,
             closed,
+            probes,
         })
+    }
+
+    /// The client answered a ping. With a full loop it is not told: the next one comes.
+    pub fn heard(&self, conn: ConnId) {
+        let _ = self.events.try_send(Event::Heard { conn });
     }
 
     /// Leaves. Never fails: a daemon that has ended forgot us already.

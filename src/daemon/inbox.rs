@@ -1,12 +1,14 @@
 //! What waits for an agent: pages of messages in their envelope, and [`Waiter`]s that are
 //! answered when there is something.
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::event::Answer;
 use super::run::{Daemon, answer, now_ms};
+use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, Delivery, DeliveryState, Outcome};
+use crate::core::delivery::{CodexInput, DeliveryState, Outcome};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -22,7 +24,17 @@ const PAGE_MAX: u32 = 100;
 /// frame of the control protocol with room for escapes.
 const PAGE_BYTES_MAX: usize = 1024 * 1024;
 
-/// How long bodies that somebody asked for may take until they count as taken or not. The call
+/// A message that is older than this comes late, in s; and so does one that a daemon before this
+/// one took.
+const LATE_S: i64 = 120;
+
+/// The key of an entry's `meta` with the commit that the work tree stood on.
+const HEAD: &str = "gitHead";
+
+/// Room for the line that says that a text goes on, in UTF-16 units.
+const BEGINNING_LINE_UNITS: usize = 100;
+
+/// How long bodies that Codex asked for may take until they count as taken or not. The call
 /// that fetched them says so within milliseconds, unless its process died. In ms.
 const CLAIM_MS: i64 = 5_000;
 
@@ -63,9 +75,6 @@ pub(super) struct Query<'a> {
     pub after: Option<Seq>,
     pub reply_to: Option<&'a EntryId>,
     pub limit: Option<u32>,
-    /// Leave out what is not offered unasked: what is proven, what only the operator may send
-    /// again, and what was handed to somebody a moment ago.
-    pub unasked: bool,
 }
 
 impl Daemon {
@@ -81,7 +90,6 @@ impl Daemon {
             if row.runtime_session != *query.runtime_session
                 || row.state == DeliveryState::Cancelled
                 || (query.agent == Agent::Codex && row.state != DeliveryState::Queued)
-                || (query.unasked && !self.may_be_offered(row))
             {
                 continue;
             }
@@ -126,28 +134,30 @@ impl Daemon {
         }
     }
 
-    /// Whether a message may reach an agent that did not ask for it.
-    pub(super) fn may_be_offered(&self, row: &Delivery) -> bool {
-        self.outbox.backlog.may_be_offered(row)
-    }
-
     /// These bodies are on their way to somebody who asked: they are not offered by another way
     /// until it is known whether they arrived.
     ///
     /// # Errors
     ///
     /// When the rows that say so cannot be written; the page must not leave then.
-    pub(super) fn claim(&mut self, page: &MessagePage) -> Result<(), Refusal> {
+    pub(super) fn claim(&mut self, page: &MessagePage, agent: Agent) -> Result<(), Refusal> {
+        let ids = page.messages.iter().map(|message| &message.message_id);
+        if agent == Agent::Claude {
+            // A page is of one pair.
+            let Some(pair) = ids.clone().next().and_then(|id| self.pair_of(id)) else {
+                return Ok(());
+            };
+            return self.hand_out(&pair, ids.cloned().collect());
+        }
         let at = self.moment();
         let until = at.now_ms + CLAIM_MS;
         let mut effects = Vec::new();
-        for message in &page.messages {
-            let id = &message.message_id;
+        for id in ids {
             self.outbox
                 .backlog
                 .hand_out(id, &at.attempt, until, at.now_ms, &mut effects);
         }
-        let stored = self.perform(effects);
+        let stored = self.perform(agent, effects);
         if stored.is_err() {
             for message in &page.messages {
                 self.outbox.backlog.take_back(&message.message_id);
@@ -157,8 +167,8 @@ impl Daemon {
     }
 
     /// Answers with a page, once what it holds is noted as handed out.
-    pub(super) fn answer_page(&mut self, reply: Answer, page: MessagePage) {
-        let claimed = self.claim(&page);
+    pub(super) fn answer_page(&mut self, reply: Answer, page: MessagePage, agent: Agent) {
+        let claimed = self.claim(&page, agent);
         answer(reply, claimed.map(|()| Reply::Messages(page)));
     }
 
@@ -197,8 +207,25 @@ impl Daemon {
         }
     }
 
-    /// The message as its receiver gets it.
+    /// The message as its receiver gets it. Here and nowhere else its text is made, whichever way
+    /// it goes.
     pub(super) fn enveloped(&self, entry: &Entry, repeat: bool) -> InboxMessage {
+        self.enveloped_text(entry, repeat, &self.whole_text(entry))
+    }
+
+    /// Its beginning, in an envelope that says so; both together at most this long, in UTF-16
+    /// units.
+    pub(super) fn enveloped_beginning(&self, entry: &Entry, units_max: usize) -> InboxMessage {
+        let whole = self.whole_text(entry);
+        let around = self.enveloped_text(entry, false, "").text;
+        let room = units_max
+            .saturating_sub(around.encode_utf16().count())
+            .saturating_sub(BEGINNING_LINE_UNITS);
+        let text = beginning(&whole, room);
+        self.enveloped_text(entry, false, &text)
+    }
+
+    fn enveloped_text(&self, entry: &Entry, repeat: bool, text: &str) -> InboxMessage {
         let (require_reply, in_reply_to, reason, context_refs, kind) = match &entry.kind {
             EntryKind::Message(message) => (
                 message.require_reply,
@@ -229,12 +256,13 @@ impl Daemon {
                 from: &entry.source,
                 kind,
                 age_s,
+                head_moved: self.head_moved(entry, age_s),
                 repeat,
                 require_reply,
                 reason: reason.as_deref(),
                 context_refs: &context_refs,
             },
-            &self.whole_text(entry),
+            text,
         );
         InboxMessage {
             message_id: entry.id.clone(),
@@ -253,6 +281,25 @@ impl Daemon {
         }
     }
 
+    /// Whether the work tree stands elsewhere than when a message was recorded that comes late.
+    /// What cannot be told is not said: outside of a repository, or where its files are not read.
+    fn head_moved(&self, entry: &Entry, age_s: i64) -> bool {
+        let is_late = age_s >= LATE_S || entry.timestamp_ms < self.identity.started_ms;
+        if !is_late {
+            return false;
+        }
+        let then = entry.meta.get(HEAD).and_then(Value::as_str);
+        let now = git_head::head(&self.dirs.root);
+        then.zip(now).is_some_and(|(then, now)| then != now)
+    }
+
+    /// Writes into a message on which commit the work tree stands, for [`Self::head_moved`].
+    pub(super) fn note_head(&self, entry: &mut Entry) {
+        if let Some(head) = git_head::head(&self.dirs.root) {
+            entry.meta.insert(HEAD.to_owned(), Value::String(head));
+        }
+    }
+
     /// Answers whoever has something to get now.
     pub(super) fn answer_waiters(&mut self) {
         let mut index = 0;
@@ -263,9 +310,11 @@ impl Daemon {
                 }
                 Some(reply) => {
                     let waiter = self.waiters.swap_remove(index);
-                    match reply {
-                        Reply::Messages(page) => self.answer_page(waiter.reply, page),
-                        reply => answer(waiter.reply, Ok(reply)),
+                    match (reply, waiter.wants) {
+                        (Reply::Messages(page), Wants::Messages { agent, .. }) => {
+                            self.answer_page(waiter.reply, page, agent);
+                        }
+                        (reply, _) => answer(waiter.reply, Ok(reply)),
                     }
                 }
                 None => index += 1,
@@ -287,7 +336,6 @@ impl Daemon {
                     after: *after,
                     reply_to: reply_to.as_ref(),
                     limit: None,
-                    unasked: false,
                 });
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
@@ -345,7 +393,6 @@ impl Daemon {
             after: Some(Seq(u64::MAX)),
             reply_to: None,
             limit: None,
-            unasked: false,
         });
         MessagePage {
             timed_out: true,
@@ -369,6 +416,23 @@ impl Daemon {
             DeliveryResult::Requeued => "the operator asked for another try".to_owned(),
         }
     }
+}
+
+/// As much of a text as fits, and a line that says so.
+fn beginning(text: &str, units_max: usize) -> String {
+    let mut units = 0;
+    let shown: String = text
+        .chars()
+        .take_while(|character| {
+            units += character.len_utf16();
+            units <= units_max
+        })
+        .collect();
+    format!(
+        "{shown}\n[the first {} of {} characters; get_messages has all of it]",
+        shown.chars().count(),
+        text.chars().count()
+    )
 }
 
 /// Whether an entry answers a message or handoff.

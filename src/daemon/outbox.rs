@@ -53,21 +53,32 @@ impl Outbox {
         self.backlog.insert(message.delivery(id));
     }
 
+    /// Takes a message in again that was settled and is to be sent once more.
+    pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot) {
+        self.backlog.insert_again(message.delivery(id));
+    }
+
     /// The message's row.
     pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
         self.backlog.get(id)
     }
 
-    /// Writes a row as it is now. One that was never attempted needs none.
+    /// Writes rows as they are now, all or none. One that was never attempted needs none.
     ///
     /// # Errors
     ///
     /// When `queue.db` cannot be written.
-    pub fn store(&self, id: &EntryId) -> Result<(), QueueError> {
-        match self.backlog.get(id) {
-            Some(row) if row.attempts > 0 => self.queue.put(row),
-            _ => Ok(()),
+    pub fn store(&self, ids: &[EntryId]) -> Result<(), QueueError> {
+        let rows: Vec<Delivery> = ids
+            .iter()
+            .filter_map(|id| self.backlog.get(id))
+            .filter(|row| row.attempts > 0)
+            .cloned()
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
         }
+        self.queue.put_all(&rows)
     }
 
     /// Takes a fact in, on disk first. Returns whether it changed something.

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::attach::{Attachment, ConnId};
+use super::challenge::Challenges;
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
@@ -19,11 +20,14 @@ use super::estate::Remains;
 use super::event::{Answer, Event};
 use super::inbox::Waiter;
 use super::leaving::Leaving;
+use super::limits::Limits;
 use super::outbox::Outbox;
 use super::running::Replacement;
 use super::same_handoff::SameHandoffs;
+use super::silence::Silences;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
+use crate::core::delivery::LimitInput;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
@@ -74,6 +78,9 @@ pub struct Daemon {
     pub(super) waiters: Vec<Waiter>,
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
+    pub(super) silences: Silences,
+    pub(super) limits: Limits,
+    pub(super) challenges: Challenges,
     pub(super) notices: Notices,
     pub(super) same_handoffs: SameHandoffs,
     /// Proposals whose decision is being recorded.
@@ -204,6 +211,9 @@ impl Daemon {
             waiters: Vec::new(),
             claude: ClaudeLane::default(),
             codex,
+            silences: Silences::default(),
+            limits: Limits::default(),
+            challenges: Challenges::default(),
             notices: Notices::default(),
             same_handoffs,
             deciding: HashSet::new(),
@@ -268,6 +278,7 @@ impl Daemon {
             } => {
                 let _ = reply.send(self.connect(conn, hello, operator, outlet));
             }
+            Event::Heard { conn } => self.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
                 conn,
@@ -276,6 +287,10 @@ impl Daemon {
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
             Event::Codex(fact) => self.on_codex(fact),
+            Event::LimitChecked { agent, checked } => {
+                self.limit_input(agent, LimitInput::Checked(checked));
+                self.status_changed();
+            }
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::TextLost(lost) => self.on_text_lost(&lost),
@@ -322,6 +337,7 @@ impl Daemon {
                 Err(refusal)
                     if refusal.code != ENTRY_REFUSED && daemon.unwritten.len() < UNWRITTEN_MAX =>
                 {
+                    daemon.fact_refused(&kept, refusal, true);
                     daemon.unwritten.push((kept, then));
                     daemon
                         .write_again_at
@@ -329,6 +345,7 @@ impl Daemon {
                 }
                 Err(refusal) => {
                     tracing::error!(code = refusal.code, "a fact could not be recorded");
+                    daemon.fact_refused(&kept, refusal, false);
                 }
             }),
         );
@@ -516,7 +533,10 @@ impl Daemon {
             .iter()
             .map(|waiter| waiter.deadline)
             .chain(self.delivery_deadline())
-            .chain(self.claude.retry_at())
+            .chain(self.claude_next())
+            .chain(self.next_look_at_silence())
+            .chain(self.next_limit_deadline())
+            .chain(self.next_challenge())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)
@@ -530,6 +550,9 @@ impl Daemon {
         self.expire_claims();
         self.codex_deadline();
         self.claude_deadline();
+        self.look_at_silences();
+        self.limit_deadline();
+        self.challenge_deadline();
         self.write_again();
         self.watch_deadline();
         if self

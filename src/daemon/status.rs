@@ -53,6 +53,9 @@ impl Daemon {
                     why: claude.why,
                     installed: self.identity.claude_installed,
                     unread: self.outbox.lane(Agent::Claude).count() as u64,
+                    silence: self.silence_status(Agent::Claude),
+                    limit: self.limit_status(Agent::Claude),
+                    cut_off: self.cut_off(Agent::Claude).len() as u64,
                 },
                 codex: CodexStatus {
                     state: self.codex.state(),
@@ -66,6 +69,9 @@ impl Daemon {
                     why: parts.trouble.or(codex.why),
                     installed: self.identity.codex_installed,
                     context: parts.context,
+                    silence: self.silence_status(Agent::Codex),
+                    limit: self.limit_status(Agent::Codex),
+                    cut_off: self.cut_off(Agent::Codex).len() as u64,
                 },
             },
             queue: QueueStatus {

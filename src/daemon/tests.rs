@@ -2,6 +2,7 @@
 //! adapter are looked at, facts of it are made up. Ledger and queue are the real ones.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod challenge;
 mod claude;
 mod clear;
 mod codex;
@@ -9,10 +10,13 @@ mod compact;
 mod decisions;
 mod discard;
 mod faults;
+mod ladder;
 mod leaving;
+mod limits;
 mod markers;
 mod queue;
 mod rig;
+mod silence;
 mod succession;
 mod watch;
 mod whole;

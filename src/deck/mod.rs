@@ -6,6 +6,7 @@
 //! - [`term`]: the only place that touches the terminal.
 //! - [`run`]: the drawing thread, and the task that feeds it.
 
+mod attention;
 mod found;
 pub mod model;
 mod perform;

@@ -3,6 +3,7 @@
 use ctxrelay_ui::model::{self as ui, Level};
 use ctxrelay_ui::{Effect, Msg};
 
+use super::attention;
 use super::found::found;
 use super::model::{Model, entry};
 use super::present;
@@ -41,6 +42,10 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
                 change: QueueChange::Retry,
             });
             Some(notice(operator.call(change).await, "queued again"))
+        }
+        Effect::Attend { agent, act } => {
+            let (command, done) = attention::attend(agent_of(agent), act);
+            Some(notice(operator.call(command).await, &done))
         }
         Effect::ClearSession { discard } => {
             let clear = Command::Clear(ClearParams {

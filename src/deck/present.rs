@@ -2,6 +2,7 @@
 
 use ctxrelay_ui::model as ui;
 
+use super::attention;
 use super::model::{Link, Model};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
@@ -74,7 +75,7 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
             rows: tasks(model, now_ms),
         },
         handoffs: handoffs(model),
-        inbox: inbox(model),
+        inbox: inbox(model, now_ms),
         first_run: first_run(model),
         attached: Agent::ALL
             .into_iter()
@@ -134,6 +135,10 @@ fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCa
         queue: queue(&model.status.queue.claude),
         detail,
         context: None,
+        silence: attention::silence(claude.silence.as_ref(), now_ms),
+        limit: attention::limit(claude.limit.as_ref()),
+        cut_off: small(claude.cut_off),
+        turn_id: None,
         hint: slow_start(model, Agent::Claude, now_ms),
         installed: claude.installed,
         start_command: "ctxrelay claude".to_owned(),
@@ -165,6 +170,10 @@ fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard 
         context: codex
             .context
             .map(|(used, window)| ui::ContextUse { used, window }),
+        silence: attention::silence(codex.silence.as_ref(), now_ms),
+        limit: attention::limit(codex.limit.as_ref()),
+        cut_off: small(codex.cut_off),
+        turn_id: codex.turn_id.as_ref().map(ToString::to_string),
         hint: slow_start(model, Agent::Codex, now_ms),
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
@@ -504,7 +513,7 @@ fn handoffs(model: &Model) -> Vec<ui::HandoffRow> {
         .collect()
 }
 
-fn inbox(model: &Model) -> Vec<ui::InboxCard> {
+fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     let mut cards: Vec<ui::InboxCard> = model
         .world
         .pending_proposals
@@ -538,6 +547,7 @@ fn inbox(model: &Model) -> Vec<ui::InboxCard> {
             "Codex waits for your approval: answer it in its terminal.",
         ));
     }
+    cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);
     cards
 }

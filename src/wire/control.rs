@@ -15,7 +15,7 @@ use super::status::Status;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{ArtifactStatus, NoteKind};
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::core::snapshot::Snapshot;
 
 /// The version of this protocol, said in `hello` both ways.
@@ -235,6 +235,9 @@ pub enum Command {
     /// Operator: trust what `config.json` says now.
     #[serde(rename = "config/trust")]
     Trust(TrustParams),
+    /// Operator: what to do about an agent that is silent, or at its usage limit.
+    #[serde(rename = "agent/attend")]
+    Attend(AttendParams),
 }
 
 impl Command {
@@ -249,7 +252,8 @@ impl Command {
             | Self::QueueChange(_)
             | Self::QueueDrain(_)
             | Self::QueueRebuild
-            | Self::Trust(_) => true,
+            | Self::Trust(_)
+            | Self::Attend(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
@@ -479,8 +483,12 @@ pub struct LedgerListParams {
     pub after: Option<String>,
 }
 
+/// The plugin's monitor: its description, by which it stands in the list of running tasks that
+/// Claude gives to a `Stop` hook (Claude Code 2.1.330, observed).
+pub const MONITOR: &str = "contextrelay inbox";
+
 /// Hook events that ctxrelay listens to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct HookParams {
     /// The event's name as Claude writes it.
@@ -493,9 +501,16 @@ pub struct HookParams {
     /// The prompt is a monitor event and not the human speaking.
     #[serde(default)]
     pub from_monitor: bool,
-    /// `source` of a `SessionStart`, `reason` of a `SessionEnd`, `error` of a `StopFailure`.
+    /// `source` of a `SessionStart`, `reason` of a `SessionEnd`, `error` of a `StopFailure`,
+    /// `notification_type` of a `Notification`.
     #[serde(default)]
     pub detail: Option<String>,
+    /// `Stop`: a stop has prolonged this turn already.
+    #[serde(default)]
+    pub stop_hook_active: bool,
+    /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
+    #[serde(default)]
+    pub monitor_runs: Option<bool>,
 }
 
 /// Arguments of [`Command::Decide`].
@@ -536,6 +551,36 @@ pub struct TrustParams {
     /// The digest of the keys with power as they were shown to the operator: what was written to
     /// the file since then is not trusted.
     pub digest: String,
+}
+
+/// Arguments of [`Command::Attend`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttendParams {
+    /// The agent.
+    pub agent: Agent,
+    /// What to do.
+    pub act: Attendance,
+    /// For [`Attendance::Interrupt`]: the turn that the operator saw, so that a late key does not
+    /// stop the next one.
+    #[serde(default)]
+    pub turn_id: Option<TurnId>,
+}
+
+/// What the operator can do about an agent that is silent, or at its usage limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attendance {
+    /// Stop the turn that runs.
+    Interrupt,
+    /// Send the messages again whose turn ended early.
+    Requeue,
+    /// Let the silent turn be for as long again.
+    Wait,
+    /// Try again now, limit or not.
+    TryNow,
+    /// Make no tries by itself.
+    Cancel,
 }
 
 /// Arguments of [`Command::Stop`].
@@ -848,6 +893,12 @@ pub enum Notification {
     Ring {
         /// The line.
         line: String,
+    },
+    /// This bridge gets the deliveries from now on, or no longer.
+    #[serde(rename = "bridge/receiver")]
+    Receiver {
+        /// It gets them.
+        receiver: bool,
     },
     /// An entry was appended (subscribers only); the entry as on disk.
     #[serde(rename = "entry/appended")]

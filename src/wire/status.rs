@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::agent::AgentState;
+use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::{EntryId, SessionId, ThreadId, TurnId};
 
 /// The state of one project.
@@ -114,6 +115,51 @@ pub struct ClaudeStatus {
     pub installed: bool,
     /// Messages that it has not acknowledged.
     pub unread: u64,
+    /// How silent its turn is; `None` while none runs.
+    pub silence: Option<SilenceStatus>,
+    /// The usage limit that holds.
+    pub limit: Option<LimitStatus>,
+    /// Messages whose turn ended early, which the operator can have sent again.
+    pub cut_off: u64,
+}
+
+/// How silent a running turn is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SilenceStatus {
+    /// What is made of it.
+    pub level: Watched,
+    /// For how long it has given no sign, in s, without what it spent waiting for the human.
+    pub seconds: u64,
+    /// Since when that is, ms since the epoch, for who counts on.
+    pub since: i64,
+    /// After how many it is suspect; stuck after twice as many.
+    pub suspect_after_seconds: u64,
+    /// The operator lets it be until then, ms since the epoch.
+    pub snoozed_until: Option<i64>,
+}
+
+/// A usage limit that holds. Messages wait meanwhile, whatever the mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LimitStatus {
+    /// `rateLimitResume.mode`.
+    pub mode: LimitMode,
+    /// Since when, ms since the epoch.
+    pub since: i64,
+    /// When it ends, ms since the epoch, as far as the vendor has said.
+    pub resets_at: Option<i64>,
+    /// When it is tried by itself, ms since the epoch; `None`: when the operator says so, or a
+    /// turn of theirs works.
+    pub next_try: Option<i64>,
+    /// Tries since a turn last worked.
+    pub tries: u32,
+    /// How many there are at most in a row.
+    pub tries_max: u32,
+    /// How many messages are then sent again.
+    pub again: u64,
+    /// The operator has taken the tries over.
+    pub cancelled: bool,
 }
 
 /// How messages reach an agent.
@@ -155,6 +201,12 @@ pub struct CodexStatus {
     pub installed: bool,
     /// Context used and context window, in tokens.
     pub context: Option<(u64, u64)>,
+    /// How silent its turn is; `None` while none runs.
+    pub silence: Option<SilenceStatus>,
+    /// The usage limit that holds.
+    pub limit: Option<LimitStatus>,
+    /// Messages whose turn ended early, which the operator can have sent again.
+    pub cut_off: u64,
 }
 
 /// The app-server.

@@ -16,6 +16,7 @@ mod hand_over;
 mod harness;
 mod keeping;
 mod ledger;
+mod limits;
 mod pair;
 mod readme;
 mod recovery;

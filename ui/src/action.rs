@@ -59,6 +59,16 @@ pub enum Action {
     Steps,
     /// Start the selected agent.
     Start,
+    /// Stop an agent's turn.
+    Interrupt,
+    /// Send messages again whose turn ended early.
+    SendAgain,
+    /// Let a silent turn be.
+    LetBe,
+    /// Try an agent at its limit now.
+    TryNow,
+    /// Make no tries at a limit by itself.
+    NoTries,
     /// Approve.
     Approve,
     /// Reject.
@@ -114,6 +124,11 @@ const NAMES: &[(&str, Action)] = &[
     ("coordinator", Action::Coordinator),
     ("steps", Action::Steps),
     ("start", Action::Start),
+    ("interrupt", Action::Interrupt),
+    ("send again", Action::SendAgain),
+    ("let be", Action::LetBe),
+    ("try now", Action::TryNow),
+    ("no tries", Action::NoTries),
     ("approve", Action::Approve),
     ("reject", Action::Reject),
     ("retry", Action::Retry),

@@ -167,6 +167,12 @@ impl Deck {
             .iter()
             .filter(|card| matches!(card.state, AgentState::Busy | AgentState::Waiting))
             .filter_map(|card| card.since_ms);
+        let silent = self
+            .view
+            .agents
+            .iter()
+            .filter_map(|card| card.silence.as_ref())
+            .map(|silence| silence.since_ms);
         let unconfirmed = self.timeline.shown(&self.view).filter_map(|row| {
             let outcome = row.outcome.as_ref()?;
             (outcome.state == OutcomeState::Unconfirmed).then_some(outcome.since_ms?)
@@ -181,9 +187,17 @@ impl Deck {
         for since in busy
             .chain(unconfirmed)
             .chain(tasks)
+            .chain(silent)
             .filter(|since| counting(*since))
         {
             next = next.min(second - now.saturating_sub(since).rem_euclid(second));
+        }
+        let due = self.view.agents.iter().flat_map(|card| {
+            let limit = card.limit.as_ref();
+            limit.and_then(|limit| limit.resets_ms)
+        });
+        for until in due.filter(|until| (1..60_000).contains(&until.saturating_sub(now))) {
+            next = next.min(until.saturating_sub(now + 1).rem_euclid(second) + 1);
         }
         let notice = self.notice.as_ref().map(|notice| notice.until_ms);
         for until in notice.into_iter().chain(self.inbox.next_gone_ms()) {

@@ -11,6 +11,24 @@ pub enum QuitChoice {
     Stop,
 }
 
+/// What the operator can do about an agent that is silent, or at its usage limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attend {
+    /// Stop its turn.
+    Interrupt {
+        /// The turn that was seen.
+        turn_id: String,
+    },
+    /// Send the messages again whose turn ended early.
+    SendAgain,
+    /// Let the silent turn be for as long again.
+    LetBe,
+    /// Try again now, limit or not.
+    TryNow,
+    /// Make no tries by itself.
+    NoTries,
+}
+
 /// A wish of the screen, performed by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
@@ -53,6 +71,13 @@ pub enum Effect {
         ask: String,
         /// Why; may be empty.
         reason: String,
+    },
+    /// The operator does something about an agent that is silent, or at its usage limit.
+    Attend {
+        /// Which.
+        agent: Agent,
+        /// What.
+        act: Attend,
     },
     /// Give the full text of this entry by [`crate::Msg::EntryText`].
     OpenEntry {

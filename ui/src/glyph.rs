@@ -6,7 +6,7 @@
 use ratatui::symbols::border;
 
 use crate::model::{Agent, GateState};
-use crate::model::{AgentState, HandoffState, InboxKind, Lane, OutcomeState, Party};
+use crate::model::{AgentState, HandoffState, InboxKind, Lane, OutcomeState, Party, SilenceLevel};
 
 /// Which set is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,6 +67,14 @@ impl Glyphs {
         }
     }
 
+    /// A silent turn.
+    pub fn silence(self, level: SilenceLevel) -> &'static str {
+        match level {
+            SilenceLevel::Quiet => self.pick("◌", "~"),
+            SilenceLevel::Suspect | SilenceLevel::Stuck => self.pick("▲", "!"),
+        }
+    }
+
     /// A lane.
     pub fn lane(self, lane: Lane) -> &'static str {
         match lane {
@@ -104,7 +112,7 @@ impl Glyphs {
             InboxKind::Finality => self.pick("◈", "$"),
             InboxKind::Approval => self.pick("◐", "?"),
             InboxKind::Question => "?",
-            InboxKind::Alarm => self.pick("▲", "!"),
+            InboxKind::Alarm | InboxKind::Stuck => self.pick("▲", "!"),
         }
     }
 

@@ -43,7 +43,7 @@ mod widgets;
 
 pub use action::Action;
 pub use deck::{Deck, Settings};
-pub use effect::{Effect, QuitChoice};
+pub use effect::{Attend, Effect, QuitChoice};
 pub use glyph::Glyphs;
 pub use keymap::Keymap;
 pub use msg::Msg;

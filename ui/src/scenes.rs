@@ -18,8 +18,8 @@ use crate::view::view;
 
 pub use found::found_entries;
 pub use worlds::{
-    NOW_MS, disconnected, empty_first_run, gated, hostile_text, long_session, pair_at_work, quiet,
-    trouble,
+    NOW_MS, disconnected, empty_first_run, gated, held_up, hostile_text, long_session,
+    pair_at_work, quiet, trouble,
 };
 
 /// A world and the keys that were pressed in it.
@@ -176,6 +176,34 @@ pub const SCENES: &[Scene] = &[
         name: "trouble",
         world: trouble,
         keys: "",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "held_up",
+        world: held_up,
+        keys: "",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "limited_agent",
+        world: held_up,
+        keys: "1<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "stuck_agent",
+        world: held_up,
+        keys: "1j<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "stop_turn",
+        world: held_up,
+        keys: "1j<enter>i",
         told: None,
         size: (120, 40),
     },

@@ -141,6 +141,20 @@ pub fn running(now_ms: i64, since_ms: i64) -> String {
     span(now_ms.saturating_sub(since_ms).max(0) / 1_000)
 }
 
+/// How long until something, short: `now`, `41s`, `12m`, `2h 10m`, `3d`. Seconds only in the last
+/// minute.
+pub fn until(now_ms: i64, at_ms: i64) -> String {
+    // Rounded up: what is due in half a second is not due now.
+    let seconds = (at_ms.saturating_sub(now_ms).max(0) + 999) / 1_000;
+    match seconds {
+        0 => "now".to_owned(),
+        3_600..86_400 if seconds / 60 % 60 > 0 => {
+            format!("{}h {}m", seconds / 3_600, seconds / 60 % 60)
+        }
+        s => span(s),
+    }
+}
+
 fn span(seconds: i64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -223,7 +237,8 @@ pub fn short(id: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        age, clock, day, fit, grouped, pad, running, short, tokens, took, width, wrap, wrap_to,
+        age, clock, day, fit, grouped, pad, running, short, tokens, took, until, width, wrap,
+        wrap_to,
     };
 
     #[test]
@@ -264,6 +279,14 @@ mod tests {
         assert_eq!(age(0, 180_000), "now");
         assert_eq!(running(41_000, 0), "41s");
         assert_eq!(running(7_200_000, 0), "2h");
+        assert_eq!(until(0, 0), "now");
+        assert_eq!(until(9, 0), "now");
+        assert_eq!(until(0, 1), "1s");
+        assert_eq!(until(0, 41_000), "41s");
+        assert_eq!(until(0, 720_000), "12m");
+        assert_eq!(until(0, 7_800_000), "2h 10m");
+        assert_eq!(until(0, 7_200_000), "2h");
+        assert_eq!(until(0, 180_000_000), "2d");
         assert_eq!(took(3), "3 ms");
         assert_eq!(took(12_400), "12.4 s");
     }

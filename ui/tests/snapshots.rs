@@ -27,6 +27,7 @@ fn the_main_scenes_hold_at_every_size() {
         "finality_card",
         "empty_first_run",
         "trouble",
+        "held_up",
     ] {
         let scene = scene(name).expect("a scene");
         for size in [(60, 20), (80, 24), (120, 40), (200, 50)] {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::files::{Tree, is_current, write_tree};
 use super::shell::Quoted;
+use crate::wire::control::MONITOR;
 
 /// The plugin's name, and its MCP server's.
 pub const PLUGIN_NAME: &str = "contextrelay";
@@ -19,9 +20,12 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 5] = [
+const HOOK_EVENTS: [&str; 8] = [
     "SessionStart",
     "UserPromptSubmit",
+    "PostToolUse",
+    "PermissionRequest",
+    "Notification",
     "Stop",
     "StopFailure",
     "SessionEnd",
@@ -163,7 +167,7 @@ fn monitors(program: &Quoted, project: Option<&Quoted>) -> Value {
     let project = project.map_or_else(String::new, |project| format!(" --project {project}"));
     json!([{
         "name": "relay-inbox",
-        "description": "contextrelay inbox",
+        "description": MONITOR,
         "command": format!(
             "if [ -x {program} ]; then exec {program} doorbell{project}; else exec sleep 86400; fi"
         ),

@@ -119,6 +119,15 @@ pub enum CodexFact {
         /// The window.
         window: u64,
     },
+    /// The turn of the visible thread does something, be it nothing else that is told. At most one
+    /// a second; what somebody tells the turn is none.
+    Sign,
+    /// When a usage limit that is hit now would end, as the account's windows say. Comes before the
+    /// end of the turn that hit it.
+    LimitEnds {
+        /// ms since the epoch.
+        at_ms: i64,
+    },
     /// Approvals and questions of the visible thread that wait for the human.
     ApprovalsPending {
         /// How many.

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use crate::core::id::{EntryId, ThreadId};
+use crate::wire::codex::limits::RateLimits;
 
 use super::inflight::Inflight;
 use super::turns::TurnBook;
@@ -26,6 +28,15 @@ pub(super) struct Memory {
     /// How many of them were told last.
     #[serde(skip)]
     pub(super) approvals_told: u64,
+    /// The account's usage windows. The app-server tells them again.
+    #[serde(skip)]
+    pub(super) rate_limits: RateLimits,
+    /// When a limit would end, s since the epoch, as told last.
+    #[serde(skip)]
+    pub(super) limit_ends_told: Option<i64>,
+    /// When the running turn last showed a sign of life that was told.
+    #[serde(skip)]
+    pub(super) sign_told: Option<Instant>,
     /// Tokens in the context, and its size, as told last.
     #[serde(skip)]
     pub(super) context_told: (u64, u64),

@@ -3,8 +3,8 @@
 use tokio::sync::oneshot;
 
 use super::passed::Passed;
-use crate::core::delivery::OnBusy;
-use crate::core::id::{EntryId, ThreadId};
+use crate::core::delivery::{Checked, OnBusy};
+use crate::core::id::{EntryId, ThreadId, TurnId};
 
 /// What the daemon asks of the adapter. Answers come as facts unless a reply channel is named.
 #[derive(Debug)]
@@ -29,6 +29,19 @@ pub enum CodexRequest {
     Recover {
         /// The messages.
         message_ids: Vec<EntryId>,
+    },
+    /// Stop this turn, because the operator says so.
+    Interrupt {
+        /// The turn; another one is left alone.
+        turn_id: TurnId,
+        /// Done, or a sentence.
+        reply: oneshot::Sender<Result<(), String>>,
+    },
+    /// Ask the vendor whether the usage limit still holds. Dropped unanswered when it cannot be
+    /// asked.
+    AskLimit {
+        /// What it says.
+        reply: oneshot::Sender<Checked>,
     },
     /// Stop the app-server (SIGTERM, 2 s, SIGKILL) and do not restart it before the next request. No
     /// `turn/interrupt`: it would hold the queue over the restart.

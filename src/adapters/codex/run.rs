@@ -417,6 +417,16 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             on_busy,
         } => session.deliver(message_id, text, on_busy).await,
         CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
+        CodexRequest::Interrupt { turn_id, reply } => {
+            let done = session.interrupt(&turn_id).await?;
+            let _ = reply.send(done);
+            Ok(())
+        }
+        CodexRequest::AskLimit { reply } => {
+            let checked = session.ask_limit().await?;
+            let _ = reply.send(checked);
+            Ok(())
+        }
         // Taken out of the backlog before.
         CodexRequest::Stop { .. } | CodexRequest::Release { .. } => Ok(()),
     }

@@ -6,6 +6,7 @@
 
 mod deliver;
 mod follow;
+mod limits;
 mod recover;
 mod rollout;
 mod take;

@@ -71,7 +71,7 @@ async fn other_events_report_their_state_and_print_nothing() {
             r#"{"error":"rate_limit"}"#,
             Some("rate_limit"),
         ),
-        ("Stop", "this is no JSON", None),
+        ("SessionStart", "this is no JSON", None),
     ] {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("not for these")).await;
@@ -82,6 +82,57 @@ async fn other_events_report_their_state_and_print_nothing() {
                 if params.event == event && params.detail.as_deref() == detail),
             "{seen:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn tool_results_and_stops_carry_bodies_as_prompts_do() {
+    for event in ["PostToolUse", "Stop"] {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("plum")).await;
+        let output = run_hook(&place, event, "{}").await;
+        assert_eq!(
+            serde_json::from_str::<Value>(&output).unwrap(),
+            json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": "plum"}})
+        );
+        let seen = daemon.so_far();
+        assert!(matches!(&seen[1], Command::HookHanded(_)), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_helper_of_claude_does_is_not_reported() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
+    let input = r#"{"agent_id":"a97","agent_type":"general-purpose","tool_name":"Read"}"#;
+    assert_eq!(run_hook(&place, "PostToolUse", input).await, "");
+    assert!(daemon.so_far().is_empty());
+}
+
+#[tokio::test]
+async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
+    let task = |kind: &str, name: &str, status: &str| json!([{"id": "b", "type": kind, "status": status, "description": name}]);
+    for (tasks, runs) in [
+        (Some(json!([])), Some(false)),
+        (None, None),
+        (Some(task("monitor", MONITOR, "running")), Some(true)),
+        (Some(task("monitor", MONITOR, "completed")), Some(false)),
+        (Some(task("subagent", MONITOR, "running")), Some(false)),
+        (Some(task("monitor", "another one", "running")), Some(false)),
+    ] {
+        let mut input = json!({"stop_hook_active": runs.is_some()});
+        if let Some(tasks) = tasks {
+            input["background_tasks"] = tasks;
+        }
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("")).await;
+        run_hook(&place, "Stop", &input.to_string()).await;
+        let seen = daemon.so_far();
+        let [Command::Hook(params)] = &seen[..] else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(params.monitor_runs, runs);
+        assert_eq!(params.stop_hook_active, runs.is_some());
     }
 }
 

@@ -81,11 +81,11 @@ impl Backlog {
                 row.state = DeliveryState::Ambiguous;
                 row.maybe_shown = true;
             } else if message.result == Some(DeliveryResult::Requeued)
-                && row.state == DeliveryState::Ambiguous
-                && row.attempts > 0
+                && (row.state == DeliveryState::Confirmed
+                    || row.state == DeliveryState::Ambiguous && row.attempts > 0)
             {
-                // A crash between the operator's wish and its row. Without an attempt the row was
-                // made when the queue had been lost after that wish.
+                // A crash between the operator's wish and its row. Ambiguous without an attempt
+                // the row was made when the queue had been lost after that wish.
                 row.state = DeliveryState::Queued;
             }
             row.maybe_shown |= message.result == Some(DeliveryResult::Requeued);
@@ -98,6 +98,14 @@ impl Backlog {
         }
         restored.settled = attempted.into_keys().collect();
         restored
+    }
+
+    /// Takes a message in again that was settled: it was shown before.
+    pub fn insert_again(&mut self, row: Delivery) {
+        self.insert(Delivery {
+            maybe_shown: true,
+            ..row
+        });
     }
 
     /// Gives every message the place that it has in the ledger by now, and forgets what is not in
@@ -262,12 +270,13 @@ impl Backlog {
     ) {
         self.not_recorded(id, result);
         self.claims.remove(id);
-        let Some(to) = self.get(id).map(|row| row.to) else {
+        let Some((to, state)) = self.get(id).map(|row| (row.to, row.state)) else {
             return;
         };
         let fact = match result {
             DeliveryResult::Confirmed if to == Agent::Claude => DeliveryFact::Confirmed,
             DeliveryResult::Ambiguous => DeliveryFact::Unknowable,
+            DeliveryResult::Requeued if state == DeliveryState::Confirmed => DeliveryFact::CutOff,
             DeliveryResult::Requeued => DeliveryFact::Requeued,
             // Claude's stay until they are acknowledged; the rest is at its end.
             DeliveryResult::Confirmed

@@ -56,6 +56,7 @@ pub struct CodexFlow {
     /// The turns that ended last: each ends once.
     ended: VecDeque<(TurnId, TurnStatus)>,
     is_limited: bool,
+    trial: Trial,
     /// The human stopped a turn: they decide when it goes on.
     is_held: bool,
     /// Another process is to go on, and hands over what waits.
@@ -79,6 +80,19 @@ pub struct CodexFlow {
     glued: Vec<(EntryId, EntryId)>,
     #[cfg(test)]
     pub(super) fault: Option<super::fault::Fault>,
+}
+
+/// Whether a limit that is said to be over has been tried. One message is the test: what waits
+/// behind it in the app-server's queue would die with it (Codex 0.169.0, observed).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Trial {
+    /// There is nothing to try.
+    #[default]
+    None,
+    /// The next message is the test.
+    Next,
+    /// It is out, and its turn has not ended.
+    Runs,
 }
 
 /// Answers about one attempt under one app-server. Each counts once: one that is heard again is
@@ -264,7 +278,12 @@ impl CodexFlow {
                     effects.push(Effect::Store(id));
                 }
             }
-            CodexInput::LimitOver => self.limit(false, effects),
+            CodexInput::LimitOver => {
+                if self.is_limited {
+                    self.trial = Trial::Next;
+                }
+                self.limit(false, effects);
+            }
             CodexInput::Released => {
                 self.hold(false, effects);
                 self.resting_until = None;
@@ -302,6 +321,7 @@ impl CodexFlow {
         self.turn = None;
         self.not_taken = None;
         self.resting_until = None;
+        self.untried();
     }
 
     /// After a start: what was attempted before and has no proof is for the adapter to find out,
@@ -355,6 +375,7 @@ impl CodexFlow {
         effects: &mut Vec<Effect>,
     ) {
         self.landed(id);
+        self.untried();
         if !backlog.get(id).is_some_and(super::Delivery::is_on_its_way) {
             return;
         }
@@ -418,6 +439,7 @@ impl CodexFlow {
             self.ended.pop_front();
         }
         self.ended.push_back(end);
+        self.trial = Trial::None;
         if limited {
             self.limit(true, effects);
         } else if status == TurnStatus::Completed {
@@ -451,7 +473,15 @@ impl CodexFlow {
     }
 
     fn rest(&mut self, at: &Moment) {
+        self.untried();
         self.resting_until = Some(at.now_ms + self.terms.rest_ms);
+    }
+
+    /// The message that was the test was none.
+    fn untried(&mut self) {
+        if self.trial == Trial::Runs {
+            self.trial = Trial::Next;
+        }
     }
 
     /// It is known what became of a message.

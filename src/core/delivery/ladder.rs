@@ -7,10 +7,14 @@
 //! whole turn, or after some idle time. After proof nothing is offered unasked.
 
 mod input;
+mod offer;
+mod terms;
 
 use std::collections::BTreeMap;
 
 pub use input::{Carrier, LadderInput, Mode, Rung};
+use offer::{Bridge, Offer};
+pub use terms::LadderTerms;
 
 use super::{Backlog, Delivery, DeliveryState, Effect, Moment};
 use crate::core::agent::Agent;
@@ -21,74 +25,12 @@ use crate::core::id::{EntryId, RuntimeSession};
 /// lane can hold is never kept.
 const OFFERS_MAX: usize = 1_000;
 
-/// How long things may take, ms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LadderTerms {
-    /// An idle Claude that was told and does nothing for this long was not reached.
-    pub idle_ms: i64,
-    /// How long bodies that somebody asked for may take until they count as taken or not. The
-    /// call that fetched them says so within milliseconds, unless its process died.
-    pub claim_ms: i64,
-    /// What was pushed is not carried by a hook as well for this long: the two would cross.
-    pub push_ms: i64,
-    /// A bridge without a doorbell waits this long for it before it tries its channel: the plugin
-    /// starts both at nearly the same time.
-    pub bell_ms: i64,
-    /// After a client's outlet was full it is tried again after this long.
-    pub outlet_ms: i64,
-    /// What was not attempted for this long expires; `None`: never.
-    pub expiry_ms: Option<i64>,
-}
+/// How many messages are pushed at once. Each needs its row on disk first and a place in the
+/// client's outlet, which both are shared with everything else that the daemon does.
+const PUSHES_MAX: usize = 32;
 
-impl Default for LadderTerms {
-    fn default() -> Self {
-        Self {
-            idle_ms: 20_000,
-            claim_ms: 5_000,
-            push_ms: 1_000,
-            bell_ms: 2_000,
-            outlet_ms: 1_000,
-            expiry_ms: None,
-        }
-    }
-}
-
-/// The bridge that gets the deliveries.
-#[derive(Debug, Clone, Copy)]
-struct Bridge {
-    id: u64,
-    process: Option<u32>,
-    mode: Mode,
-    /// Until then a doorbell may still come.
-    bell_due: i64,
-}
-
-/// One message's place on the ladder.
-#[derive(Debug, Clone, Copy)]
-struct Offer {
-    rung: Rung,
-    at_ms: i64,
-    /// It was pushed or rung; the rungs below need nothing.
-    is_told: bool,
-    /// A turn has begun since.
-    turn_began: bool,
-}
-
-impl Offer {
-    fn at(rung: Rung, at: &Moment) -> Self {
-        Self {
-            rung,
-            at_ms: at.now_ms,
-            is_told: false,
-            turn_began: false,
-        }
-    }
-
-    /// This way brought no proof.
-    fn descend(&mut self, at: &Moment) {
-        *self = Self::at(self.rung.below(), at);
-    }
-}
+/// After that many, the next follow this much later, ms: a client empties its outlet meanwhile.
+const PUSH_PAUSE_MS: i64 = 50;
 
 /// The ways to the Claude of one pair.
 #[derive(Debug)]
@@ -96,12 +38,17 @@ pub struct Ladder {
     terms: LadderTerms,
     pair: RuntimeSession,
     bridge: Option<Bridge>,
+    /// The Claude whose bridge came last; it may be there without its bridge.
+    process: Option<u32>,
     bell: Option<u64>,
     /// Since when no turn runs, ms; `None` while one runs.
     idle_since: Option<i64>,
     is_limited: bool,
     /// The way that last proved itself for this process.
     proven: Option<Rung>,
+    /// A push to this process brought no proof: where channels are off they stay off for as long
+    /// as it lives, and trying again would cost each message the idle time.
+    is_deaf: bool,
     offers: BTreeMap<EntryId, Offer>,
     retry_at: Option<i64>,
     #[cfg(test)]
@@ -115,10 +62,12 @@ impl Ladder {
             terms,
             pair,
             bridge: None,
+            process: None,
             bell: None,
             idle_since: Some(0),
             is_limited: false,
             proven: None,
+            is_deaf: false,
             offers: BTreeMap::new(),
             retry_at: None,
             #[cfg(test)]
@@ -135,17 +84,26 @@ impl Ladder {
         effects
     }
 
-    /// The rung on which a message of now begins; `None` without a bridge.
+    /// How long things may take from now on.
+    pub fn set_terms(&mut self, terms: LadderTerms) {
+        self.terms = terms;
+    }
+
+    /// The rung on which a message of now begins; `None` without bridge and doorbell.
     ///
     /// A channel that never proved itself is passed over where a doorbell hangs: trying it first
-    /// would cost each message the idle time.
+    /// would cost each message the idle time. A doorbell whose bridge died still reaches Claude,
+    /// which never starts a dead bridge again by itself (Claude Code 2.1.330, observed).
     pub fn first_rung(&self) -> Option<Rung> {
-        let bridge = self.bridge?;
+        let Some(bridge) = self.bridge else {
+            return self.bell.map(|_| Rung::Doorbell);
+        };
         Some(match bridge.mode {
             Mode::Pull => Rung::Pull,
             Mode::Push => Rung::Channel,
             Mode::Auto if self.proven == Some(Rung::Channel) => Rung::Channel,
             Mode::Auto if self.bell.is_some() => Rung::Doorbell,
+            Mode::Auto if self.is_deaf => Rung::Hooks,
             Mode::Auto => Rung::Channel,
         })
     }
@@ -170,6 +128,28 @@ impl Ladder {
         self.bridge.map(|bridge| bridge.id)
     }
 
+    /// The doorbell that is rung.
+    pub fn bell(&self) -> Option<u64> {
+        self.bell
+    }
+
+    /// Whether a turn runs, as far as the hooks have told.
+    pub fn is_in_turn(&self) -> bool {
+        self.idle_since.is_none()
+    }
+
+    /// Whether pushes to this process have brought no proof.
+    pub fn is_deaf(&self) -> bool {
+        self.is_deaf
+    }
+
+    /// The worst rung that something unproven has come to.
+    pub fn worst_rung(&self, backlog: &Backlog) -> Option<Rung> {
+        self.waiting(backlog)
+            .filter_map(|row| self.rung_of(&row.id))
+            .max()
+    }
+
     /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
     /// pair gets none, and what it does is not what the first one does.
     pub fn is_receivers(&self, process: Option<u32>) -> bool {
@@ -181,9 +161,11 @@ impl Ladder {
     }
 
     /// What a hook may carry into the model's context at this point, oldest first. The prompt
-    /// takes everything; the others only what the better ways have failed with.
+    /// takes everything; the others only what the better ways have failed with. At its limit
+    /// Claude gets nothing: that turn will most likely fail before the model reads it.
     pub fn carries(&self, backlog: &Backlog, carrier: Carrier) -> Vec<EntryId> {
         self.waiting(backlog)
+            .filter(|_| !self.is_limited)
             .filter(|row| {
                 carrier == Carrier::Prompt
                     || self
@@ -323,11 +305,13 @@ impl Ladder {
     }
 
     fn attached(&mut self, backlog: &Backlog, bridge: Bridge, at: &Moment) {
-        let before = self.bridge.replace(bridge);
+        self.bridge = Some(bridge);
         self.forget_offers();
-        if before.map(|known| known.process) != Some(bridge.process) {
+        let before = std::mem::replace(&mut self.process, bridge.process);
+        if before.is_none() || before != bridge.process {
             // Another Claude: what proved itself there proves nothing here.
             self.proven = None;
+            self.is_deaf = false;
             self.idle_since = Some(at.now_ms);
         }
         #[cfg(test)]
@@ -350,6 +334,7 @@ impl Ladder {
         }
         for offer in self.offers.values_mut() {
             if std::mem::take(&mut offer.turn_began) {
+                self.is_deaf |= offer.rung == Rung::Channel;
                 offer.descend(at);
             }
         }
@@ -362,6 +347,7 @@ impl Ladder {
         if let Some(since) = self.idle_since.filter(|_| !self.is_limited) {
             for offer in self.offers.values_mut() {
                 if offer.at_ms.max(since) + self.terms.idle_ms <= at.now_ms {
+                    self.is_deaf |= offer.rung == Rung::Channel;
                     offer.descend(at);
                 }
             }
@@ -402,6 +388,10 @@ impl Ladder {
             && offer.rung < Rung::Pull
         {
             self.proven = Some(offer.rung);
+            if offer.rung == Rung::Channel && std::mem::take(&mut self.is_deaf) {
+                // What was not even pushed does not let later ones pass.
+                self.offers.retain(|_, offer| offer.rung < Rung::Hooks);
+            }
         }
     }
 
@@ -413,19 +403,30 @@ impl Ladder {
 
     /// Offers what has not been offered yet, or not on the rung that it has come to.
     fn offer(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
-        let (Some(bridge), Some(first)) = (self.bridge, self.first_rung()) else {
+        let Some(first) = self.first_rung() else {
             return;
         };
         let waits_for_bell = first == Rung::Channel
-            && bridge.mode == Mode::Auto
             && self.proven != Some(Rung::Channel)
-            && at.now_ms < bridge.bell_due;
+            && self
+                .bridge
+                .is_some_and(|bridge| bridge.mode == Mode::Auto && at.now_ms < bridge.bell_due);
         if self.is_limited || self.retry_at.is_some() || waits_for_bell {
             return;
         }
-        let waiting: Vec<EntryId> = self.waiting(backlog).map(|row| row.id.clone()).collect();
+        // Each entry of the record comes by here: what was told already is not looked at twice.
+        let untold: Vec<EntryId> = self
+            .waiting(backlog)
+            .filter(|row| {
+                self.offers.get(&row.id).is_none_or(|offer| {
+                    !offer.is_told || offer.rung == Rung::Doorbell && self.bell.is_none()
+                })
+            })
+            .map(|row| row.id.clone())
+            .collect();
         let mut rings = Vec::new();
-        for id in waiting {
+        let mut pushes = 0;
+        for id in untold {
             let offer = self
                 .offers
                 .entry(id.clone())
@@ -433,21 +434,28 @@ impl Ladder {
             if offer.rung == Rung::Doorbell && self.bell.is_none() {
                 *offer = Offer::at(Rung::Hooks, at);
             }
-            if std::mem::replace(&mut offer.is_told, true) {
-                continue;
-            }
-            match offer.rung {
-                Rung::Channel => {
+            match (offer.rung, self.bridge) {
+                (Rung::Channel, Some(_)) if pushes == PUSHES_MAX => {
+                    self.retry_at = Some(at.now_ms + PUSH_PAUSE_MS);
+                    break;
+                }
+                (Rung::Channel, Some(bridge)) => {
+                    pushes += 1;
                     // The body leaves: should it come by another way too, that says so.
                     let repeat = backlog.get(&id).is_some_and(|row| row.maybe_shown);
                     let until = at.now_ms + self.terms.push_ms;
                     backlog.hand_out(&id, &at.attempt, until, at.now_ms, effects);
                     let bridge = bridge.id;
-                    effects.push(Effect::Push { bridge, id, repeat });
+                    effects.push(Effect::Push {
+                        bridge,
+                        id: id.clone(),
+                        repeat,
+                    });
                 }
-                Rung::Doorbell => rings.push(id),
-                Rung::Hooks | Rung::Pull => {}
+                (Rung::Doorbell, _) => rings.push(id.clone()),
+                (Rung::Channel | Rung::Hooks | Rung::Pull, _) => {}
             }
+            offer.is_told = true;
         }
         if let (Some(bell), false) = (self.bell, rings.is_empty()) {
             effects.push(Effect::Ring { bell, ids: rings });

@@ -55,6 +55,9 @@ pub enum DeliveryFact {
     Unknowable,
     /// The operator wants another try.
     Requeued,
+    /// The receiver has it, its turn ended early, and it is wanted once more: the one way back
+    /// from proof.
+    CutOff,
     /// The operator takes it back.
     Cancelled,
     /// It waited too long.
@@ -119,6 +122,10 @@ impl Delivery {
             (S::Queued | S::Attempted | S::Offered, DeliveryFact::Unknowable) => S::Ambiguous,
             (S::Ambiguous | S::Rejected | S::Expired | S::Cancelled, DeliveryFact::Requeued) => {
                 self.maybe_shown |= self.state == S::Ambiguous;
+                S::Queued
+            }
+            (S::Confirmed, DeliveryFact::CutOff) => {
+                self.maybe_shown = true;
                 S::Queued
             }
             (S::Queued | S::Ambiguous | S::Attempted | S::Offered, DeliveryFact::Cancelled) => {

@@ -2,8 +2,13 @@
 //!
 //! Decides what is shown. It ends nothing: the operator has the keys.
 
+use serde::{Deserialize, Serialize};
+
 /// What is shown of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Watched {
     /// No turn runs, or it gives signs.
     #[default]
@@ -16,6 +21,18 @@ pub enum Watched {
     Stuck,
 }
 
+impl Watched {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::Quiet => "quiet",
+            Self::Suspect => "suspect",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
 /// Watches one agent's turn.
 #[derive(Debug)]
 pub struct Watchdog {
@@ -25,6 +42,8 @@ pub struct Watchdog {
     silent_since: Option<i64>,
     /// Since when it waits for an approval or an answer.
     waiting_since: Option<i64>,
+    /// The operator has seen it and lets it be until then, ms.
+    snoozed_until: Option<i64>,
     #[cfg(test)]
     pub(super) fault: Option<super::fault::Fault>,
 }
@@ -36,14 +55,21 @@ impl Watchdog {
             silence_ms,
             silent_since: None,
             waiting_since: None,
+            snoozed_until: None,
             #[cfg(test)]
             fault: None,
         }
     }
 
+    /// Another silence counts from now on, for the turn that runs too.
+    pub fn set_silence(&mut self, silence_ms: i64) {
+        self.silence_ms = silence_ms;
+    }
+
     /// The turn began or did something. That we steered it is no sign of its life.
     pub fn sign(&mut self, now_ms: i64) {
         self.silent_since = Some(now_ms);
+        self.snoozed_until = None;
         if self.waiting_since.is_some() {
             self.waiting_since = Some(now_ms);
         }
@@ -53,6 +79,12 @@ impl Watchdog {
     pub fn over(&mut self) {
         self.silent_since = None;
         self.waiting_since = None;
+        self.snoozed_until = None;
+    }
+
+    /// A turn runs, as far as is known.
+    pub fn is_on(&self) -> bool {
+        self.silent_since.is_some()
     }
 
     /// An approval or a question is open, or no longer. The human may take their time.
@@ -69,22 +101,45 @@ impl Watchdog {
         }
     }
 
-    /// What is shown now.
-    pub fn watched(&self, now_ms: i64) -> Watched {
-        let Some(since) = self.silent_since else {
-            return Watched::Fine;
-        };
+    /// The operator lets it be for as long again as a turn may be silent.
+    pub fn snooze(&mut self, now_ms: i64) {
+        if self.is_on() {
+            self.snoozed_until = Some(now_ms + self.silence_ms);
+        }
+    }
+
+    /// Until when the operator lets it be, ms.
+    pub fn snoozed_until(&self, now_ms: i64) -> Option<i64> {
+        self.snoozed_until.filter(|until| *until > now_ms)
+    }
+
+    /// For how long the turn has given no sign, ms; `None` without a turn. Time that it spent
+    /// waiting for the human does not count.
+    pub fn silent_ms(&self, now_ms: i64) -> Option<i64> {
         let until = self.waiting_since.unwrap_or(now_ms);
         #[cfg(test)]
         let until = match self.fault {
             Some(super::fault::Fault::WatchdogDuringApproval) => now_ms,
             _ => until,
         };
-        match until - since {
+        self.silent_since.map(|since| (until - since).max(0))
+    }
+
+    /// What is shown now.
+    pub fn watched(&self, now_ms: i64) -> Watched {
+        let Some(silent_ms) = self.silent_ms(now_ms) else {
+            return Watched::Fine;
+        };
+        let watched = match silent_ms {
             silent if silent >= 2 * self.silence_ms => Watched::Stuck,
             silent if silent >= self.silence_ms => Watched::Suspect,
             silent if silent >= self.silence_ms / 5 => Watched::Quiet,
             _ => Watched::Fine,
+        };
+        match self.snoozed_until(now_ms) {
+            // It is still quiet; that it may be stuck the operator knows.
+            Some(_) => watched.min(Watched::Quiet),
+            None => watched,
         }
     }
 
@@ -94,6 +149,8 @@ impl Watchdog {
         [self.silence_ms / 5, self.silence_ms, 2 * self.silence_ms]
             .into_iter()
             .map(|silence| since + silence)
-            .find(|at| *at > now_ms)
+            .chain(self.snoozed_until)
+            .filter(|at| *at > now_ms)
+            .min()
     }
 }

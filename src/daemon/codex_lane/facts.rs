@@ -11,6 +11,7 @@ use crate::wire::status::AppServerStatus;
 
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
+        self.watch_codex(&fact);
         match fact {
             CodexFact::ServerStarted { pid, version, port } => {
                 let server = AppServerStatus { pid, version };
@@ -115,6 +116,9 @@ impl Daemon {
                 self.codex.context = Some((used, window));
                 self.status_changed();
             }
+            // It was looked at.
+            CodexFact::Sign => {}
+            CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(at_ms),
             CodexFact::ApprovalsPending { count } => {
                 self.codex.approvals = count;
                 self.status_changed();

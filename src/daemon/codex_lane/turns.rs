@@ -146,18 +146,20 @@ impl Daemon {
         let marked = self.marked(&end, final_answer.as_deref(), &relayed);
         entries.extend(marked.entries);
         let final_answer = final_answer.filter(|_| !marked.is_kept_back);
-        if let Some(answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
+        if let Some(mut answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
+            self.note_head(&mut answer);
             entries.push(answer);
         }
+        let ids: Vec<EntryId> = client_ids
+            .iter()
+            .map(|id| EntryId::new(id.as_str()))
+            .filter(|id| self.ledger.seq_of(id).is_some())
+            .collect();
         let ended = CodexInput::TurnEnded {
             life: self.codex.life,
             turn: end.turn_id,
             status: end.status,
-            ids: client_ids
-                .iter()
-                .map(|id| EntryId::new(id.as_str()))
-                .filter(|id| self.ledger.seq_of(id).is_some())
-                .collect(),
+            ids: ids.clone(),
             limited: end.usage_limited,
         };
         self.record_fact(
@@ -174,6 +176,11 @@ impl Daemon {
         );
         self.codex.limit_why = end.error;
         self.codex_input(ended);
+        match end.status {
+            _ if end.usage_limited => self.codex_hit_limit(&ids),
+            TurnStatus::Completed => self.turn_worked(Agent::Codex),
+            _ => {}
+        }
     }
 
     /// The final answer of a turn that a message from Claude had started, unless a tool call of
@@ -211,7 +218,7 @@ impl Daemon {
 
     /// Who sent the message that began a turn; what came through no message of ours was typed
     /// into the Codex terminal.
-    pub(super) fn sender_of(&self, message: Option<&EntryId>) -> Party {
+    pub(in crate::daemon) fn sender_of(&self, message: Option<&EntryId>) -> Party {
         message
             .and_then(|id| self.stored(self.ledger.seq_of(id)?))
             .map_or(Party::Human, |stored| stored.entry.source.clone())

@@ -53,7 +53,7 @@ impl Daemon {
         self.answer_receipts_of(&cancelled);
         let succeeded = succeeded?;
         self.same_handoffs.retain(|_| false);
-        self.claude.forget_rings();
+        self.claude_forgets();
         for waiter in &mut self.waiters {
             if let Wants::Messages { after, .. } = &mut waiter.wants {
                 *after = None;

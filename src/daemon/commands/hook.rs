@@ -1,102 +1,136 @@
-//! Claude's hooks: what it is doing, and bodies handed into the very turn that a prompt starts.
+//! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::DeliveryFact;
-use crate::core::id::{AttemptId, RuntimeSession};
+use crate::core::delivery::{Carrier, LadderInput};
+use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
-use crate::daemon::inbox::Query;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{HookParams, HookReply, Reply};
 
-/// The most that a hook may hand over, in characters: Claude keeps 10,000 and turns more into a
-/// file reference (Claude Code 2.1.330, observed).
-const CONTEXT_CHARS_MAX: usize = 8_000;
+/// The source of a `SessionStart` in the middle of whatever is going on.
+const COMPACT: &str = "compact";
+
+/// The failures of a turn that say that there will be no other one for now.
+const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: Answer) {
         if let Some(pid) = params.claude_pid {
             self.know_agent(pid);
         }
-        let runtime_session = self.runtime_session(conn, None);
-        if !self.is_receivers_hook(&runtime_session, params.claude_pid) {
-            return answer(reply, Ok(Reply::Hook(HookReply::default())));
+        let pair = self.runtime_session(conn, None);
+        let mut handed = HookReply::default();
+        if self.is_receivers_hook(&pair, params.claude_pid) {
+            handed = self.receivers_hook(&pair, params);
+        }
+        answer(reply, Ok(Reply::Hook(handed)));
+    }
+
+    fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams) -> HookReply {
+        if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
+            self.monitor_runs(pair, process, runs);
         }
         match params.event.as_str() {
             "UserPromptSubmit" => {
-                let handed = self.bodies_for_turn(&runtime_session);
-                self.claude_is(AgentState::Busy, None);
-                answer(reply, Ok(Reply::Hook(handed)));
+                // A turn that ends at the limit would have them and do nothing with them.
+                let handed = if self.limits.holds(Agent::Claude) {
+                    HookReply::default()
+                } else {
+                    self.context_for(pair, Carrier::Prompt)
+                };
+                self.tell_ladder(pair, LadderInput::TurnBegan);
+                self.claude_turn_began();
+                handed
             }
-            "Stop" => {
-                self.claude_is(AgentState::Idle, None);
-                answer(reply, Ok(Reply::Hook(HookReply::default())));
+            "PostToolUse" => {
+                if self.is_in_turn(pair) {
+                    self.turn_waits(Agent::Claude, false);
+                    self.claude_gives_a_sign();
+                } else {
+                    // Its beginning was told to nobody, or to a daemon of before.
+                    self.tell_ladder(pair, LadderInput::TurnBegan);
+                    self.claude_turn_began();
+                }
+                self.context_for(pair, Carrier::Tool)
             }
+            // The hook runs beside the dialog, and says nothing about its answer.
+            "PermissionRequest" => {
+                self.claude_waits();
+                HookReply::default()
+            }
+            "Notification" => {
+                match params.detail.as_deref() {
+                    Some("permission_prompt" | "agent_needs_input" | "elicitation_dialog") => {
+                        self.claude_waits();
+                    }
+                    // It waits for a prompt, whatever became of its last turn.
+                    Some("idle_prompt") if self.silences.is_on(Agent::Claude) => {
+                        self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
+                        self.claude_is_idle();
+                    }
+                    _ => {}
+                }
+                HookReply::default()
+            }
+            "Stop" => self.stopped(pair, params.stop_hook_active),
             "StopFailure" => {
                 let why = params.detail.clone().unwrap_or_default();
-                let state = if why == "rate_limit" || why == "billing_error" {
+                let limited = LIMITS.contains(&why.as_str());
+                let state = if limited {
                     AgentState::Limited
                 } else {
                     AgentState::Idle
                 };
+                self.tell_ladder(pair, LadderInput::TurnEnded { limited });
+                self.turn_is_over(Agent::Claude);
                 self.claude_is(state, Some(format!("the last turn failed: {why}")));
-                answer(reply, Ok(Reply::Hook(HookReply::default())));
+                self.claude_failed(limited);
+                HookReply::default()
             }
             "SessionStart" => {
-                self.claude_is(AgentState::Idle, None);
-                self.claude.forget_rings();
-                self.pump_claude();
-                answer(reply, Ok(Reply::Hook(HookReply::default())));
+                self.began_anew(pair, params.detail.as_deref());
+                HookReply::default()
             }
-            _ => answer(reply, Ok(Reply::Hook(HookReply::default()))),
+            _ => HookReply::default(),
         }
     }
 
-    /// What waits and fits, in its envelopes; whatever does not fit is announced.
-    fn bodies_for_turn(&mut self, runtime_session: &RuntimeSession) -> HookReply {
-        let page = self.inbox(&Query {
-            agent: Agent::Claude,
-            runtime_session,
-            after: None,
-            reply_to: None,
-            limit: Some(100),
-            unasked: true,
-        });
-        let mut text = String::new();
-        let mut ids = Vec::new();
-        let mut left = 0usize;
-        for message in &page.messages {
-            // Room for the closing notice is kept free.
-            if text.chars().count() + message.text.chars().count() + 200 > CONTEXT_CHARS_MAX {
-                left += 1;
-                continue;
-            }
-            if left > 0 {
-                left += 1;
-                continue;
-            }
-            text.push_str(&message.text);
-            text.push('\n');
-            ids.push(message.message_id.clone());
-        }
-        if text.is_empty() && left == 0 {
-            return HookReply::default();
-        }
-        if left > 0 {
-            text.push_str(&format!(
-                "[ctxrelay: {left} more message(s) too long for here; call get_messages]\n"
-            ));
-        }
-        // On disk before a byte leaves, so that a repetition after a crash says that it is one.
-        for id in &ids {
-            let begun = DeliveryFact::HandedOut(AttemptId::new(uuid::Uuid::now_v7().to_string()));
-            if self.apply(id, begun).is_err() {
-                return HookReply::default();
+    /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop
+    /// has prolonged is not prolonged again, or two machines would talk for ever.
+    fn stopped(&mut self, pair: &RuntimeSession, is_prolonged: bool) -> HookReply {
+        if !is_prolonged {
+            let handed = self.context_for(pair, Carrier::Stop);
+            if handed.additional_context.is_some() {
+                self.claude_gives_a_sign();
+                return handed;
             }
         }
-        HookReply {
-            additional_context: Some(text),
-            ids,
+        self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
+        self.turn_is_over(Agent::Claude);
+        self.claude_is(AgentState::Idle, None);
+        self.turn_worked(Agent::Claude);
+        HookReply::default()
+    }
+
+    /// What Claude knew of the messages it was told of is gone: started, cleared, compacted,
+    /// resumed or forked.
+    fn began_anew(&mut self, pair: &RuntimeSession, source: Option<&str>) {
+        // A compaction can be in the middle of a turn, everything else is at its end.
+        if source != Some(COMPACT) {
+            let limited = self
+                .claude
+                .ladder(pair)
+                .is_some_and(|ladder| ladder.is_limited());
+            self.tell_ladder(pair, LadderInput::TurnEnded { limited });
+            self.claude_is_idle();
         }
+        self.tell_ladder(pair, LadderInput::NewContext);
+    }
+
+    fn is_in_turn(&self, pair: &RuntimeSession) -> bool {
+        self.claude
+            .ladder(pair)
+            .is_some_and(|ladder| ladder.is_in_turn())
     }
 }

@@ -1,56 +1,42 @@
 //! Reading, fetching and acknowledging what waits for an agent.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{DeliveryFact, DeliveryState};
-use crate::core::entry::{DeliveryResult, Entry};
-use crate::core::id::{EntryId, Seq};
+use crate::core::delivery::LadderInput;
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::attach::ConnId;
+use crate::daemon::claude_lane::When;
 use crate::daemon::event::Answer;
 use crate::daemon::inbox::{Query, Waiter, Wants};
-use crate::daemon::run::{Daemon, answer, now_ms};
-use crate::wire::control::{
-    GetMessagesParams, IdsParams, MessagePage, Refusal, Reply, WaitMessagesParams,
-};
+use crate::daemon::run::Daemon;
+use crate::wire::control::{GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams};
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.
 const WAIT_MS_MAX: u64 = 50_000;
 
 impl Daemon {
     pub(super) fn get_messages(&mut self, conn: ConnId, params: GetMessagesParams, reply: Answer) {
-        if params.ack.is_empty() {
-            let page = self.page_for(conn, &params);
-            return self.answer_page(reply, page);
-        }
-        let (ids, entries) = self.acknowledge(params.agent, &params.ack);
-        let agent = params.agent;
-        let done = move |daemon: &mut Self, reply: Answer| {
-            for id in &ids {
-                daemon.outbox.settle(id);
-            }
-            let page = MessagePage {
-                acked: ids,
-                ..daemon.page_for(conn, &params)
-            };
-            daemon.answer_page(reply, page);
+        let acked = self.acknowledge(params.agent, &params.ack);
+        let result = DeliveryResult::Acknowledged;
+        let ids = acked.clone();
+        let when = When::Page {
+            conn,
+            params,
+            acked,
         };
-        tracing::debug!(%agent, "acknowledged with a fetch");
-        if entries.is_empty() {
-            return done(self, reply);
-        }
-        self.record(
-            entries,
-            Box::new(move |daemon, result| match result {
-                Ok(_) => done(daemon, reply),
-                Err(refusal) => answer(reply, Err(refusal.clone())),
-            }),
-        );
+        self.answer_when_recorded(&ids, result, when, reply);
     }
 
-    fn page_for(&self, conn: ConnId, params: &GetMessagesParams) -> MessagePage {
+    pub(in crate::daemon) fn page_for(
+        &self,
+        conn: ConnId,
+        params: &GetMessagesParams,
+    ) -> MessagePage {
         let runtime_session = self.runtime_session(conn, params.runtime_session_id.clone());
         self.inbox(&Query {
             agent: params.agent,
@@ -58,7 +44,6 @@ impl Daemon {
             after: self.place(params.after),
             reply_to: None,
             limit: params.limit,
-            unasked: false,
         })
     }
 
@@ -92,78 +77,64 @@ impl Daemon {
     /// These bodies were handed to the agent: that proves them delivered.
     pub(super) fn fetched(&mut self, params: IdsParams, reply: Answer) {
         let rung = params.rung.as_deref().unwrap_or("pull");
-        let mut entries = Vec::new();
-        for id in &params.ids {
-            let unproven = self
-                .outbox
-                .get(id)
-                .is_some_and(|row| row.to == params.agent && row.state != DeliveryState::Confirmed);
-            if unproven {
-                entries.push(self.delivery_entry(
-                    id,
-                    params.agent,
-                    DeliveryResult::Confirmed,
-                    Some(rung),
-                    None,
-                ));
-            }
+        if params.agent == Agent::Claude && self.silences.is_on(Agent::Claude) {
+            self.limits.claude_was_given(&params.ids);
         }
-        if entries.is_empty() {
-            return answer(reply, Ok(Reply::Done));
-        }
-        let ids = params.ids;
-        self.record(
-            entries,
-            Box::new(move |daemon, result| {
-                if let Err(refusal) = result {
-                    return answer(reply, Err(refusal.clone()));
-                }
-                for id in ids {
-                    daemon.result_is_durable(id, DeliveryResult::Confirmed);
-                }
-                answer(reply, Ok(Reply::Done));
+        let result = DeliveryResult::Confirmed;
+        match params.agent {
+            Agent::Claude => self.tell_ladders_of(&params.ids, |ids| LadderInput::Proven {
+                ids,
+                rung: rung.to_owned(),
             }),
-        );
+            Agent::Codex => self.codex_has(&params.ids, result, Some(rung)),
+        }
+        self.answer_when_recorded(&params.ids, result, When::Done, reply);
     }
 
     pub(super) fn ack(&mut self, params: IdsParams, reply: Answer) {
-        let (ids, entries) = self.acknowledge(params.agent, &params.ids);
-        if entries.is_empty() {
-            return answer(reply, Ok(Reply::Acked(ids)));
+        let ids = self.acknowledge(params.agent, &params.ids);
+        let result = DeliveryResult::Acknowledged;
+        self.answer_when_recorded(&ids.clone(), result, When::Acked(ids), reply);
+    }
+
+    /// Records that these were read. Returns which of them were the agent's to read.
+    fn acknowledge(&mut self, agent: Agent, ids: &[EntryId]) -> Vec<EntryId> {
+        let is_its = |id: &&EntryId| self.outbox.get(id).is_some_and(|row| row.to == agent);
+        let ids: Vec<EntryId> = ids.iter().filter(is_its).cloned().collect();
+        match agent {
+            Agent::Claude => self.tell_ladders_of(&ids, |ids| LadderInput::Acknowledged { ids }),
+            Agent::Codex => self.codex_has(&ids, DeliveryResult::Acknowledged, None),
         }
-        self.record(
-            entries,
-            Box::new(move |daemon, result| match result {
-                Ok(_) => {
-                    for id in &ids {
-                        daemon.outbox.settle(id);
-                    }
-                    answer(reply, Ok(Reply::Acked(ids)));
-                }
-                Err(refusal) => answer(reply, Err(refusal.clone())),
-            }),
-        );
+        ids
     }
 
-    /// Which of these are the agent's to acknowledge, and the entries that say so.
-    fn acknowledge(&self, agent: Agent, ids: &[EntryId]) -> (Vec<EntryId>, Vec<Entry>) {
-        ids.iter()
-            .filter(|id| self.outbox.get(id).is_some_and(|row| row.to == agent))
-            .map(|id| {
-                let entry =
-                    self.delivery_entry(id, agent, DeliveryResult::Acknowledged, None, None);
-                (id.clone(), entry)
-            })
-            .unzip()
+    /// Tells the ladders of the pairs that these belong to, in their order.
+    fn tell_ladders_of(&mut self, ids: &[EntryId], input: impl Fn(Vec<EntryId>) -> LadderInput) {
+        let mut by_pair: BTreeMap<RuntimeSession, Vec<EntryId>> = BTreeMap::new();
+        for id in ids {
+            if let Some(pair) = self.pair_of(id) {
+                by_pair.entry(pair).or_default().push(id.clone());
+            }
+        }
+        for (pair, ids) in by_pair {
+            self.tell_ladder(&pair, input(ids));
+        }
     }
 
-    /// Takes a delivery fact in; a failing `queue.db` is said to whoever asked.
-    pub(in crate::daemon) fn apply(
-        &mut self,
-        id: &EntryId,
-        fact: DeliveryFact,
-    ) -> Result<bool, Refusal> {
-        let applied = self.outbox.apply(id, fact, now_ms());
-        self.queue_written(applied)
+    /// Codex asked by itself, which its lane did not see.
+    fn codex_has(&mut self, ids: &[EntryId], result: DeliveryResult, rung: Option<&str>) {
+        let mut effects = Vec::new();
+        for id in ids {
+            let is_its = self
+                .outbox
+                .get(id)
+                .is_some_and(|row| row.to == Agent::Codex);
+            if is_its {
+                let backlog = &mut self.outbox.backlog;
+                backlog.record(id, result, rung, None, &mut effects);
+            }
+        }
+        // Nothing of it leaves or is stored in the queue.
+        let _ = self.perform(Agent::Codex, effects);
     }
 }

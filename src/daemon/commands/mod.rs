@@ -1,5 +1,6 @@
 //! One file per family of commands; [`Daemon::command`] only delegates.
 
+mod attend;
 mod clear;
 mod compact;
 mod context;
@@ -20,7 +21,7 @@ use super::inbox::sender;
 use super::run::{Daemon, answer};
 use crate::core::entry::EntryKind;
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::wire::control::{Command, Refusal, Reply, TEXT_CHARS_MAX};
+use crate::wire::control::{Command, Refusal, Reply, Role, TEXT_CHARS_MAX};
 
 /// How many open handoffs a refusal names; `read_context` has all.
 const HANDOFFS_NAMED: usize = 5;
@@ -51,6 +52,10 @@ impl Daemon {
             );
             self.note_refused_operator(conn);
             return answer(reply, Err(not_the_operator()));
+        }
+        if attachment.hello.role == Role::Claude && attachment.receiver {
+            // It calls a tool.
+            self.claude_gives_a_sign();
         }
         match command {
             Command::Send(params) => self.send(conn, params, reply),
@@ -103,6 +108,7 @@ impl Daemon {
             Command::QueueDrain(params) => self.drain_queue(&params, reply),
             Command::QueueRebuild => self.rebuild_queue(reply),
             Command::Trust(params) => self.trust(&params, reply),
+            Command::Attend(params) => self.attend(params, reply),
         }
     }
 

@@ -88,7 +88,8 @@ impl Daemon {
         self.dispatch(entry, to, params.on_busy, reply);
     }
 
-    fn dispatch(&mut self, entry: Entry, to: Agent, on_busy: OnBusy, reply: Answer) {
+    fn dispatch(&mut self, mut entry: Entry, to: Agent, on_busy: OnBusy, reply: Answer) {
+        self.note_head(&mut entry);
         let id = entry.id.clone();
         let rejected = on_busy == OnBusy::Reject && self.is_busy(to);
         let mut entries = vec![entry];

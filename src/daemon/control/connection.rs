@@ -137,6 +137,9 @@ where
                     _ => Ok(()),
                 }
             }
+            () = joined.probes.notified() => {
+                send(&mut sink, Message::Ping(Default::default())).await
+            }
             _ = ping.tick() => send(&mut sink, Message::Ping(Default::default())).await,
             // With every place taken the next request waits in its socket; what is answered and told
             // goes on meanwhile, and each answer looks here again.
@@ -149,7 +152,11 @@ where
                     write(&mut sink, &Frame::error(Value::Null, ErrorObject::new(
                         code::INVALID_REQUEST, "send text frames"))).await
                 }
-                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
+                Some(Ok(Message::Pong(_))) => {
+                    daemon.heard(joined.conn);
+                    Ok(())
+                }
+                Some(Ok(Message::Ping(_) | Message::Frame(_))) => Ok(()),
                 Some(Ok(Message::Close(_))) | None => break,
                 Some(Err(error)) => {
                     explain(&mut sink, &error).await;

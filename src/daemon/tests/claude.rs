@@ -13,8 +13,7 @@ fn prompt(claude_pid: u32) -> Command {
         event: "UserPromptSubmit".to_owned(),
         claude_pid: Some(claude_pid),
         claude_session_id: None,
-        from_monitor: false,
-        detail: None,
+        ..HookParams::default()
     })
 }
 
@@ -76,10 +75,14 @@ async fn what_a_hook_took_and_never_handed_over_comes_again_and_says_so() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let bell = rig.connect(Role::Hook, Some(7_000_000), false);
+    rig.call(&bell, Command::DoorbellAttach).await.unwrap();
     let codex = rig.connect(Role::Codex, None, false);
     let hook = rig.connect(Role::Hook, None, false);
     rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     for repeats in [false, true] {
+        // Longer than a hook may take to say that it handed them over.
+        rig.later(6_000).await;
         let reply = rig.call(&hook, prompt(7_000_000)).await;
         let Ok(Reply::Hook(HookReply {
             additional_context: Some(text),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::codex::adapter::CodexHandle;
@@ -45,6 +45,7 @@ pub struct Rig {
 pub struct Guest {
     pub conn: ConnId,
     pub notifications: mpsc::Receiver<Notification>,
+    pub probes: Arc<Notify>,
 }
 
 impl Rig {
@@ -227,7 +228,7 @@ impl Rig {
         let codex = &mut self.daemon.codex;
         let backlog = &mut self.daemon.outbox.backlog;
         let effects = codex.flow.apply(backlog, CodexInput::Tick, &long_after);
-        self.daemon.perform(effects).unwrap();
+        self.daemon.perform(Agent::Codex, effects).unwrap();
     }
 
     /// Hands in what the writer says until nothing is being written.
@@ -261,6 +262,13 @@ impl Rig {
         }
     }
 
+    /// Lets time pass, with what happens by itself meanwhile.
+    pub async fn later(&mut self, ms: i64) {
+        self.daemon.clock.pass(ms);
+        self.daemon.on_deadline();
+        self.settle().await;
+    }
+
     pub fn connect(&mut self, role: Role, agent_pid: Option<u32>, operator: bool) -> Guest {
         self.connect_from(4_000_001, role, agent_pid, operator)
     }
@@ -272,8 +280,6 @@ impl Rig {
         agent_pid: Option<u32>,
         operator: bool,
     ) -> Guest {
-        let conn = ConnId::next();
-        let (outlet, notifications) = Outlet::new(CancellationToken::new());
         let hello = Hello {
             protocol: PROTOCOL,
             version: String::new(),
@@ -283,10 +289,31 @@ impl Rig {
             runtime_session_id: RuntimeSession::default(),
             mode: DeliveryMode::Auto,
         };
+        self.greet(hello, operator)
+    }
+
+    pub fn connect_to(&mut self, pair: &str, role: Role, agent_pid: Option<u32>) -> Guest {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            version: String::new(),
+            role,
+            pid: 4_000_001,
+            agent_pid,
+            runtime_session_id: RuntimeSession::new(pair),
+            mode: DeliveryMode::Auto,
+        };
+        self.greet(hello, false)
+    }
+
+    fn greet(&mut self, hello: Hello, operator: bool) -> Guest {
+        let conn = ConnId::next();
+        let (outlet, notifications) = Outlet::new(CancellationToken::new());
+        let probes = outlet.probes();
         self.daemon.connect(conn, hello, operator, outlet).unwrap();
         Guest {
             conn,
             notifications,
+            probes,
         }
     }
 

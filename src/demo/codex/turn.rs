@@ -109,6 +109,7 @@ mod tests {
                 from,
                 kind,
                 age_s: 90,
+                head_moved: false,
                 repeat: true,
                 require_reply,
                 reason: None,

@@ -4,6 +4,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use super::item::readable;
+use super::limits::RateLimits;
 use super::thread::Thread;
 use super::turn::Turn;
 
@@ -237,6 +238,38 @@ pub struct TurnSteer {
     pub input: Vec<TextInput>,
 }
 call!(TurnSteer, "turn/steer", IgnoredAny);
+
+/// `turn/interrupt`: stops the turn that runs. What waits in the thread's queue is held from then
+/// on until the human's next turn (Codex 0.169.0, observed).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnInterrupt {
+    /// The thread.
+    pub thread_id: String,
+    /// The turn that must be running, else the server refuses.
+    pub turn_id: String,
+}
+call!(TurnInterrupt, "turn/interrupt", IgnoredAny);
+
+/// `account/rateLimits/read`. Refused without an account of the vendor's.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimitsRead {
+    /// Leave out what costs the vendor another look-up.
+    pub exclude_reset_credit_details: bool,
+}
+call!(RateLimitsRead, "account/rateLimits/read", RateLimitsAnswer);
+
+/// The answer to `account/rateLimits/read`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RateLimitsAnswer {
+    /// Whether work is allowed now. Without it nothing is to be inferred from percentages or times
+    /// (Codex 0.169.0, its schema).
+    pub ordinary_usage_allowed: Option<bool>,
+    /// The windows.
+    pub rate_limits: RateLimits,
+}
 
 /// A text part of a user message.
 #[derive(Debug, Serialize)]

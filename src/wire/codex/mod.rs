@@ -7,6 +7,7 @@
 pub mod call;
 pub mod frame;
 pub mod item;
+pub mod limits;
 pub mod notification;
 pub mod thread;
 pub mod turn;

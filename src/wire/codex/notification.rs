@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::item::Item;
+use super::limits::RateLimits;
 use super::thread::{Thread, ThreadStatus};
 use super::turn::{Turn, TurnError};
 
@@ -29,6 +30,10 @@ pub enum Notification {
     Error(ErrorReported),
     /// `serverRequest/resolved`.
     ServerRequestResolved(ServerRequestResolved),
+    /// `account/rateLimits/updated`.
+    RateLimitsUpdated(RateLimits),
+    /// Anything else that a turn does: it lives.
+    Sign(OfThread),
 }
 
 /// Parameters that only name a thread.
@@ -114,6 +119,21 @@ pub struct ErrorReported {
     pub will_retry: bool,
 }
 
+/// Parameters of `item/started`, as far as they say whose doing it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ItemStarted {
+    thread_id: String,
+    #[serde(default)]
+    item: ItemKind,
+}
+
+#[derive(Default, Deserialize)]
+struct ItemKind {
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
 /// Parameters of `serverRequest/resolved`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -128,6 +148,11 @@ impl Notification {
         #[derive(Deserialize)]
         struct Started {
             thread: Thread,
+        }
+        #[derive(Deserialize)]
+        struct Limited {
+            #[serde(rename = "rateLimits")]
+            rate_limits: RateLimits,
         }
         fn read<'a, T: Deserialize<'a>>(params: &'a str) -> Option<T> {
             serde_json::from_str(params).ok()
@@ -144,6 +169,20 @@ impl Notification {
             "thread/tokenUsage/updated" => read(params).map(Self::TokenUsageUpdated),
             "error" => read(params).map(Self::Error),
             "serverRequest/resolved" => read(params).map(Self::ServerRequestResolved),
+            "account/rateLimits/updated" => {
+                read::<Limited>(params).map(|limited| Self::RateLimitsUpdated(limited.rate_limits))
+            }
+            // A user message is what somebody told the turn, and no sign of the turn itself.
+            "item/started" => read::<ItemStarted>(params)
+                .filter(|started| started.item.kind != "userMessage")
+                .map(|started| {
+                    Self::Sign(OfThread {
+                        thread_id: started.thread_id,
+                    })
+                }),
+            other if other.starts_with("item/") || other.starts_with("turn/") => {
+                read(params).map(Self::Sign)
+            }
             _ => None,
         }
     }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::core::delivery::LimitMode;
+
 /// The shape of the file that this version writes.
 const VERSION: u32 = 1;
 
@@ -23,8 +25,12 @@ pub struct Config {
     pub idle_shutdown_seconds: Seconds<5, 604_800>,
     /// The Codex side.
     pub codex: CodexKeys,
-    /// When silence is worth a word. No effect in this version; kept.
+    /// How messages reach Claude.
+    pub delivery: DeliveryKeys,
+    /// When silence is worth a word.
     pub watchdog: WatchdogKeys,
+    /// What happens at a usage limit of an agent's vendor.
+    pub rate_limit_resume: LimitKeys,
 }
 
 /// Keys of `redaction`.
@@ -73,12 +79,46 @@ pub struct CodexKeys {
     pub autostart: bool,
 }
 
+/// Keys of `delivery`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeliveryKeys {
+    /// A message that was pushed to an idle Claude, or rung for, and brought no proof for this
+    /// many seconds is tried by the next way: channel, doorbell, hooks, and then it waits until
+    /// Claude asks. One whole turn without proof counts as well.
+    pub idle_seconds: Seconds<1, 3600>,
+}
+
 /// Keys of `watchdog`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WatchdogKeys {
-    /// After this many silent seconds in a turn Codex is called stuck.
+    /// After this many silent seconds in a turn Codex is suspected to be stuck, and after twice as
+    /// many called so. Time in which it waits for you does not count.
     pub codex_silence_seconds: Seconds<10, 86_400>,
+    /// The same for Claude. It tells less of its turns, so that it may be silent for longer.
+    pub claude_silence_seconds: Seconds<10, 86_400>,
+}
+
+/// Keys of `rateLimitResume`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LimitKeys {
+    /// Messages for an agent at its usage limit wait, whatever this says. `off`: nothing more is
+    /// said. `notify`: the deck counts down. `resume`: once the limit is over, messages whose turn
+    /// it ended are sent again, once each; what was typed into an agent's terminal never is.
+    #[schemars(with = "LimitModeWord")]
+    pub mode: LimitMode,
+}
+
+/// The words of [`LimitMode`], for the schema: `core` knows none.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum LimitModeWord {
+    Off,
+    Notify,
+    Resume,
 }
 
 impl Default for Config {
@@ -88,7 +128,17 @@ impl Default for Config {
             redaction: RedactionKeys::default(),
             idle_shutdown_seconds: Seconds(30),
             codex: CodexKeys::default(),
+            delivery: DeliveryKeys::default(),
             watchdog: WatchdogKeys::default(),
+            rate_limit_resume: LimitKeys::default(),
+        }
+    }
+}
+
+impl Default for DeliveryKeys {
+    fn default() -> Self {
+        Self {
+            idle_seconds: Seconds(20),
         }
     }
 }
@@ -97,6 +147,7 @@ impl Default for WatchdogKeys {
     fn default() -> Self {
         Self {
             codex_silence_seconds: Seconds(300),
+            claude_silence_seconds: Seconds(600),
         }
     }
 }

@@ -13,7 +13,9 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use keys::{Allowed, CodexKeys, Config, OwnRule, RedactionKeys, Seconds, WatchdogKeys};
+pub use keys::{
+    Allowed, CodexKeys, Config, DeliveryKeys, OwnRule, RedactionKeys, Seconds, WatchdogKeys,
+};
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
 pub use power::{Waiting, digest, only_trusted, power, waiting};
 pub use read::{Problem, changed_keys, own_rules, read};

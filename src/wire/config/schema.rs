@@ -6,7 +6,7 @@ use super::keys::Config;
 
 /// Keys that have a meaning elsewhere, in a later version or in ContextRelay 3, and none here: they
 /// are kept as they are.
-pub const KEPT_KEYS: [(&str, &str); 11] = [
+pub const KEPT_KEYS: [(&str, &str); 10] = [
     ("gates", "Commands that give evidence."),
     (
         "collaboration",
@@ -19,10 +19,6 @@ pub const KEPT_KEYS: [(&str, &str); 11] = [
     ("headless", "Agents without a terminal."),
     ("turnCoordination", "How messages meet turns."),
     ("usageControl", "What usage costs."),
-    (
-        "rateLimitResume",
-        "Going on after a limit of the agents' vendors.",
-    ),
     ("activation", "When agents attach."),
 ];
 

@@ -1,5 +1,7 @@
 //! [`AgentCard`] and the words it is made of: [`Agent`], [`Party`], [`AgentState`].
 
+use super::attention::{Silence, UsageLimit};
+
 /// One of the two coding agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Agent {
@@ -158,6 +160,14 @@ pub struct AgentCard {
     pub detail: Vec<String>,
     /// Fill of its context window, when it says so.
     pub context: Option<ContextUse>,
+    /// How silent its turn is; `None` while it gives signs.
+    pub silence: Option<Silence>,
+    /// The usage limit that holds; `None` also where nothing is to be said of it.
+    pub limit: Option<UsageLimit>,
+    /// Messages whose turn ended early, which can be sent again.
+    pub cut_off: u32,
+    /// The turn that runs, where it can be named.
+    pub turn_id: Option<String>,
     /// What a person should look at, in one sentence, for example
     /// `started 14 s ago, not connected: look for its trust question`.
     pub hint: Option<String>,
@@ -181,6 +191,10 @@ impl AgentCard {
             queue: QueueCounts::default(),
             detail: Vec::new(),
             context: None,
+            silence: None,
+            limit: None,
+            cut_off: 0,
+            turn_id: None,
             hint: None,
             installed: true,
             start_command: format!("ctxrelay {}", agent.as_str()),

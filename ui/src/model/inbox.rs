@@ -13,6 +13,8 @@ pub enum InboxKind {
     Question,
     /// Something went wrong.
     Alarm,
+    /// An agent's turn is silent for long: its own sheet has the keys.
+    Stuck,
 }
 
 impl InboxKind {
@@ -23,6 +25,7 @@ impl InboxKind {
             Self::Approval => "approval",
             Self::Question => "question",
             Self::Alarm => "alarm",
+            Self::Stuck => "stuck",
         }
     }
 }

@@ -5,6 +5,7 @@
 //! is treated as hostile; the view makes it harmless when it draws (see [`crate::sanitize`]).
 
 mod agent;
+mod attention;
 mod deck_view;
 mod found;
 mod hint;
@@ -13,6 +14,7 @@ mod task;
 mod timeline;
 
 pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts};
+pub use attention::{Silence, SilenceLevel, UsageLimit};
 pub use deck_view::{Banner, Chain, Daemon, DaemonState, DeckView, Ledger, Level, Ports};
 pub use found::{FoundEntries, FoundRow};
 pub use hint::{FirstStep, StepAct};

@@ -6,9 +6,11 @@ use super::sheet::{SheetText, key_footer, paragraphs};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentState};
+use crate::panes::{limit_words, silence_role, silence_words, tries};
 use crate::sanitize;
 use crate::text;
 use crate::theme::Role;
+use crate::update::applies;
 
 /// An opened agent.
 #[derive(Debug, Clone)]
@@ -54,6 +56,42 @@ impl AgentSheet {
             lines.push(Line::from(Span::styled(title.to_owned(), heading)));
             lines.extend(body);
         };
+        if let Some(silence) = &card.silence {
+            let mut body = paragraphs(
+                &format!(
+                    "{} {}: {}",
+                    glyphs.silence(silence.level),
+                    silence.level.as_str(),
+                    silence_words(deck, silence)
+                ),
+                columns,
+                2,
+                theme.style(silence_role(silence.level)),
+            );
+            let what = match self.agent {
+                Agent::Claude => {
+                    "Look into its terminal. It says nothing while it streams or runs one long \
+                     command, nor that it was stopped with Esc."
+                }
+                Agent::Codex => {
+                    "Look into its terminal. Nothing is stopped by itself: let it be, or stop the \
+                     turn."
+                }
+            };
+            body.extend(paragraphs(what, columns, 2, muted));
+            section("Its turn is silent", body);
+        }
+        if let Some(limit) = &card.limit {
+            let mut body = paragraphs(&limit_words(deck, limit), columns, 2, plain);
+            body.extend(paragraphs(&tries(deck, limit), columns, 2, plain));
+            body.extend(paragraphs(
+                "Messages for it wait here meanwhile. A turn that works ends the limit at once.",
+                columns,
+                2,
+                muted,
+            ));
+            section("Usage limit", body);
+        }
         if !card.rung.is_empty() {
             let proof = if card.proven {
                 "proved in this session"
@@ -76,11 +114,14 @@ impl AgentSheet {
             "Waiting for it",
             paragraphs(
                 &format!(
-                    "{} unread {dot} {} pending {dot} {} offered, not confirmed {dot} {} ambiguous",
+                    "{} unread {dot} {} pending {dot} {} offered, not confirmed {dot} {} ambiguous \
+                     {dot} {} lost {} turn",
                     card.unread,
                     queue.pending,
                     queue.in_flight,
                     queue.ambiguous,
+                    card.cut_off,
+                    if card.cut_off == 1 { "its" } else { "their" },
                     dot = glyphs.dot()
                 ),
                 columns,
@@ -127,6 +168,17 @@ impl AgentSheet {
         if can_start {
             keys.insert(0, (Action::Start, "start it"));
         }
+        let attends = [
+            (Action::LetBe, "let be"),
+            (Action::Interrupt, "stop turn"),
+            (Action::SendAgain, "send again"),
+            (Action::TryNow, "try now"),
+            (Action::NoTries, "no tries"),
+        ];
+        let attends = attends
+            .into_iter()
+            .filter(|(action, _)| applies(deck, *action));
+        keys.splice(0..0, attends);
         keys.push((Action::Back, "close"));
         SheetText {
             title: Line::styled(

@@ -113,7 +113,7 @@ impl CardSheet {
             InboxKind::Finality => "Is it done?",
             InboxKind::Approval => "May it?",
             InboxKind::Question => "It asks",
-            InboxKind::Alarm => "Look at this",
+            InboxKind::Alarm | InboxKind::Stuck => "Look at this",
         };
         SheetText {
             title: Line::from(vec![
@@ -147,7 +147,7 @@ impl CardSheet {
                         (Action::Reject, "reject with a reason"),
                     ]),
                     InboxKind::Alarm => keys.push((Action::Retry, "try again")),
-                    InboxKind::Approval | InboxKind::Question => {}
+                    InboxKind::Approval | InboxKind::Question | InboxKind::Stuck => {}
                 }
                 keys.push((Action::Back, "later"));
                 vec![key_footer(deck, &keys)]

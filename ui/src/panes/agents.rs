@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::attention;
 use crate::deck::Deck;
 use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState};
 use crate::sanitize;
@@ -70,6 +71,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             put(vec![Span::styled("not installed (not on the PATH)", muted)]);
         }
     }
+    for line in attention::lines(deck, card) {
+        put(line);
+    }
     let waiting = waiting(card, deck);
     if !waiting.is_empty() {
         put(waiting);
@@ -128,6 +132,7 @@ fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
     add(card.queue.pending, "queued", Role::TextMuted);
     add(card.queue.in_flight, "unconfirmed", Role::TextMuted);
     add(card.queue.ambiguous, "ambiguous", Role::OutcomeAttention);
+    add(card.cut_off, "cut off", Role::OutcomeAttention);
     parts
 }
 

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::deck::Deck;
 use crate::layout::{COLUMNS_MIN, ROWS_MIN};
-use crate::model::{AgentState, Chain, DaemonState, Level};
+use crate::model::{AgentState, Chain, DaemonState, Level, SilenceLevel};
 use crate::sanitize;
 use crate::text;
 use crate::theme::Role;
@@ -76,6 +76,10 @@ fn wrong(deck: &Deck) -> Line<'static> {
     let view = &deck.view;
     let ambiguous: u32 = view.agents.iter().map(|card| card.queue.ambiguous).sum();
     let look = view.agents.iter().find(|card| card.hint.is_some());
+    let silent = view.agents.iter().find_map(|card| {
+        let level = card.silence.as_ref()?.level;
+        (level > SilenceLevel::Quiet).then(|| format!("{} {}", card.agent.title(), level.as_str()))
+    });
     let found = match (view.daemon.state, view.ledger.chain) {
         _ if !deck.seen => Some((Level::Info, "starting".to_owned())),
         (DaemonState::Reconnecting, _) => Some((Level::Error, "reconnecting".to_owned())),
@@ -89,6 +93,7 @@ fn wrong(deck: &Deck) -> Line<'static> {
             format!("{} bad lines", text::grouped(view.ledger.bad_lines)),
         )),
         _ if ambiguous > 0 => Some((Level::Warn, format!("{ambiguous} ambiguous"))),
+        _ if silent.is_some() => silent.map(|word| (Level::Warn, word)),
         _ => look.map(|card| (Level::Warn, format!("look at {}", card.agent.title()))),
     };
     let (glyph, word, role) = match found {

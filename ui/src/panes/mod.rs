@@ -3,6 +3,7 @@
 
 mod agents;
 mod answers;
+mod attention;
 mod handoffs;
 mod header;
 mod inbox;
@@ -13,6 +14,7 @@ mod tasks;
 mod timeline;
 
 pub(crate) use answers::draw_too_small;
+pub(crate) use attention::{limit_words, silence_role, silence_words, tries};
 pub(crate) use header::draw_header;
 pub(crate) use list_pane::{draw_pane, row_at, rows_wanted, settle};
 pub(crate) use outcome::outcome_line;

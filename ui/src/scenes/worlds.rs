@@ -3,8 +3,8 @@
 use crate::model::{
     Agent, AgentCard, AgentState, Banner, Chain, ContextUse, Daemon, DaemonState, DeckView, Field,
     FirstStep, Gate, GateState, HandoffRow, HandoffState, InboxCard, InboxKind, Lane, LaneCounts,
-    Ledger, Level, Outcome, OutcomeState, Party, Ports, QueueCounts, StepAct, TaskRow, Tasks,
-    TimelineRow,
+    Ledger, Level, Outcome, OutcomeState, Party, Ports, QueueCounts, Silence, SilenceLevel,
+    StepAct, TaskRow, Tasks, TimelineRow, UsageLimit,
 };
 
 /// 22 November 2026, 14:02:32 UTC.
@@ -596,6 +596,46 @@ pub fn trouble() -> DeckView {
         since_ms: Some(ago(75)),
         took_ms: None,
     });
+    view
+}
+
+/// A stuck turn, and a limit that counts down: what the operator has keys for.
+pub fn held_up() -> DeckView {
+    let mut view = pair_at_work();
+    let claude = &mut view.agents[0];
+    claude.state = AgentState::Limited;
+    claude.since_ms = Some(ago(1_900));
+    claude.detail = vec!["the last turn failed: rate_limit".to_owned()];
+    claude.unread = 3;
+    claude.queue = QueueCounts {
+        pending: 3,
+        in_flight: 0,
+        ambiguous: 0,
+    };
+    claude.limit = Some(UsageLimit {
+        resets_ms: Some(NOW_MS + 7_795_000),
+        try_ms: Some(NOW_MS + 7_797_000),
+        tries: 1,
+        tries_max: 6,
+        again: 1,
+        is_cancelled: false,
+    });
+    let codex = &mut view.agents[1];
+    codex.since_ms = Some(ago(1_300));
+    codex.turn_id = Some("turn-7".to_owned());
+    codex.silence = Some(Silence {
+        level: SilenceLevel::Stuck,
+        since_ms: ago(720),
+        snoozed_until_ms: None,
+    });
+    codex.cut_off = 2;
+    view.inbox.push(InboxCard::new(
+        InboxKind::Stuck,
+        "stuck-codex",
+        Agent::Codex,
+        ago(720),
+        "No sign of its turn since 13:50: look at it, let it be, or stop it.",
+    ));
     view
 }
 

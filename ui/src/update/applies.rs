@@ -1,5 +1,6 @@
 //! [`applies`]: whether an action would do something now; hint bar and palette show no other.
 
+use super::attend::can_attend;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentState, InboxKind};
@@ -23,6 +24,13 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Coordinator => can_act && view.can_set_coordinator,
         Action::Steps => view.first_run.iter().any(|step| !step.done),
         Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
+        Action::Interrupt
+        | Action::SendAgain
+        | Action::LetBe
+        | Action::TryNow
+        | Action::NoTries => {
+            selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
+        }
         Action::Approve | Action::Reject => {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Finality)
         }
@@ -58,6 +66,14 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                     .is_some_and(|card| card.kind == InboxKind::Alarm)
         }
         (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
+        (
+            Overlay::Agent(sheet),
+            Action::Interrupt
+            | Action::SendAgain
+            | Action::LetBe
+            | Action::TryNow
+            | Action::NoTries,
+        ) => can_attend(deck, sheet.agent, action),
         (Overlay::Agent(_), Action::Message | Action::Handoff) => deck.view.daemon.state.can_act(),
         _ => true,
     }

@@ -5,7 +5,7 @@ use super::moving::older;
 use crate::deck::Deck;
 use crate::effect::{Effect, QuitChoice};
 use crate::model::{
-    Agent, AgentState, DaemonState, FirstStep, FoundEntries, Level, Party, StepAct,
+    Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxKind, Level, Party, StepAct,
 };
 use crate::overlays::{
     AgentSheet, CardSheet, CardStage, Choice, ChoiceOption, Composer, Confirm, EntrySheet, Overlay,
@@ -63,6 +63,11 @@ pub(super) fn open_card(deck: &mut Deck, stage: CardStage) {
         .selected()
         .filter(|row| row.gone_until_ms.is_none())
     {
+        if let (InboxKind::Stuck, Party::Agent(agent)) = (row.card.kind, &row.card.by) {
+            // Its keys stand on the agent's own sheet.
+            let sheet = AgentSheet::new(*agent);
+            return deck.overlays.push(Overlay::Agent(sheet));
+        }
         let mut sheet = CardSheet::new(row.card.id.clone());
         sheet.stage = stage;
         deck.overlays.push(Overlay::Card(sheet));

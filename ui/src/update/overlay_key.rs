@@ -1,5 +1,6 @@
 //! What an action does on the overlay in front.
 
+use super::attend::attend;
 use super::moving::{half_page, has_more};
 use super::opening::{ask_quit, ask_start, compose, pick, quit_now, search_record};
 use super::perform::{copy, perform, reason_field};
@@ -27,6 +28,11 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Retry => stage(deck, CardStage::Retrying),
         Action::Copy => return copy_overlay(deck),
         Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
+        Action::Interrupt
+        | Action::SendAgain
+        | Action::LetBe
+        | Action::TryNow
+        | Action::NoTries => return attend_agent(deck, action),
         Action::Send => return send(deck),
         Action::Newline | Action::NextField | Action::OtherAgent => write(deck, action),
         _ => {}
@@ -219,6 +225,13 @@ fn on_agent(deck: &mut Deck, action: Action) {
         Action::Start => ask_start(deck, agent),
         Action::Message => compose(deck, Some(agent), false),
         _ => compose(deck, Some(agent), true),
+    }
+}
+
+fn attend_agent(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    match deck.overlays.last() {
+        Some(Overlay::Agent(sheet)) => attend(deck, sheet.agent, action),
+        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`perform`]: what an action does while no overlay is open.
 
 use super::applies::{applies, selected_agent};
+use super::attend::open_agent;
 use super::moving::{half_page, has_more, older, step, to_end};
 use super::opening::{
     ask_clear, ask_coordinator, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose,
@@ -65,6 +66,15 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
                 ask_start(deck, agent);
             }
         }
+        Action::Interrupt
+        | Action::SendAgain
+        | Action::LetBe
+        | Action::TryNow
+        | Action::NoTries => {
+            if let Some(agent) = selected_agent(deck) {
+                open_agent(deck, agent);
+            }
+        }
         Action::Approve => open_card(deck, CardStage::Reading),
         Action::Reject => open_card(deck, CardStage::Reading),
         Action::Retry => open_card(deck, CardStage::Reading),
@@ -88,6 +98,10 @@ fn refuse(deck: &mut Deck, action: Action) {
         }
         Action::Steps => "nothing is missing: the pair is complete",
         Action::Start => "this agent is running already, or is not installed",
+        Action::Interrupt => "no turn of this agent runs",
+        Action::SendAgain => "no message of this agent's has lost its turn",
+        Action::LetBe => "this agent is not silent",
+        Action::TryNow | Action::NoTries => "this agent is at no usage limit",
         Action::Approve | Action::Reject => "only a finality proposal can be approved or rejected",
         Action::Retry => "there is nothing to try again",
         Action::SearchNext | Action::SearchPrev => {

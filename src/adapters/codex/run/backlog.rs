@@ -33,6 +33,11 @@ impl Run {
                 }
                 // The next app-server will tell.
                 CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
+                CodexRequest::Interrupt { reply, .. } => {
+                    let _ = reply.send(Err(why.to_owned()));
+                }
+                // Unanswered: nobody can be asked.
+                CodexRequest::AskLimit { .. } => {}
                 end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
                     kept.push_back(end);
                 }
@@ -53,8 +58,12 @@ impl Run {
                     let why = "another process goes on".to_owned();
                     self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
+                CodexRequest::Interrupt { reply, .. } => {
+                    let _ = reply.send(Err("another process goes on".to_owned()));
+                }
                 // Asked anew by the next owner.
-                CodexRequest::Ensure { .. }
+                CodexRequest::AskLimit { .. }
+                | CodexRequest::Ensure { .. }
                 | CodexRequest::Recover { .. }
                 | CodexRequest::Stop { .. }
                 | CodexRequest::Release { .. } => {}

@@ -1,6 +1,7 @@
 //! What comes in by itself: notifications, and the server's requests, which we only count.
 
 use crate::wire::codex::frame::{Incoming, ServerRequest};
+use crate::wire::codex::item::Item;
 use crate::wire::codex::notification::Notification;
 use crate::wire::codex::thread::{self, Thread};
 
@@ -53,6 +54,9 @@ impl Session<'_> {
                 }
             }
             Notification::ItemCompleted(completed) => {
+                if !matches!(completed.item, Item::UserMessage { .. }) {
+                    self.sign(&completed.thread_id).await;
+                }
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
@@ -69,7 +73,12 @@ impl Session<'_> {
                     }
                 }
             }
+            Notification::Sign(sign) => self.sign(&sign.thread_id).await,
+            Notification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
             Notification::Error(reported) => {
+                if reported.will_retry {
+                    self.sign(&reported.thread_id).await;
+                }
                 if let Some(book) = self.memory.book(&reported.thread_id)
                     && !reported.will_retry
                 {

@@ -2,7 +2,7 @@
 
 use super::{
     Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect, EntryId,
-    Moment, OnBusy, Outcome,
+    Moment, OnBusy, Outcome, Trial,
 };
 use crate::core::delivery::DeliveryState;
 
@@ -27,6 +27,7 @@ impl CodexFlow {
         if !is_free && !may_overtake {
             return;
         }
+        let is_free = is_free && self.trial != Trial::Runs;
         // A steer overtakes; nothing else does.
         let next = backlog
             .lane(Agent::Codex)
@@ -43,6 +44,9 @@ impl CodexFlow {
             at.now_ms,
         );
         self.in_flight.push(id.clone());
+        if self.trial == Trial::Next {
+            self.trial = Trial::Runs;
+        }
         effects.push(Effect::Store(id.clone()));
         #[cfg(test)]
         if self.fault == Some(super::super::fault::Fault::Glue) {
@@ -139,6 +143,7 @@ impl CodexFlow {
         effects: &mut Vec<Effect>,
     ) {
         self.landed(id);
+        self.untried();
         let rejects = backlog
             .get(id)
             .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.maybe_shown);

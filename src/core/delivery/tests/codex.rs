@@ -82,6 +82,11 @@ fn id(seq: u64) -> EntryId {
     EntryId::new(format!("m{seq}"))
 }
 
+fn handed(effects: &[Effect]) -> Vec<EntryId> {
+    let handed = handed_over(effects).into_iter();
+    handed.map(|(id, _)| id).collect()
+}
+
 fn handed_over(effects: &[Effect]) -> Vec<(EntryId, bool)> {
     let handed = effects.iter().filter_map(|effect| match effect {
         Effect::HandOver { id, repeat, .. } => Some((id.clone(), *repeat)),
@@ -236,4 +241,55 @@ fn what_waits_for_too_long_expires_on_the_record() {
     };
     // The one on its way is not the queue's to expire.
     assert_eq!((expired, *result), (&id(2), DeliveryResult::Expired));
+}
+
+/// A turn that ends at the limit, or does not.
+fn turn_ended(turn: &str, limited: bool) -> CodexInput {
+    CodexInput::TurnEnded {
+        life: 1,
+        turn: TurnId::new(turn),
+        status: if limited {
+            TurnStatus::Failed
+        } else {
+            TurnStatus::Completed
+        },
+        ids: Vec::new(),
+        limited,
+    }
+}
+
+#[test]
+fn after_a_limit_one_message_is_the_test() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.hear(turn_ended("u1", true));
+    for seq in 1..=3 {
+        assert_eq!(handed(&lane.send(seq, OnBusy::Queue)), []);
+    }
+    assert_eq!(handed(&lane.hear(CodexInput::LimitOver)), [id(1)]);
+    // Codex refuses it: the next try is the test.
+    assert_eq!(handed(&lane.answer(1, Answer::NotTaken)), [id(1)]);
+    let proof = CodexInput::Proof {
+        id: id(1),
+        turn: TurnId::new("u2"),
+        steered: false,
+    };
+    assert_eq!(handed(&lane.hear(proof)), []);
+    lane.activity(Activity::Busy { waiting: false });
+    // It is urgent: it joins the very turn that is the test.
+    assert_eq!(handed(&lane.send(4, OnBusy::Steer)), [id(4)]);
+    // Idle comes before the end of the turn.
+    assert_eq!(handed(&lane.activity(Activity::Idle)), []);
+    lane.hear(CodexInput::Proof {
+        id: id(4),
+        turn: TurnId::new("u2"),
+        steered: true,
+    });
+    assert_eq!(handed(&lane.hear(turn_ended("u2", true))), []);
+    assert_eq!(handed(&lane.hear(CodexInput::LimitOver)), [id(2)]);
+    lane.hear(CodexInput::Proof {
+        id: id(2),
+        turn: TurnId::new("u3"),
+        steered: false,
+    });
+    assert_eq!(handed(&lane.hear(turn_ended("u3", false))), [id(3)]);
 }

@@ -5,6 +5,7 @@
 mod admission;
 mod codex;
 mod ladder;
+mod limit;
 mod recovery;
 mod row;
 mod simulation;

@@ -32,6 +32,17 @@ fn fact() -> impl Strategy<Value = DeliveryFact> {
     ]
 }
 
+#[test]
+fn what_the_receiver_had_in_a_turn_that_ended_early_comes_again_and_says_so() {
+    let mut delivery = delivery();
+    assert!(!delivery.apply(DeliveryFact::CutOff, 1), "nobody has it");
+    assert!(delivery.apply(DeliveryFact::Confirmed, 2));
+    assert!(delivery.apply(DeliveryFact::CutOff, 3));
+    assert_eq!(delivery.state, DeliveryState::Queued);
+    assert!(delivery.maybe_shown);
+    assert!(!delivery.apply(DeliveryFact::CutOff, 4), "told of twice");
+}
+
 proptest! {
     #[test]
     fn a_confirmed_message_is_never_offered_again(facts in prop::collection::vec(fact(), 0..40)) {

@@ -36,3 +36,31 @@ fn the_human_may_take_their_time() {
     assert_eq!(watchdog.watched(5_009_999), Watched::Fine);
     assert_eq!(watchdog.watched(5_010_000), Watched::Quiet);
 }
+
+#[test]
+fn the_operator_lets_it_be_and_is_told_again_later() {
+    let mut watchdog = Watchdog::new(SILENCE_MS);
+    watchdog.snooze(0);
+    assert_eq!(watchdog.snoozed_until(0), None, "there is no turn");
+    watchdog.sign(0);
+    assert_eq!(watchdog.watched(600_000), Watched::Stuck);
+    watchdog.snooze(600_000);
+    assert_eq!(watchdog.watched(600_000), Watched::Quiet);
+    assert_eq!(watchdog.next_ms(600_000), Some(900_000));
+    assert_eq!(watchdog.watched(899_999), Watched::Quiet);
+    assert_eq!(watchdog.watched(900_000), Watched::Stuck);
+    // A sign ends the silence, and with it what was said about it.
+    watchdog.snooze(900_000);
+    watchdog.sign(900_001);
+    assert_eq!(watchdog.watched(1_500_001), Watched::Stuck);
+}
+
+#[test]
+fn another_silence_counts_for_the_turn_that_runs() {
+    let mut watchdog = Watchdog::new(SILENCE_MS);
+    watchdog.sign(0);
+    assert_eq!(watchdog.watched(60_000), Watched::Quiet);
+    watchdog.set_silence(30_000);
+    assert_eq!(watchdog.watched(60_000), Watched::Stuck);
+    assert_eq!(watchdog.silent_ms(60_000), Some(60_000));
+}

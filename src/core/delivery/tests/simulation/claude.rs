@@ -5,12 +5,15 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::core::delivery::{Carrier, LadderInput};
+use crate::core::delivery::{Carrier, LadderInput, Rung};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 
 /// A call is given up after this long, ms.
 const CALL_MS: i64 = 1_600;
+
+/// A hook has answered after this long, ms. Claude waits for it before it goes on.
+const HOOK_MS: i64 = 8;
 
 /// One Claude.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct Claude {
     unread: Vec<EntryId>,
     /// When it last asked: it waits for the answer before it asks again.
     asked_ms: i64,
+    /// When its last hook began.
+    hook_ms: i64,
     /// Bodies in the bridge that are being marked as fetched before the call returns.
     page: Option<Vec<Showing>>,
 }
@@ -64,6 +69,7 @@ impl World {
             turns: 0,
             unread: Vec::new(),
             asked_ms: 0,
+            hook_ms: 0,
             page: None,
         });
         self.claude_redials();
@@ -225,9 +231,12 @@ impl World {
     }
 
     fn claude_hook(&mut self, carrier: Carrier) {
-        let Some(process) = self.claude.as_ref().map(|claude| claude.process) else {
+        let now = self.now;
+        let Some(claude) = &mut self.claude else {
             return;
         };
+        claude.hook_ms = now;
+        let process = claude.process;
         if !self.is_calm && self.percent(4) {
             // It was too slow, or found nobody.
             return;
@@ -260,6 +269,7 @@ impl World {
             return;
         };
         let is_asking = now - claude.asked_ms < CALL_MS || claude.page.is_some();
+        let is_asking = is_asking || now - claude.hook_ms < HOOK_MS;
         if claude.bridge.is_none() || is_asking {
             return;
         }
@@ -327,8 +337,9 @@ impl World {
         }
         if asks {
             self.claude_asks();
+        } else {
+            self.claude_hook(Carrier::Tool);
         }
-        self.claude_hook(Carrier::Tool);
     }
 
     fn end_claude_turn(&mut self) {
@@ -369,7 +380,8 @@ impl World {
         let Some(bridge) = daemon.ladder.receiver() else {
             return;
         };
-        if daemon.ladder.is_limited() {
+        // Where neither channel nor doorbell works there is nothing to announce with.
+        if daemon.ladder.is_limited() || daemon.ladder.first_rung() == Some(Rung::Hooks) {
             return;
         }
         let forgotten = daemon

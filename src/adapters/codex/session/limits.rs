@@ -1,0 +1,98 @@
+//! Signs of life, the account's usage windows, and the operator's wish to stop a turn.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::core::delivery::Checked;
+use crate::core::id::TurnId;
+use crate::wire::codex::call::{RateLimitsAnswer, RateLimitsRead, TurnInterrupt};
+use crate::wire::codex::limits::RateLimits;
+
+use super::super::fact::CodexFact;
+use super::super::rpc::Lost;
+use super::{CallError, Session};
+
+/// Between two signs of life that are told: a turn may stream a hundred words a second.
+const SIGN_EVERY: Duration = Duration::from_secs(1);
+
+impl Session<'_> {
+    /// The turn of a thread does something.
+    pub(super) async fn sign(&mut self, thread_id: &str) {
+        let now = Instant::now();
+        let is_fresh = self
+            .memory
+            .sign_told
+            .is_none_or(|told| now.duration_since(told) >= SIGN_EVERY);
+        if is_fresh && self.memory.is_visible(thread_id) {
+            self.memory.sign_told = Some(now);
+            self.tell(CodexFact::Sign).await;
+        }
+    }
+
+    /// Takes in what the account's windows are, and tells when a limit would end.
+    pub(super) async fn rate_limits(&mut self, newer: RateLimits) {
+        self.memory.rate_limits.merge(newer);
+        let ends = self.memory.rate_limits.resets_at();
+        if let Some(ends_s) = ends
+            && ends != self.memory.limit_ends_told
+        {
+            self.memory.limit_ends_told = ends;
+            let at_ms = ends_s.saturating_mul(1_000);
+            self.tell(CodexFact::LimitEnds { at_ms }).await;
+        }
+    }
+
+    /// Asks the vendor whether the usage limit still holds.
+    pub(in super::super) async fn ask_limit(&mut self) -> Result<Checked, Lost> {
+        let read = RateLimitsRead {
+            exclude_reset_credit_details: true,
+        };
+        match self.call(read).await {
+            Ok(answer) => Ok(self.read_limit(answer).await),
+            Err(CallError::Refused(error)) => {
+                // Without an account of the vendor's there is nobody to ask.
+                tracing::debug!(error.message, "the usage limit could not be asked for");
+                Ok(Checked::Unknown)
+            }
+            // The vendor is asked behind it, which may take its time, and may answer in another
+            // shape: neither says anything about this connection.
+            Err(CallError::Lost(lost @ (Lost::Encode(_) | Lost::Silent(_)))) => {
+                tracing::warn!(%lost, "there is no answer about the usage limit");
+                Ok(Checked::Unknown)
+            }
+            Err(CallError::Lost(lost)) => Err(lost),
+        }
+    }
+
+    async fn read_limit(&mut self, answer: RateLimitsAnswer) -> Checked {
+        self.rate_limits(answer.rate_limits).await;
+        let ends_s = self.memory.rate_limits.resets_at();
+        match answer.ordinary_usage_allowed {
+            Some(true) => Checked::Over,
+            Some(false) => Checked::Holds {
+                until_ms: ends_s.map(|ends_s| ends_s.saturating_mul(1_000)),
+            },
+            None => Checked::Unknown,
+        }
+    }
+
+    /// Stops a turn. `Ok(Err(_))` is the app-server's refusal.
+    pub(in super::super) async fn interrupt(
+        &mut self,
+        turn_id: &TurnId,
+    ) -> Result<Result<(), String>, Lost> {
+        let Some(thread_id) = self.memory.thread_id().cloned() else {
+            return Ok(Err("codex has no thread".to_owned()));
+        };
+        let interrupt = TurnInterrupt {
+            thread_id: thread_id.to_string(),
+            turn_id: turn_id.to_string(),
+        };
+        match self.call(interrupt).await {
+            Ok(_) => Ok(Ok(())),
+            Err(CallError::Refused(error)) => Ok(Err(error.message)),
+            Err(CallError::Lost(lost)) => Err(lost),
+        }
+    }
+}

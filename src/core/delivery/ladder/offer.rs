@@ -1,0 +1,41 @@
+//! [`Offer`]: one message's place on the ladder; [`Bridge`]: whom it is offered through.
+
+use super::{Mode, Rung};
+use crate::core::delivery::Moment;
+
+/// The bridge that gets the deliveries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bridge {
+    pub(super) id: u64,
+    pub(super) process: Option<u32>,
+    pub(super) mode: Mode,
+    /// Until then a doorbell may still come.
+    pub(super) bell_due: i64,
+}
+
+/// One message's place on the ladder.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offer {
+    pub(super) rung: Rung,
+    pub(super) at_ms: i64,
+    /// It was pushed or rung; the rungs below need nothing.
+    pub(super) is_told: bool,
+    /// A turn has begun since.
+    pub(super) turn_began: bool,
+}
+
+impl Offer {
+    pub(super) fn at(rung: Rung, at: &Moment) -> Self {
+        Self {
+            rung,
+            at_ms: at.now_ms,
+            is_told: false,
+            turn_began: false,
+        }
+    }
+
+    /// This way brought no proof.
+    pub(super) fn descend(&mut self, at: &Moment) {
+        *self = Self::at(self.rung.below(), at);
+    }
+}

@@ -1,0 +1,33 @@
+//! [`LadderTerms`]: how long things about Claude may take.
+
+/// How long things may take, ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LadderTerms {
+    /// An idle Claude that was told and does nothing for this long was not reached.
+    pub idle_ms: i64,
+    /// How long bodies that somebody asked for may take until they count as taken or not. The
+    /// call that fetched them says so within milliseconds, unless its process died.
+    pub claim_ms: i64,
+    /// What was pushed is not carried by a hook as well for this long: the two would cross.
+    pub push_ms: i64,
+    /// A bridge without a doorbell waits this long for it before it tries its channel: the plugin
+    /// starts both at nearly the same time.
+    pub bell_ms: i64,
+    /// After a client's outlet was full it is tried again after this long.
+    pub outlet_ms: i64,
+    /// What was not attempted for this long expires; `None`: never.
+    pub expiry_ms: Option<i64>,
+}
+
+impl Default for LadderTerms {
+    fn default() -> Self {
+        Self {
+            idle_ms: 20_000,
+            claim_ms: 5_000,
+            push_ms: 1_000,
+            bell_ms: 2_000,
+            outlet_ms: 1_000,
+            expiry_ms: None,
+        }
+    }
+}

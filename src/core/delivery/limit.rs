@@ -1,0 +1,363 @@
+//! [`Limit`]: one agent's usage limit, from the turn that hit it to the one that works again.
+//!
+//! While it holds, the agent's lane rests. It is over when a turn works, when the vendor says so,
+//! or when the operator does. Where nobody can be asked, the time that the vendor named is taken
+//! at its word: the next message is the test, and one that dies of it costs a longer wait.
+//!
+//! Knows nothing of what the messages say, nor who wrote them: what it is given to send again is
+//! for the caller to choose.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::id::EntryId;
+
+/// How many messages are remembered as sent again once. More than a lane loses to limits.
+const RESENT_MAX: usize = 1_000;
+
+/// What is done about a limit besides holding the lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitMode {
+    /// Nothing is said.
+    Off,
+    /// It is shown.
+    #[default]
+    Notify,
+    /// What died of it is sent again, once.
+    Resume,
+}
+
+impl LimitMode {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Notify => "notify",
+            Self::Resume => "resume",
+        }
+    }
+}
+
+/// How long things may take, ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitTerms {
+    /// What is done about it.
+    pub mode: LimitMode,
+    /// After the time that the vendor named: its clock and ours differ.
+    pub slack_ms: i64,
+    /// Without such a time, and after a try that failed: the first wait. Each further one is twice
+    /// as long.
+    pub first_ms: i64,
+    /// The longest of them.
+    pub longest_ms: i64,
+    /// How many tries in a row are made; then the operator has to.
+    pub tries_max: u32,
+    /// How long the vendor may take to answer before it counts as not asked.
+    pub answer_ms: i64,
+    /// What died longer ago is not sent again: the work has gone on without it.
+    pub stale_ms: i64,
+}
+
+impl Default for LimitTerms {
+    fn default() -> Self {
+        Self {
+            mode: LimitMode::default(),
+            slack_ms: 2_000,
+            first_ms: 60_000,
+            longest_ms: 30 * 60_000,
+            tries_max: 6,
+            answer_ms: 15_000,
+            stale_ms: 48 * 60 * 60_000,
+        }
+    }
+}
+
+/// What the vendor says when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checked {
+    /// Work is allowed again.
+    Over,
+    /// It is not.
+    Holds {
+        /// Until then, ms, if it says so.
+        until_ms: Option<i64>,
+    },
+    /// It could not be asked, or did not say.
+    Unknown,
+}
+
+/// What can come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitInput {
+    /// A turn ended at the limit.
+    Hit {
+        /// When the limit ends, ms, as far as the vendor has said.
+        until_ms: Option<i64>,
+        /// The messages that died with the turn and may be sent again.
+        died: Vec<EntryId>,
+    },
+    /// A turn came to its end.
+    Worked,
+    /// The answer of the vendor.
+    Checked(Checked),
+    /// Time has passed.
+    Tick,
+    /// The operator wants another try now.
+    TryNow,
+    /// The operator wants no tries but their own.
+    Cancel,
+    /// The configuration says this now.
+    Mode(LimitMode),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitStep {
+    /// The limit holds from now on.
+    Begins,
+    /// Ask the vendor whether it still does.
+    Ask,
+    /// The lane goes on, and these are sent again.
+    Over {
+        /// Oldest first.
+        again: Vec<EntryId>,
+    },
+}
+
+/// What is shown of a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// Since when it holds, ms.
+    pub since_ms: i64,
+    /// When it ends, ms, as far as the vendor has said.
+    pub until_ms: Option<i64>,
+    /// When the next try is made by itself, ms.
+    pub try_at_ms: Option<i64>,
+    /// How many were made since a turn last worked.
+    pub tries: u32,
+    /// The operator has taken the tries over.
+    pub is_cancelled: bool,
+    /// How many messages will be sent again.
+    pub again: usize,
+}
+
+/// A limit that holds.
+#[derive(Debug)]
+struct Slot {
+    since_ms: i64,
+    until_ms: Option<i64>,
+    try_at: Option<i64>,
+    /// The vendor was asked and may answer until then.
+    asked_until: Option<i64>,
+    /// It has answered before.
+    answers: bool,
+    is_cancelled: bool,
+}
+
+/// One agent's usage limit.
+#[derive(Debug, Default)]
+pub struct Limit {
+    terms: LimitTerms,
+    slot: Option<Slot>,
+    /// Tries since a turn last worked.
+    tries: u32,
+    /// What died of it, and when. Kept over a try: that may end at the limit again.
+    died: Vec<(EntryId, i64)>,
+    /// These were sent again already. Once is enough.
+    resent: BTreeSet<EntryId>,
+}
+
+impl Limit {
+    /// An agent of which no limit is known.
+    pub fn new(terms: LimitTerms) -> Self {
+        Self {
+            terms,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the lane rests.
+    pub fn holds(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// What is done about it.
+    pub fn mode(&self) -> LimitMode {
+        self.terms.mode
+    }
+
+    /// What is shown; `None` while no limit holds.
+    pub fn spoken(&self, now_ms: i64) -> Option<Spoken> {
+        let slot = self.slot.as_ref()?;
+        Some(Spoken {
+            since_ms: slot.since_ms,
+            until_ms: slot.until_ms,
+            try_at_ms: slot.try_at,
+            tries: self.tries,
+            is_cancelled: slot.is_cancelled,
+            again: self.again(now_ms).count(),
+        })
+    }
+
+    /// When something happens by itself, ms.
+    pub fn next_ms(&self) -> Option<i64> {
+        let slot = self.slot.as_ref()?;
+        slot.try_at.into_iter().chain(slot.asked_until).min()
+    }
+
+    /// Takes something in, and says what is to be done.
+    pub fn apply(&mut self, input: LimitInput, now_ms: i64) -> Vec<LimitStep> {
+        match input {
+            LimitInput::Hit { until_ms, died } => self.hit(until_ms, died, now_ms),
+            LimitInput::Worked => {
+                self.tries = 0;
+                self.over(now_ms)
+            }
+            LimitInput::Checked(checked) => self.checked(checked, now_ms),
+            LimitInput::Tick => self.tick(now_ms),
+            LimitInput::TryNow if self.holds() => {
+                self.tries = 0;
+                self.over(now_ms)
+            }
+            LimitInput::TryNow => Vec::new(),
+            LimitInput::Cancel => {
+                if let Some(slot) = &mut self.slot {
+                    slot.is_cancelled = true;
+                    slot.try_at = None;
+                    slot.asked_until = None;
+                    self.died.clear();
+                }
+                Vec::new()
+            }
+            LimitInput::Mode(mode) => {
+                if self.terms.mode != mode {
+                    self.terms.mode = mode;
+                    self.plan(now_ms);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn hit(&mut self, until_ms: Option<i64>, died: Vec<EntryId>, now_ms: i64) -> Vec<LimitStep> {
+        for id in died {
+            if !self.resent.contains(&id) && !self.died.iter().any(|(known, _)| *known == id) {
+                self.died.push((id, now_ms));
+            }
+        }
+        // A time that has passed says nothing about a limit that holds now.
+        let until_ms = until_ms.filter(|until| *until > now_ms);
+        match &mut self.slot {
+            Some(slot) => {
+                // Another turn ran into the same limit; the human's, or one that was on its way.
+                if until_ms.is_some() && slot.until_ms != until_ms {
+                    slot.until_ms = until_ms;
+                    slot.asked_until = None;
+                    self.plan(now_ms);
+                }
+                Vec::new()
+            }
+            None => {
+                self.slot = Some(Slot {
+                    since_ms: now_ms,
+                    until_ms,
+                    try_at: None,
+                    asked_until: None,
+                    answers: false,
+                    is_cancelled: false,
+                });
+                self.plan(now_ms);
+                vec![LimitStep::Begins]
+            }
+        }
+    }
+
+    /// Decides when the next try is made by itself.
+    fn plan(&mut self, now_ms: i64) {
+        let Some(slot) = &mut self.slot else { return };
+        if slot.is_cancelled || slot.asked_until.is_some() {
+            return;
+        }
+        slot.try_at = match (slot.until_ms, self.terms.mode) {
+            _ if self.tries >= self.terms.tries_max => None,
+            (Some(until), _) => Some(until + self.terms.slack_ms),
+            // Asking costs nothing.
+            (None, _) if slot.answers => Some(now_ms + self.terms.longest_ms),
+            // Only who wants the work resumed wants it tried without knowing when.
+            (None, LimitMode::Resume) => {
+                let doubled = self.terms.first_ms << self.tries.min(16);
+                Some(now_ms + doubled.min(self.terms.longest_ms))
+            }
+            (None, LimitMode::Off | LimitMode::Notify) => None,
+        };
+    }
+
+    fn tick(&mut self, now_ms: i64) -> Vec<LimitStep> {
+        let Some(slot) = &mut self.slot else {
+            return Vec::new();
+        };
+        if slot.asked_until.is_some_and(|until| until <= now_ms) {
+            return self.checked(Checked::Unknown, now_ms);
+        }
+        if slot.try_at.is_some_and(|at| at <= now_ms) {
+            slot.try_at = None;
+            slot.asked_until = Some(now_ms + self.terms.answer_ms);
+            return vec![LimitStep::Ask];
+        }
+        Vec::new()
+    }
+
+    fn checked(&mut self, checked: Checked, now_ms: i64) -> Vec<LimitStep> {
+        // An answer that nobody waits for any more is about another limit.
+        let asked = self.slot.as_mut().and_then(|slot| slot.asked_until.take());
+        let Some(slot) = self.slot.as_mut().filter(|_| asked.is_some()) else {
+            return Vec::new();
+        };
+        match checked {
+            Checked::Holds { until_ms } => {
+                slot.until_ms = until_ms.filter(|until| *until > now_ms);
+                slot.answers = true;
+                self.plan(now_ms);
+                Vec::new()
+            }
+            Checked::Over | Checked::Unknown => {
+                self.tries += 1;
+                self.over(now_ms)
+            }
+        }
+    }
+
+    fn over(&mut self, now_ms: i64) -> Vec<LimitStep> {
+        let Some(slot) = self.slot.take() else {
+            return Vec::new();
+        };
+        let again: Vec<EntryId> = match (self.terms.mode, slot.is_cancelled) {
+            (LimitMode::Resume, false) => self.again(now_ms).cloned().collect(),
+            _ => Vec::new(),
+        };
+        self.died.clear();
+        if self.resent.len() + again.len() > RESENT_MAX {
+            // Of the oldest nobody speaks any more: their ids begin with their time.
+            self.resent = self.resent.split_off(&self.middle());
+        }
+        self.resent.extend(again.iter().cloned());
+        vec![LimitStep::Over { again }]
+    }
+
+    fn middle(&self) -> EntryId {
+        let middle = self.resent.iter().nth(self.resent.len() / 2);
+        middle.cloned().unwrap_or_else(|| EntryId::new(""))
+    }
+
+    /// What is to be sent again once it is over.
+    fn again(&self, now_ms: i64) -> impl Iterator<Item = &EntryId> {
+        let oldest_ms = now_ms - self.terms.stale_ms;
+        self.died
+            .iter()
+            .filter(move |(_, at_ms)| *at_ms >= oldest_ms)
+            .filter(|_| self.terms.mode == LimitMode::Resume)
+            .map(|(id, _)| id)
+    }
+}

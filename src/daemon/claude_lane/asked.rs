@@ -1,0 +1,111 @@
+//! [`Asked`]: somebody said that messages arrived or were read, and is answered once the record
+//! says so.
+
+use std::collections::BTreeSet;
+
+use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
+use crate::daemon::attach::ConnId;
+use crate::daemon::event::Answer;
+use crate::daemon::run::{Daemon, answer};
+use crate::wire::control::{GetMessagesParams, MessagePage, Refusal, Reply};
+
+/// Somebody who waits for the record.
+#[derive(Debug)]
+pub struct Asked {
+    /// Of these it does not say so yet.
+    left: BTreeSet<EntryId>,
+    result: DeliveryResult,
+    when: When,
+    reply: Answer,
+}
+
+/// The answer once the record says so.
+#[derive(Debug)]
+pub enum When {
+    /// Nothing more.
+    Done,
+    /// These were acknowledged.
+    Acked(Vec<EntryId>),
+    /// These were acknowledged, and what else waits is asked for.
+    Page {
+        /// Who asks.
+        conn: ConnId,
+        /// For what.
+        params: GetMessagesParams,
+        /// What was acknowledged with it.
+        acked: Vec<EntryId>,
+    },
+}
+
+impl Daemon {
+    /// Answers once the ledger has this result of these messages; at once when it is about none.
+    pub(in crate::daemon) fn answer_when_recorded(
+        &mut self,
+        ids: &[EntryId],
+        result: DeliveryResult,
+        when: When,
+        reply: Answer,
+    ) {
+        let left: BTreeSet<EntryId> = ids
+            .iter()
+            .filter(|id| self.outbox.backlog.records(id, result))
+            .cloned()
+            .collect();
+        if left.is_empty() {
+            return self.answer_asked(when, reply);
+        }
+        self.claude.asked.retain(|asked| !asked.reply.is_closed());
+        self.claude.asked.push(Asked {
+            left,
+            result,
+            when,
+            reply,
+        });
+    }
+
+    /// The ledger has it.
+    pub(in crate::daemon) fn recorded_for_asked(&mut self, id: &EntryId, result: DeliveryResult) {
+        for asked in &mut self.claude.asked {
+            if asked.result == result {
+                asked.left.remove(id);
+            }
+        }
+        let (done, left) = std::mem::take(&mut self.claude.asked)
+            .into_iter()
+            .partition(|asked| asked.left.is_empty());
+        self.claude.asked = left;
+        for asked in done {
+            self.answer_asked(asked.when, asked.reply);
+        }
+    }
+
+    /// The disk refuses for now. What was said is kept and written later; whoever said it goes on.
+    pub(in crate::daemon) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
+        let (refused, left) = std::mem::take(&mut self.claude.asked)
+            .into_iter()
+            .partition(|asked| ids.iter().any(|id| asked.left.contains(id)));
+        self.claude.asked = left;
+        for asked in refused {
+            answer(asked.reply, Err(refusal.clone()));
+        }
+    }
+
+    fn answer_asked(&mut self, when: When, reply: Answer) {
+        match when {
+            When::Done => answer(reply, Ok(Reply::Done)),
+            When::Acked(ids) => answer(reply, Ok(Reply::Acked(ids))),
+            When::Page {
+                conn,
+                params,
+                acked,
+            } => {
+                let page = MessagePage {
+                    acked,
+                    ..self.page_for(conn, &params)
+                };
+                self.answer_page(reply, page, params.agent);
+            }
+        }
+    }
+}

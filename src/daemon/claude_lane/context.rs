@@ -1,0 +1,144 @@
+//! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit, of the next one
+//! its beginning, and how many more wait.
+
+use crate::core::delivery::{Carrier, LadderInput};
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::daemon::run::Daemon;
+use crate::wire::control::HookReply;
+
+/// What a hook may hand over is shorter than this, in UTF-16 units: Claude keeps 10,000 and turns
+/// more into a file reference (Claude Code 2.1.330, observed).
+const CONTEXT_UNITS_MAX: usize = 8_000;
+
+/// Kept free for the line that tells how many more wait.
+const NOTICE_UNITS: usize = 200;
+
+/// A shorter beginning of a message is not worth its envelope.
+const BEGINNING_UNITS_MIN: usize = 500;
+
+/// What a hook hands over.
+#[derive(Debug, Default)]
+struct HookContext {
+    text: String,
+    units: usize,
+    /// All of these.
+    whole: Vec<EntryId>,
+    /// The beginning of this.
+    begun: Option<EntryId>,
+    /// Not, or not all of them.
+    left: usize,
+}
+
+impl HookContext {
+    fn room(&self) -> usize {
+        CONTEXT_UNITS_MAX
+            .saturating_sub(self.units)
+            .saturating_sub(NOTICE_UNITS)
+    }
+
+    fn put(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.units += units(text) + 1;
+    }
+
+    /// How many more wait; before a human's words also when there is nothing else to say.
+    fn finish(mut self, carrier: Carrier) -> Option<Self> {
+        let is_empty = self.whole.is_empty() && self.begun.is_none();
+        if is_empty && (self.left == 0 || carrier != Carrier::Prompt) {
+            return None;
+        }
+        match self.left {
+            0 => {}
+            1 => self.put("[ctxrelay: 1 message is too long for here; call get_messages]"),
+            more => self.put(&format!(
+                "[ctxrelay: {more} more messages wait; call get_messages]"
+            )),
+        }
+        Some(self)
+    }
+}
+
+impl Daemon {
+    /// Hands over what may go into the model's context at this point. Its rows are on disk.
+    pub(in crate::daemon) fn context_for(
+        &mut self,
+        pair: &RuntimeSession,
+        carrier: Carrier,
+    ) -> HookReply {
+        // A hook may come before its bridge does.
+        self.claude.ladder_mut(pair);
+        let Some(context) = self.hook_context(pair, carrier) else {
+            return HookReply::default();
+        };
+        let handed: Vec<EntryId> = context
+            .whole
+            .iter()
+            .cloned()
+            .chain(context.begun.clone())
+            .collect();
+        if !handed.is_empty() && self.hand_out(pair, handed).is_err() {
+            return HookReply::default();
+        }
+        HookReply {
+            additional_context: Some(context.text),
+            ids: context.whole,
+        }
+    }
+
+    fn hook_context(&self, pair: &RuntimeSession, carrier: Carrier) -> Option<HookContext> {
+        let ladder = self.claude.ladder(pair)?;
+        let ids = ladder.carries(&self.outbox.backlog, carrier);
+        let mut context = HookContext::default();
+        for (index, id) in ids.iter().enumerate() {
+            let Some(row) = self.outbox.get(id) else {
+                continue;
+            };
+            let Some(stored) = self.stored(row.seq) else {
+                continue;
+            };
+            let message = self.enveloped(&stored.entry, row.maybe_shown);
+            let room = context.room();
+            if units(&message.text) < room {
+                context.put(&message.text);
+                context.whole.push(id.clone());
+                continue;
+            }
+            // Its beginning is said once; whoever wants the rest asks.
+            if !row.maybe_shown && room > BEGINNING_UNITS_MIN {
+                let beginning = self.enveloped_beginning(&stored.entry, room - 1);
+                context.put(&beginning.text);
+                context.begun = Some(id.clone());
+            }
+            // What follows does not overtake it.
+            context.left = ids.len() - index;
+            break;
+        }
+        context.finish(carrier)
+    }
+
+    /// These bodies are on their way to a Claude that reads them at once.
+    ///
+    /// # Errors
+    ///
+    /// When the rows that say so cannot be written; the bodies must not leave then.
+    pub(in crate::daemon) fn hand_out(
+        &mut self,
+        pair: &RuntimeSession,
+        ids: Vec<EntryId>,
+    ) -> Result<(), crate::wire::control::Refusal> {
+        let handed = LadderInput::HandedOut { ids: ids.clone() };
+        let stored = self.claude_input(pair, handed);
+        if stored.is_err() {
+            for id in ids {
+                self.tell_ladder(pair, LadderInput::NotStored { id });
+            }
+        }
+        stored
+    }
+}
+
+/// As Claude counts.
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}

@@ -1,0 +1,53 @@
+//! [`ring_line`]: what the doorbell prints.
+
+/// The longest doorbell line, in characters: Claude cuts a monitor's line at 500 (Claude Code
+/// 2.1.330, observed).
+const RING_CHARS_MAX: usize = 500;
+
+/// How many ids a doorbell line names.
+const RING_IDS_MAX: usize = 4;
+
+/// One line without a body: `contextrelay: 2 new messages from codex (ids …). Call get_messages.`
+/// Each message is given as its sender and its id.
+pub(super) fn ring_line(messages: &[(&str, &str)]) -> String {
+    let mut senders: Vec<&str> = messages.iter().map(|(from, _)| *from).collect();
+    senders.sort_unstable();
+    senders.dedup();
+    let mut ids: Vec<&str> = messages
+        .iter()
+        .take(RING_IDS_MAX)
+        .map(|(_, id)| *id)
+        .collect();
+    if messages.len() > RING_IDS_MAX {
+        ids.push("…");
+    }
+    let (count, id_s) = match messages.len() {
+        1 => ("1 new message".to_owned(), ""),
+        n => (format!("{n} new messages"), "s"),
+    };
+    let line = format!(
+        "contextrelay: {count} from {} (id{id_s} {}). Call get_messages.",
+        senders.join(" and "),
+        ids.join(", ")
+    );
+    line.chars().take(RING_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_doorbell_line_stays_short_however_many_wait() {
+        let id = "0198aa00-0000-7000-8000-000000000000";
+        assert_eq!(
+            ring_line(&[("codex", "41")]),
+            "contextrelay: 1 new message from codex (id 41). Call get_messages."
+        );
+        let many = vec![("codex", id); 500];
+        let line = ring_line(&many);
+        assert!(line.starts_with("contextrelay: 500 new messages from codex (ids "));
+        assert!(line.ends_with("Call get_messages."), "{line}");
+        assert!(line.chars().count() <= RING_CHARS_MAX);
+    }
+}

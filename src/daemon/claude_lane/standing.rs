@@ -1,0 +1,100 @@
+//! How messages reach Claude now, as the operator reads it.
+
+use crate::core::agent::Agent;
+use crate::core::delivery::Rung;
+use crate::core::id::RuntimeSession;
+use crate::daemon::run::Daemon;
+use crate::wire::control::DeliveryMode;
+use crate::wire::status::DeliveryStatus;
+
+impl Daemon {
+    /// How messages reach Claude now, in words.
+    pub(in crate::daemon) fn claude_delivery(&self) -> DeliveryStatus {
+        let default = RuntimeSession::default();
+        let receiver = self.claude_receiver(&default).or_else(|| {
+            self.bridges()
+                .map(|(_, bridge)| bridge)
+                .find(|bridge| bridge.receiver)
+        });
+        let mode = receiver.map_or(DeliveryMode::Auto, |bridge| bridge.hello.mode);
+        let pair = receiver.map_or(&default, |bridge| &bridge.hello.runtime_session_id);
+        let Some((ladder, rung)) = self
+            .claude
+            .ladder(pair)
+            .and_then(|ladder| Some((ladder, ladder.first_rung()?)))
+        else {
+            return DeliveryStatus {
+                mode: mode.as_str().to_owned(),
+                rung: "none".to_owned(),
+                proven: false,
+                why: "no Claude bridge is attached; messages wait here".to_owned(),
+            };
+        };
+        let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
+        let is_silent = process.is_some_and(|process| self.claude.silent.contains(&process));
+        let mut why = match rung {
+            Rung::Doorbell if receiver.is_none() => {
+                "Claude's bridge died, so that it cannot answer: `/mcp` there connects it again; \
+                 messages still reach it by its doorbell and its hook"
+            }
+            Rung::Doorbell => {
+                "the plugin's monitor wakes Claude, its hook hands the text into that turn"
+            }
+            Rung::Channel if mode == DeliveryMode::Push => {
+                "CONTEXTRELAY_MODE=push: every message goes out as a channel notification first"
+            }
+            Rung::Channel if ladder.proven() == Some(Rung::Channel) => {
+                "a message that was pushed as a channel notification was acknowledged"
+            }
+            Rung::Channel if is_silent => {
+                "the doorbell has ended; Claude never says whether a channel push arrived"
+            }
+            Rung::Channel => {
+                "no doorbell is attached; Claude never says whether a channel push arrived"
+            }
+            Rung::Hooks if is_silent => {
+                "the doorbell has ended and a channel push had no effect: the text comes with \
+                 Claude's next tool call, stop or prompt"
+            }
+            Rung::Hooks => {
+                "no doorbell is attached and a channel push had no effect: the text comes with \
+                 Claude's next tool call, stop or prompt"
+            }
+            Rung::Pull => "CONTEXTRELAY_MODE=pull: Claude asks by itself",
+        }
+        .to_owned();
+        let since = receiver.map_or(0, |bridge| bridge.since_ms);
+        let arrived_by = self
+            .world
+            .agent(Agent::Claude)
+            .proven_rung
+            .filter(|(_, at_ms)| *at_ms >= since)
+            .map(|(rung, _)| rung);
+        let proven = ladder.proven() == Some(rung)
+            || match (&arrived_by, rung) {
+                // The doorbell's line has no body: its turn's hook hands it over.
+                (Some(by), Rung::Doorbell | Rung::Hooks) => by == "hook",
+                (Some(by), Rung::Pull) => by == "pull",
+                _ => false,
+            };
+        if let Some(by) = arrived_by.filter(|_| !proven) {
+            why = format!("{why}; the last message arrived by {by}");
+        }
+        let backlog = &self.outbox.backlog;
+        if let Some(worst) = ladder.worst_rung(backlog).filter(|worst| *worst > rung) {
+            why = match worst {
+                Rung::Pull => format!("{why}; what had no effect so far waits until Claude asks"),
+                _ => format!(
+                    "{why}; what had no effect so far is tried by {}",
+                    worst.as_str()
+                ),
+            };
+        }
+        DeliveryStatus {
+            mode: mode.as_str().to_owned(),
+            rung: rung.as_str().to_owned(),
+            proven,
+            why,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What the operator does about an agent that is silent, or at its usage limit.
+
+use tokio::sync::oneshot;
+
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{CodexInput, LimitInput};
+use crate::core::entry::EntryKind;
+use crate::daemon::event::Answer;
+use crate::daemon::run::{Daemon, answer};
+use crate::wire::control::{AttendParams, Attendance, Refusal, Reply};
+
+impl Daemon {
+    pub(super) fn attend(&mut self, params: AttendParams, reply: Answer) {
+        let agent = params.agent;
+        let done = match params.act {
+            Attendance::Interrupt => return self.interrupt(params, reply),
+            Attendance::Requeue => self.requeue(agent),
+            Attendance::Wait if self.let_turn_be(agent) => Ok(()),
+            Attendance::Wait => Err(Refusal::new(
+                "not_silent",
+                format!("{} is not silent", agent.title()),
+                "there is nothing to wait for",
+            )),
+            Attendance::TryNow | Attendance::Cancel if !self.limits.holds(agent) => {
+                Err(Refusal::new(
+                    "not_limited",
+                    format!("{} is at no usage limit", agent.title()),
+                    "there is nothing to try or to cancel",
+                ))
+            }
+            Attendance::TryNow => {
+                self.limit_input(agent, LimitInput::TryNow);
+                Ok(())
+            }
+            Attendance::Cancel => {
+                self.limit_input(agent, LimitInput::Cancel);
+                self.status_changed();
+                Ok(())
+            }
+        };
+        answer(reply, done.map(|()| Reply::Done));
+    }
+
+    /// Sends the messages again whose turn ended early.
+    fn requeue(&mut self, agent: Agent) -> Result<(), Refusal> {
+        let ids = self.cut_off(agent);
+        if ids.is_empty() {
+            return Err(Refusal::new(
+                "nothing_cut_off",
+                format!("no message for {} is without its turn", agent.title()),
+                "see `ctxrelay queue list` for what waits",
+            ));
+        }
+        let why = "the operator asked for another try: its turn ended early";
+        self.send_again(agent, ids, why, move |daemon| {
+            if agent == Agent::Codex && daemon.codex.flow.is_held() {
+                // What the human stopped goes on, because they say so.
+                daemon.codex_input(CodexInput::Released);
+            }
+        });
+        Ok(())
+    }
+
+    /// Stops a turn of Codex. Claude's can be stopped in its terminal only.
+    fn interrupt(&mut self, params: AttendParams, reply: Answer) {
+        if params.agent == Agent::Claude {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "not_from_here",
+                    "a turn of Claude can only be stopped in its own terminal",
+                    "press Esc there",
+                )),
+            );
+        }
+        let running = self.codex.running_turn();
+        let (Some(turn), true) = (running.clone(), running == params.turn_id) else {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "no_such_turn",
+                    "that turn does not run any more",
+                    "look again: nothing was stopped",
+                )),
+            );
+        };
+        let Some(stopped) = self.codex.interrupt(turn.clone()) else {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    "codex_unavailable",
+                    "the Codex adapter takes no requests",
+                    "try again in a moment",
+                )),
+            );
+        };
+        self.note_fact(
+            Party::Human,
+            EntryKind::Lifecycle {
+                event: "turn_interrupted".to_owned(),
+            },
+            format!("the operator stopped Codex's turn {turn}"),
+        );
+        tokio::spawn(async move {
+            let result = told(stopped).await.map(|()| Reply::Done);
+            answer(reply, result);
+        });
+    }
+}
+
+/// What the app-server says. Its request has a deadline in the adapter.
+async fn told(stopped: oneshot::Receiver<Result<(), String>>) -> Result<(), Refusal> {
+    match stopped.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(why)) => Err(Refusal::new(
+            "codex_refused",
+            format!("codex refused it: {why}"),
+            "look again: the turn may have ended",
+        )),
+        Err(_) => Err(Refusal::new(
+            "codex_unavailable",
+            "the app-server went away over it",
+            "look again: its turns are gone with it",
+        )),
+    }
+}

@@ -1,0 +1,276 @@
+//! [`Limits`]: the agents' usage limits: who is held, until when, and what is sent again.
+//!
+//! Codex can be asked whether a limit still holds, where it works with an account of its vendor's.
+//! Claude cannot, and never says when one ends (2.1.330, observed).
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::event::Event;
+use super::run::Daemon;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{
+    Checked, CodexInput, DeliveryState, Limit, LimitInput, LimitStep, LimitTerms,
+};
+use crate::core::entry::{DeliveryResult, Entry};
+use crate::core::id::EntryId;
+use crate::wire::config::Config;
+use crate::wire::status::LimitStatus;
+
+/// How long the adapter may take to find out. It has a deadline of its own, which is shorter.
+const CHECK_WAIT: Duration = Duration::from_secs(12);
+
+/// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
+const TURN_MAX: usize = 100;
+
+/// What is known of the agents' limits.
+#[derive(Debug)]
+pub(super) struct Limits {
+    codex: Limit,
+    claude: Limit,
+    /// When a limit that Codex hits would end, ms, by the last word about it.
+    codex_ends_ms: Option<i64>,
+    /// The messages that Claude was given in the turn that runs.
+    claude_turn: Vec<EntryId>,
+    /// The messages that it was given in turns that ended at a limit.
+    claude_cut_off: Vec<EntryId>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            codex: Limit::new(LimitTerms::default()),
+            claude: Limit::new(LimitTerms::default()),
+            codex_ends_ms: None,
+            claude_turn: Vec::new(),
+            claude_cut_off: Vec::new(),
+        }
+    }
+}
+
+impl Limits {
+    fn of(&mut self, agent: Agent) -> &mut Limit {
+        match agent {
+            Agent::Claude => &mut self.claude,
+            Agent::Codex => &mut self.codex,
+        }
+    }
+
+    fn get(&self, agent: Agent) -> &Limit {
+        match agent {
+            Agent::Claude => &self.claude,
+            Agent::Codex => &self.codex,
+        }
+    }
+
+    /// Whether deliveries to the agent are held.
+    pub(super) fn holds(&self, agent: Agent) -> bool {
+        self.get(agent).holds()
+    }
+
+    /// A limit would end then.
+    pub(super) fn codex_ends(&mut self, at_ms: i64) {
+        self.codex_ends_ms = Some(at_ms);
+    }
+
+    /// Claude was given these in the turn that runs.
+    pub(super) fn claude_was_given(&mut self, ids: &[EntryId]) {
+        for id in ids {
+            if self.claude_turn.len() < TURN_MAX && !self.claude_turn.contains(id) {
+                self.claude_turn.push(id.clone());
+            }
+        }
+    }
+}
+
+impl Daemon {
+    /// Takes what the configuration says, for a limit that holds too.
+    pub(super) fn set_limit_mode(&mut self, config: &Config) {
+        let mode = config.rate_limit_resume.mode;
+        for agent in Agent::ALL {
+            self.limit_input(agent, LimitInput::Mode(mode));
+        }
+        self.status_changed();
+    }
+
+    /// When something about a limit happens by itself.
+    pub(super) fn next_limit_deadline(&self) -> Option<Instant> {
+        Agent::ALL
+            .into_iter()
+            .filter_map(|agent| self.limits.get(agent).next_ms())
+            .min()
+            .map(|at_ms| self.clock.instant(at_ms))
+    }
+
+    pub(super) fn limit_deadline(&mut self) {
+        let now_ms = self.clock.now_ms();
+        for agent in Agent::ALL {
+            if self
+                .limits
+                .get(agent)
+                .next_ms()
+                .is_some_and(|at| at <= now_ms)
+            {
+                self.limit_input(agent, LimitInput::Tick);
+            }
+        }
+    }
+
+    /// A turn of Codex ended at its limit. `ids`: our messages in it.
+    pub(super) fn codex_hit_limit(&mut self, ids: &[EntryId]) {
+        let until_ms = self.limits.codex_ends_ms;
+        let died = self.from_agents(ids);
+        self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
+    }
+
+    /// A turn of an agent came to its end.
+    pub(super) fn turn_worked(&mut self, agent: Agent) {
+        if agent == Agent::Claude {
+            self.limits.claude_turn.clear();
+        }
+        self.limit_input(agent, LimitInput::Worked);
+    }
+
+    /// A turn of Claude failed, at its limit or otherwise.
+    pub(super) fn claude_failed(&mut self, limited: bool) {
+        let given = std::mem::take(&mut self.limits.claude_turn);
+        self.limits.claude_cut_off.clone_from(&given);
+        if limited {
+            // It never says when its limit ends.
+            let (until_ms, died) = (None, self.from_agents(&given));
+            self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
+        }
+    }
+
+    /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
+    fn from_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
+        ids.iter()
+            .filter(|id| matches!(self.sender_of(Some(id)), Party::Agent(_)))
+            .cloned()
+            .collect()
+    }
+
+    /// Hands something to an agent's limit, and does what it says.
+    pub(super) fn limit_input(&mut self, agent: Agent, input: LimitInput) {
+        let now_ms = self.clock.now_ms();
+        for step in self.limits.of(agent).apply(input, now_ms) {
+            match step {
+                LimitStep::Begins => self.status_changed(),
+                LimitStep::Ask => self.ask_limit(agent),
+                LimitStep::Over { again } => self.limit_is_over(agent, again),
+            }
+        }
+    }
+
+    fn ask_limit(&mut self, agent: Agent) {
+        let asked = (agent == Agent::Codex)
+            .then(|| self.codex.ask_limit())
+            .flatten();
+        let (Some(asked), events) = (asked, self.events.clone()) else {
+            return self.limit_input(agent, LimitInput::Checked(Checked::Unknown));
+        };
+        tokio::spawn(async move {
+            let checked = match timeout(CHECK_WAIT, asked).await {
+                Ok(Ok(checked)) => checked,
+                Ok(Err(_)) | Err(_) => Checked::Unknown,
+            };
+            if let Some(events) = events.upgrade() {
+                let _ = events.send(Event::LimitChecked { agent, checked }).await;
+            }
+        });
+    }
+
+    /// What died goes first: the lane goes on once the record has it.
+    fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
+        self.status_changed();
+        let again = self.can_be_sent_again(agent, again);
+        if again.is_empty() {
+            return self.lane_goes_on(agent);
+        }
+        let why = "its turn ended at the usage limit, which is over";
+        self.send_again(agent, again, why, move |daemon| daemon.lane_goes_on(agent));
+    }
+
+    fn lane_goes_on(&mut self, agent: Agent) {
+        match agent {
+            Agent::Codex => self.codex_input(CodexInput::LimitOver),
+            Agent::Claude => self.claude_limit_over(),
+        }
+    }
+
+    /// The messages whose turn ended early, oldest first.
+    pub(super) fn cut_off(&self, agent: Agent) -> Vec<EntryId> {
+        match agent {
+            Agent::Codex => {
+                let mut cut_off: Vec<_> = self.world.cut_off.iter().collect();
+                cut_off.sort_by_key(|(_, message)| message.seq);
+                cut_off.into_iter().map(|(id, _)| id.clone()).collect()
+            }
+            Agent::Claude => self.can_be_sent_again(agent, self.limits.claude_cut_off.clone()),
+        }
+    }
+
+    /// What is settled for good, or on its way already, cannot.
+    fn can_be_sent_again(&self, agent: Agent, ids: Vec<EntryId>) -> Vec<EntryId> {
+        let can = |id: &EntryId| match agent {
+            Agent::Codex => self.world.cut_off.contains_key(id),
+            Agent::Claude => self
+                .outbox
+                .get(id)
+                .is_some_and(|row| row.state == DeliveryState::Confirmed),
+        };
+        ids.into_iter().filter(can).collect()
+    }
+
+    /// Records that these are sent again, and has them sent.
+    pub(super) fn send_again(
+        &mut self,
+        agent: Agent,
+        ids: Vec<EntryId>,
+        why: &str,
+        then: impl FnOnce(&mut Self) + Send + 'static,
+    ) {
+        let entries: Vec<Entry> = ids
+            .iter()
+            .map(|id| Entry {
+                content: why.to_owned(),
+                ..self.delivery_entry(id, agent, DeliveryResult::Requeued, None, None)
+            })
+            .collect();
+        self.record_fact(
+            entries,
+            Box::new(move |daemon, _| {
+                for id in ids {
+                    let message = daemon.world.unsettled.get(&id).cloned();
+                    if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
+                        daemon.outbox.track_again(id.clone(), &message);
+                    }
+                    daemon
+                        .limits
+                        .claude_cut_off
+                        .retain(|cut_off| *cut_off != id);
+                    daemon.result_is_durable(id, DeliveryResult::Requeued);
+                }
+                then(daemon);
+                daemon.pump();
+            }),
+        );
+    }
+
+    /// For the status.
+    pub(super) fn limit_status(&self, agent: Agent) -> Option<LimitStatus> {
+        let limit = self.limits.get(agent);
+        let spoken = limit.spoken(self.clock.now_ms())?;
+        Some(LimitStatus {
+            mode: limit.mode(),
+            since: spoken.since_ms,
+            resets_at: spoken.until_ms,
+            next_try: spoken.try_at_ms,
+            tries: spoken.tries,
+            tries_max: LimitTerms::default().tries_max,
+            again: spoken.again as u64,
+            cancelled: spoken.is_cancelled,
+        })
+    }
+}

@@ -1,0 +1,465 @@
+//! The ways to Claude, through the daemon: bridge, doorbell and hooks of one process.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::rig::{Guest, Rig};
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::OnBusy;
+use crate::core::id::EntryId;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, Reply, Role,
+    SendParams,
+};
+use crate::wire::status::DeliveryStatus;
+
+const CLAUDE: u32 = 7_000_000;
+
+/// Longer than a hook may take to say that it handed something over.
+const CLAIM_OVER_MS: i64 = 6_000;
+
+/// Longer than an idle Claude may leave something unproven.
+const IDLE_OVER_MS: i64 = 21_000;
+
+/// A daemon with the parts of one Claude, and a Codex that sends.
+struct Pair {
+    rig: Rig,
+    bridge: Guest,
+    bell: Option<Guest>,
+    hook: Guest,
+    codex: Guest,
+}
+
+impl Pair {
+    async fn new(place: &Place, with_bell: bool) -> Self {
+        let mut rig = Rig::start(place).await;
+        let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+        let hook = rig.connect(Role::Hook, None, false);
+        let codex = rig.connect(Role::Codex, None, false);
+        rig.settle().await;
+        let mut pair = Self {
+            rig,
+            bridge,
+            bell: None,
+            hook,
+            codex,
+        };
+        if with_bell {
+            pair.hang_bell().await;
+        }
+        pair
+    }
+
+    async fn hang_bell(&mut self) {
+        let bell = self.rig.connect(Role::Hook, Some(CLAUDE), false);
+        let attached = self.rig.call(&bell, Command::DoorbellAttach).await;
+        assert_eq!(attached, Ok(Reply::Done));
+        self.bell = Some(bell);
+    }
+
+    async fn send(&mut self, text: &str) -> EntryId {
+        let send = SendParams {
+            from: Some(Agent::Codex),
+            text: text.to_owned(),
+            ..SendParams::default()
+        };
+        match self.rig.call(&self.codex, Command::Send(send)).await {
+            Ok(Reply::Sent(sent)) => sent.message_id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn hook(&mut self, event: &str) -> HookReply {
+        self.hook_with(HookParams {
+            event: event.to_owned(),
+            ..HookParams::default()
+        })
+        .await
+    }
+
+    async fn hook_with(&mut self, params: HookParams) -> HookReply {
+        let params = HookParams {
+            claude_pid: params.claude_pid.or(Some(CLAUDE)),
+            ..params
+        };
+        match self.rig.call(&self.hook, Command::Hook(params)).await {
+            Ok(Reply::Hook(reply)) => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn handed(&mut self, ids: Vec<EntryId>) {
+        let handed = Command::HookHanded(IdsParams {
+            agent: Agent::Claude,
+            ids,
+            rung: Some("hook".to_owned()),
+        });
+        let done = self.rig.call(&self.hook, handed).await;
+        assert_eq!(done, Ok(Reply::Done));
+    }
+
+    async fn get(&mut self) -> Vec<crate::wire::control::InboxMessage> {
+        let get = Command::GetMessages(GetMessagesParams {
+            agent: Agent::Claude,
+            after: None,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        });
+        match self.rig.call(&self.bridge, get).await {
+            Ok(Reply::Messages(page)) => page.messages,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What the bridge was given to push since the last look.
+    fn pushed(&mut self) -> Vec<EntryId> {
+        let mut pushed = Vec::new();
+        while let Ok(notification) = self.bridge.notifications.try_recv() {
+            if let Notification::Push(message) = notification {
+                pushed.push(message.message_id);
+            }
+        }
+        pushed
+    }
+
+    /// The lines of the doorbell since the last look.
+    fn rung(&mut self) -> Vec<String> {
+        let mut rung = Vec::new();
+        let bell = self.bell.as_mut().unwrap();
+        while let Ok(notification) = bell.notifications.try_recv() {
+            if let Notification::Ring { line } = notification {
+                rung.push(line);
+            }
+        }
+        rung
+    }
+
+    fn delivery(&self) -> DeliveryStatus {
+        self.rig.daemon.status().agents.claude.delivery
+    }
+
+    fn state(&self) -> AgentState {
+        self.rig.daemon.world.agent(Agent::Claude).state
+    }
+}
+
+fn text(reply: &HookReply) -> &str {
+    reply.additional_context.as_deref().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_once() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let id = pair.send("look at plum.rs").await;
+    assert_eq!(
+        pair.rung(),
+        [format!(
+            "contextrelay: 1 new message from codex (id {id}). Call get_messages."
+        )]
+    );
+    assert_eq!(pair.pushed(), []);
+    assert!(!pair.delivery().proven);
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert!(text(&reply).contains("look at plum.rs"));
+    assert_eq!(reply.ids, [id.clone()]);
+    pair.handed(reply.ids).await;
+    assert_eq!(pair.state(), AgentState::Busy);
+    let delivery = pair.delivery();
+    assert_eq!(
+        (delivery.rung.as_str(), delivery.proven),
+        ("doorbell", true)
+    );
+    // Proven: nothing of it comes by itself any more, whatever Claude does.
+    pair.hook("Stop").await;
+    for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
+        pair.rig.later(IDLE_OVER_MS).await;
+        assert_eq!(pair.hook(event).await, HookReply::default(), "{event}");
+    }
+    assert_eq!(pair.rung(), Vec::<String>::new());
+    // Asked for it is there until it is acknowledged, and says that it was there before.
+    assert!(pair.get().await[0].repeat);
+    let ack = IdsParams {
+        agent: Agent::Claude,
+        ids: vec![id.clone()],
+        rung: None,
+    };
+    let acked = pair.rig.call(&pair.bridge, Command::Ack(ack)).await;
+    assert_eq!(acked, Ok(Reply::Acked(vec![id])));
+    assert_eq!(pair.get().await, []);
+    assert!(pair.rig.daemon.world.unsettled.is_empty());
+}
+
+#[tokio::test]
+async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its_turn_once() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, false).await;
+    let id = pair.send("plum").await;
+    // The doorbell may still come; then the channel is all there is.
+    assert_eq!(pair.pushed(), []);
+    pair.rig.later(2_100).await;
+    assert_eq!(pair.pushed(), [id.clone()]);
+    assert_eq!(pair.delivery().rung, "channel");
+    pair.rig.later(IDLE_OVER_MS).await;
+    let delivery = pair.delivery();
+    assert_eq!((delivery.rung.as_str(), delivery.proven), ("hook", false));
+    // To a Claude that heard no push the next one is not pushed.
+    let next = pair.send("pear").await;
+    assert_eq!(pair.pushed(), []);
+
+    let reply = pair.hook("PostToolUse").await;
+    assert_eq!(reply.ids, [id.clone(), next.clone()]);
+    assert!(text(&reply).contains("shown before"), "it was pushed");
+    assert_eq!(pair.state(), AgentState::Busy);
+    // The hook died: at the end of the turn they come again.
+    pair.rig.later(CLAIM_OVER_MS).await;
+    let reply = pair.hook("Stop").await;
+    assert_eq!(reply.ids, [id, next]);
+    assert_eq!(pair.state(), AgentState::Busy, "its turn goes on");
+    pair.rig.later(CLAIM_OVER_MS).await;
+    let prolonged = HookParams {
+        event: "Stop".to_owned(),
+        stop_hook_active: true,
+        ..HookParams::default()
+    };
+    assert_eq!(pair.hook_with(prolonged).await, HookReply::default());
+    assert_eq!(pair.state(), AgentState::Idle);
+}
+
+#[tokio::test]
+async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let stop = |runs| HookParams {
+        event: "Stop".to_owned(),
+        monitor_runs: Some(runs),
+        ..HookParams::default()
+    };
+    pair.hook_with(stop(true)).await;
+    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
+    // Its process hangs, and Claude has given it up.
+    for _ in 0..2 {
+        pair.hook_with(stop(false)).await;
+    }
+    assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
+    let dead = pair.rig.daemon.recent.iter();
+    let dead = dead.filter(|stored| stored.line.contains("doorbell_dead"));
+    assert_eq!(dead.count(), 1, "it is told once");
+    let id = pair.send("plum").await;
+    pair.rig.later(2_100).await;
+    assert_eq!(pair.rung(), Vec::<String>::new());
+    assert_eq!(pair.pushed(), [id]);
+    assert!(pair.delivery().why.contains("doorbell has ended"));
+    // A doorbell of the same Claude is one that works.
+    pair.hang_bell().await;
+    pair.rig.later(CLAIM_OVER_MS).await;
+    assert_eq!(pair.rung().len(), 1);
+    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
+    assert_eq!(pair.delivery().rung, "doorbell");
+}
+
+#[tokio::test]
+async fn a_claude_whose_bridge_died_is_still_reached() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.rig.daemon.disconnect(pair.bridge.conn);
+    pair.rig.settle().await;
+    assert_eq!(pair.state(), AgentState::Idle);
+    assert!(pair.delivery().why.contains("bridge died"));
+    let id = pair.send("plum").await;
+    assert_eq!(pair.rung().len(), 1);
+    // Of another Claude it is not the message.
+    let foreign = HookParams {
+        event: "UserPromptSubmit".to_owned(),
+        claude_pid: Some(CLAUDE + 1),
+        ..HookParams::default()
+    };
+    assert_eq!(pair.hook_with(foreign).await, HookReply::default());
+    assert_eq!(pair.hook("UserPromptSubmit").await.ids, [id]);
+    let bell = pair.bell.take().unwrap();
+    pair.rig.daemon.disconnect(bell.conn);
+    pair.rig.settle().await;
+    assert_eq!(pair.state(), AgentState::Offline);
+    assert_eq!(pair.delivery().rung, "none");
+}
+
+#[tokio::test]
+async fn a_second_claude_inherits_with_its_own_doorbell() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let _heir = pair.rig.connect(Role::Claude, Some(CLAUDE + 1), false);
+    let mut heirs_bell = pair.rig.connect(Role::Hook, Some(CLAUDE + 1), false);
+    let attach = Command::DoorbellAttach;
+    pair.rig.call(&heirs_bell, attach).await.unwrap();
+    let id = pair.send("plum").await;
+    assert_eq!(pair.rung().len(), 1);
+    assert!(heirs_bell.notifications.try_recv().is_err());
+    pair.rig.daemon.disconnect(pair.bridge.conn);
+    pair.rig.settle().await;
+    let Ok(Notification::Ring { line }) = heirs_bell.notifications.try_recv() else {
+        panic!("the heir was not told");
+    };
+    assert!(line.contains(id.as_str()));
+    // What the first one's hooks say is nothing about the heir.
+    assert_eq!(pair.hook("UserPromptSubmit").await, HookReply::default());
+}
+
+#[tokio::test]
+async fn a_new_context_is_told_again_and_a_compaction_ends_no_turn() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.hook("UserPromptSubmit").await;
+    pair.send("plum").await;
+    for (rings, source) in ["compact", "clear", "resume", "fork"]
+        .into_iter()
+        .enumerate()
+    {
+        assert_eq!(pair.rung().len(), 1, "after {rings} new contexts");
+        let began = HookParams {
+            event: "SessionStart".to_owned(),
+            detail: Some(source.to_owned()),
+            ..HookParams::default()
+        };
+        pair.hook_with(began).await;
+        let state = match source {
+            "compact" => AgentState::Busy,
+            _ => AgentState::Idle,
+        };
+        assert_eq!(pair.state(), state, "{source}");
+    }
+    assert_eq!(pair.rung().len(), 1);
+}
+
+#[tokio::test]
+async fn at_its_limit_claude_is_told_nothing_and_afterwards_everything() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let failed = HookParams {
+        event: "StopFailure".to_owned(),
+        detail: Some("rate_limit".to_owned()),
+        ..HookParams::default()
+    };
+    pair.hook_with(failed).await;
+    let id = pair.send("plum").await;
+    assert_eq!(pair.rung(), Vec::<String>::new());
+    assert_eq!(pair.state(), AgentState::Limited);
+    // The human tries again, and it may well fail again.
+    assert_eq!(pair.hook("UserPromptSubmit").await, HookReply::default());
+    pair.hook("Stop").await;
+    assert_eq!(pair.rung().len(), 1);
+    assert_eq!(pair.hook("UserPromptSubmit").await.ids, [id]);
+}
+
+#[tokio::test]
+async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let first = pair.send("short").await;
+    let long = format!("begins {}ends", "\u{1f351} ".repeat(5_000));
+    let second = pair.send(&long).await;
+    let third = pair.send("after it").await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, [first.clone()]);
+    assert!(text(&reply).contains("begins"));
+    assert!(text(&reply).contains("of 10011 characters; get_messages has all of it"));
+    assert!(text(&reply).contains("2 more messages wait; call get_messages"));
+    assert!(!text(&reply).contains("after it"), "it does not overtake");
+    assert!(text(&reply).encode_utf16().count() < 8_000);
+    pair.handed(reply.ids).await;
+    pair.rig.later(CLAIM_OVER_MS).await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert_eq!(
+        text(&reply),
+        "[ctxrelay: 2 more messages wait; call get_messages]\n"
+    );
+    let page = pair.get().await;
+    let ids: Vec<_> = page.iter().map(|message| &message.message_id).collect();
+    assert_eq!(ids, [&first, &second, &third]);
+    assert!(page[1].text.contains("ends") && page[1].text.contains("shown before"));
+    assert!(!page[2].text.contains("shown before"));
+}
+
+#[tokio::test]
+async fn many_messages_go_through_a_channel_in_their_order_and_in_bounded_steps() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, false).await;
+    let mut sent = Vec::new();
+    for _ in 0..70 {
+        sent.push(pair.send("plum").await);
+    }
+    pair.rig.later(2_100).await;
+    let first = pair.pushed();
+    assert_eq!(first, sent[..first.len()]);
+    assert!((1..70).contains(&first.len()), "{}", first.len());
+    let mut pushed = first;
+    for _ in 0..3 {
+        pair.rig.later(60).await;
+        pushed.extend(pair.pushed());
+    }
+    assert_eq!(pushed, sent);
+}
+
+#[tokio::test]
+async fn a_late_message_says_how_old_it_is_and_that_the_tree_moved() {
+    let place = Place::new();
+    let git = place.dirs.root.join(".git");
+    fs::create_dir_all(&git).unwrap();
+    let commit = |digit: char| {
+        let hash: String = std::iter::repeat_n(digit, 40).collect();
+        fs::write(git.join("HEAD"), format!("{hash}\n")).unwrap();
+        hash
+    };
+    let then = commit('a');
+    let mut pair = Pair::new(&place, true).await;
+    let id = pair.send("plum").await;
+    let stored = pair.rig.daemon.recent.iter();
+    let stored = stored.clone().find(|stored| stored.entry.id == id).unwrap();
+    assert_eq!(stored.entry.meta["gitHead"], Value::String(then));
+    commit('b');
+    // It comes at once, to somebody who sees what happens meanwhile.
+    let fresh = pair.get().await;
+    assert!(
+        fresh[0].text.contains("sent just now]"),
+        "{}",
+        fresh[0].text
+    );
+    drop(pair);
+    let mut pair = Pair::new(&place, true).await;
+    let late = pair.get().await;
+    assert!(
+        late[0].text.contains("HEAD moved since; shown before]"),
+        "{}",
+        late[0].text
+    );
+    commit('a');
+    assert!(!pair.get().await[0].text.contains("HEAD moved"));
+    // Nor is anything claimed where nothing can be told.
+    fs::remove_dir_all(&git).unwrap();
+    assert!(!pair.get().await[0].text.contains("HEAD moved"));
+}
+
+#[tokio::test]
+async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let id = pair.send("plum").await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    let handed = Command::HookHanded(IdsParams {
+        agent: Agent::Claude,
+        ids: reply.ids,
+        rung: Some("hook".to_owned()),
+    });
+    let answer = pair.rig.ask(&pair.hook, handed);
+    pair.rig.fail_writes().await;
+    let refusal = answer.await.unwrap().unwrap_err();
+    assert_eq!(refusal.code, "ledger_unwritable");
+    pair.rig.daemon.clock.pass(CLAIM_OVER_MS);
+    assert_eq!(pair.hook("UserPromptSubmit").await, HookReply::default());
+    let row = pair.rig.daemon.outbox.get(&id).unwrap();
+    assert!(row.maybe_shown);
+    assert_eq!(row.on_busy, OnBusy::Queue);
+}

@@ -1,0 +1,284 @@
+//! Usage limits: what is for a limited agent waits, and goes on when the limit is really over.
+
+use super::rig::Rig;
+use super::silence::{attend, ended, hook};
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::{Checked, LimitMode, OnBusy};
+use crate::core::entry::TurnStatus;
+use crate::core::id::EntryId;
+use crate::store::testing::Place;
+use crate::wire::config::read;
+use crate::wire::control::{
+    Attendance, Command, HookReply, IdsParams, Notification, Reply, Role, SendParams,
+};
+
+const MINUTE: i64 = 60;
+
+fn mode(rig: &mut Rig, mode: &str) {
+    let file = serde_json::json!({"rateLimitResume": {"mode": mode}});
+    let (config, problems) = read(file.as_object().unwrap());
+    assert_eq!(problems, []);
+    rig.daemon.set_limit_mode(&config);
+}
+
+async fn pass(rig: &mut Rig, seconds: i64) {
+    rig.daemon.clock.pass(seconds * 1_000);
+    rig.daemon.on_deadline();
+    rig.pump().await;
+}
+
+fn now_ms(rig: &Rig) -> i64 {
+    rig.daemon.clock.now_ms()
+}
+
+/// A message that Codex has in a turn which ends at the limit, in ten minutes.
+async fn hit(rig: &mut Rig, turn: &str, id: &EntryId) {
+    rig.user_message(turn, Some(id));
+    rig.settle().await;
+    rig.status(ThreadStatus::SystemError);
+    ended(rig, turn, TurnStatus::Failed, &[id], true).await;
+}
+
+/// Answers what the adapter was asked, and hands in what comes of it.
+async fn answer(rig: &mut Rig, checked: Checked) {
+    let Ok(CodexRequest::AskLimit { reply }) = rig.requests.try_recv() else {
+        panic!("the limit was not asked for");
+    };
+    reply.send(checked).unwrap();
+    tokio::task::yield_now().await;
+    rig.pump().await;
+}
+
+#[tokio::test]
+async fn messages_for_a_limited_codex_wait_until_its_vendor_says_so() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    let ends = now_ms(&rig) + 600_000;
+    rig.fact(CodexFact::LimitEnds { at_ms: ends });
+    hit(&mut rig, "turn-1", &first).await;
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+
+    let status = rig.daemon.status();
+    assert_eq!(status.agents.codex.state, AgentState::Limited);
+    let limit = status.agents.codex.limit.unwrap();
+    assert_eq!(limit.mode, LimitMode::Notify);
+    assert_eq!(limit.resets_at, Some(ends));
+    assert_eq!(limit.next_try, Some(ends + 2_000));
+    assert_eq!((limit.tries, limit.again), (0, 0));
+    assert_eq!(status.queue.codex.pending, 1);
+    assert_eq!(rig.delivered_ids(), []);
+
+    pass(&mut rig, 10 * MINUTE + 3).await;
+    let until_ms = Some(now_ms(&rig) + 60_000);
+    answer(&mut rig, Checked::Holds { until_ms }).await;
+    assert_eq!(rig.delivered_ids(), []);
+    pass(&mut rig, MINUTE + 3).await;
+    answer(&mut rig, Checked::Over).await;
+    assert_eq!(rig.delivered_ids(), [second]);
+    assert_eq!(rig.daemon.status().agents.codex.limit, None);
+    assert_eq!(rig.daemon.world.agent(Agent::Codex).state, AgentState::Idle);
+}
+
+#[tokio::test]
+async fn without_anybody_to_ask_one_message_is_the_test() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let mut ids = vec![rig.send(&claude, Agent::Claude, OnBusy::Queue).await];
+    let ends = now_ms(&rig) + 600_000;
+    rig.fact(CodexFact::LimitEnds { at_ms: ends });
+    assert_eq!(rig.delivered_ids(), [ids[0].clone()]);
+    hit(&mut rig, "turn-1", &ids[0]).await;
+    for _ in 0..2 {
+        ids.push(rig.send(&claude, Agent::Claude, OnBusy::Queue).await);
+    }
+    pass(&mut rig, 10 * MINUTE + 3).await;
+    answer(&mut rig, Checked::Unknown).await;
+    assert_eq!(rig.delivered_ids(), [ids[1].clone()]);
+    rig.status(ThreadStatus::Active { waiting: false });
+    hit(&mut rig, "turn-2", &ids[1]).await;
+    // It holds, and nobody knows for how long: nothing else is lost to it.
+    pass(&mut rig, 24 * 60 * MINUTE).await;
+    assert_eq!(rig.delivered_ids(), []);
+    let limit = rig.daemon.status().agents.codex.limit.unwrap();
+    assert_eq!((limit.tries, limit.next_try), (1, None));
+
+    let now = attend(Agent::Codex, Attendance::TryNow);
+    rig.call(&operator, now.clone()).await.unwrap();
+    assert_eq!(rig.delivered_ids(), [ids[2].clone()]);
+    let again = rig.call(&operator, now).await.unwrap_err();
+    assert_eq!(again.code, "not_limited");
+}
+
+#[tokio::test]
+async fn a_turn_of_the_human_that_works_ends_the_limit() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    hit(&mut rig, "turn-1", &first).await;
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    rig.user_message("turn-2", None);
+    ended(&mut rig, "turn-2", TurnStatus::Completed, &[], false).await;
+    assert_eq!(rig.delivered_ids(), [second]);
+    assert_eq!(rig.daemon.status().agents.codex.limit, None);
+}
+
+#[tokio::test]
+async fn resume_sends_what_died_again_once_and_never_the_operators_words() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    hit(&mut rig, "turn-1", &first).await;
+    assert_eq!(rig.daemon.status().agents.codex.limit.unwrap().again, 1);
+    // No time was named: tried after a minute, then ever more rarely.
+    pass(&mut rig, MINUTE).await;
+    answer(&mut rig, Checked::Unknown).await;
+    let delivered = rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0].0, first);
+    assert!(delivered[0].1.contains("shown before"));
+    hit(&mut rig, "turn-2", &first).await;
+
+    let send = SendParams {
+        to: Some(Agent::Codex),
+        text: "please hurry".to_owned(),
+        ..SendParams::default()
+    };
+    rig.ask(&operator, Command::Send(send));
+    rig.settle().await;
+    let limit = rig.daemon.status().agents.codex.limit.unwrap();
+    assert_eq!((limit.tries, limit.again), (1, 0), "once is enough");
+    pass(&mut rig, 2 * MINUTE).await;
+    answer(&mut rig, Checked::Unknown).await;
+    let typed = rig.delivered_ids();
+    assert_eq!(typed.len(), 1);
+    assert_ne!(typed[0], first);
+    hit(&mut rig, "turn-3", &typed[0]).await;
+    assert_eq!(rig.daemon.status().agents.codex.limit.unwrap().again, 0);
+    ended(&mut rig, "turn-4", TurnStatus::Completed, &[], false).await;
+    assert_eq!(rig.delivered_ids(), []);
+    // The operator can have both again.
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 2);
+}
+
+#[tokio::test]
+async fn a_cancelled_resume_leaves_the_tries_to_the_operator() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    hit(&mut rig, "turn-1", &first).await;
+    assert_eq!(rig.delivered_ids(), [first]);
+    let cancel = attend(Agent::Codex, Attendance::Cancel);
+    rig.call(&operator, cancel).await.unwrap();
+    pass(&mut rig, 24 * 60 * MINUTE).await;
+    assert!(rig.requests.try_recv().is_err());
+    let limit = rig.daemon.status().agents.codex.limit.unwrap();
+    assert!(limit.cancelled);
+    assert_eq!((limit.again, limit.next_try), (0, None));
+}
+
+#[tokio::test]
+async fn messages_for_a_limited_claude_wait_until_a_turn_of_it_works() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    rig.call(&hooks, hook("StopFailure", Some("rate_limit")))
+        .await
+        .unwrap();
+    let status = rig.daemon.status().agents.claude;
+    assert_eq!(status.state, AgentState::Limited);
+    assert_eq!(status.limit.unwrap().resets_at, None);
+    rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let pushed = |bridge: &mut super::rig::Guest| {
+        let mut pushed = 0;
+        while let Ok(notification) = bridge.notifications.try_recv() {
+            pushed += usize::from(matches!(notification, Notification::Push(_)));
+        }
+        pushed
+    };
+    assert_eq!(pushed(&mut bridge), 0);
+    // Nor does a turn of the human carry it, that may fail as well.
+    let reply = rig.call(&hooks, hook("UserPromptSubmit", None)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(ids, []);
+    assert_eq!(rig.daemon.status().queue.claude.pending, 1);
+    rig.call(&hooks, hook("Stop", None)).await.unwrap();
+    assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Idle);
+    assert_eq!(rig.daemon.status().agents.claude.limit, None);
+    // Beyond the moment in which a doorbell may still come.
+    pass(&mut rig, 3).await;
+    assert_eq!(pushed(&mut bridge), 1);
+}
+
+#[tokio::test]
+async fn what_a_limited_claude_was_given_comes_again_only_where_that_is_wanted() {
+    for resume in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        if resume {
+            mode(&mut rig, "resume");
+        }
+        let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+        let hooks = rig.connect(Role::Hook, None, false);
+        let codex = rig.connect(Role::Codex, None, false);
+        let operator = rig.connect(Role::Deck, None, true);
+        let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+        rig.call(&hooks, hook("UserPromptSubmit", None))
+            .await
+            .unwrap();
+        let handed = Command::HookHanded(IdsParams {
+            agent: Agent::Claude,
+            ids: vec![id.clone()],
+            rung: Some("hook".to_owned()),
+        });
+        rig.call(&hooks, handed).await.unwrap();
+        rig.call(&hooks, hook("StopFailure", Some("rate_limit")))
+            .await
+            .unwrap();
+        assert_eq!(rig.daemon.status().agents.claude.cut_off, 1);
+        pass(&mut rig, MINUTE).await;
+        let limit = rig.daemon.status().agents.claude.limit;
+        assert_eq!(limit.is_none(), resume);
+        if !resume {
+            let requeue = attend(Agent::Claude, Attendance::Requeue);
+            rig.call(&operator, requeue).await.unwrap();
+            let now = attend(Agent::Claude, Attendance::TryNow);
+            rig.call(&operator, now).await.unwrap();
+        }
+        // What was just pushed is not carried by a hook as well.
+        pass(&mut rig, 2).await;
+        let reply = rig.call(&hooks, hook("UserPromptSubmit", None)).await;
+        let Ok(Reply::Hook(HookReply {
+            additional_context: Some(text),
+            ids,
+        })) = reply
+        else {
+            panic!("{reply:?}");
+        };
+        assert_eq!(ids, [id]);
+        assert!(text.contains("shown before"));
+        assert_eq!(rig.daemon.status().agents.claude.cut_off, 0);
+    }
+}

@@ -1,0 +1,291 @@
+//! Turns that fall silent: shown in steps, recorded once, ended by nobody but the operator.
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::{OnBusy, Watched};
+use crate::core::entry::TurnStatus;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::config::{Config, read};
+use crate::wire::control::{AttendParams, Attendance, Command, HookParams, Refusal, Reply, Role};
+
+const BUSY: ThreadStatus = ThreadStatus::Active { waiting: false };
+const ASKING: ThreadStatus = ThreadStatus::Active { waiting: true };
+
+async fn pass(rig: &mut Rig, seconds: i64) {
+    rig.daemon.clock.pass(seconds * 1_000);
+    rig.daemon.on_deadline();
+    rig.settle().await;
+}
+
+fn level(rig: &Rig, agent: Agent) -> Option<Watched> {
+    let agents = rig.daemon.status().agents;
+    let silence = match agent {
+        Agent::Claude => agents.claude.silence,
+        Agent::Codex => agents.codex.silence,
+    };
+    silence.map(|silence| silence.level)
+}
+
+fn told(rig: &Rig) -> usize {
+    let errors = rig.daemon.world.errors.iter();
+    errors.filter(|error| error.code == "turn_silent").count()
+}
+
+fn turn_started(rig: &mut Rig) {
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+    });
+    rig.status(BUSY);
+}
+
+pub fn attend(agent: Agent, act: Attendance) -> Command {
+    Command::Attend(AttendParams {
+        agent,
+        act,
+        turn_id: None,
+    })
+}
+
+pub fn hook(event: &str, detail: Option<&str>) -> Command {
+    Command::Hook(HookParams {
+        event: event.to_owned(),
+        claude_pid: Some(7_000_000),
+        detail: detail.map(str::to_owned),
+        ..HookParams::default()
+    })
+}
+
+async fn claude(rig: &mut Rig) -> (Guest, Guest) {
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    (bridge, hooks)
+}
+
+#[tokio::test]
+async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    assert_eq!(level(&rig, Agent::Codex), None);
+    turn_started(&mut rig);
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    // The loop wakes by itself when the next step is due.
+    assert!(rig.daemon.next_look_at_silence().is_some());
+    for (seconds, watched) in [
+        (60, Watched::Quiet),
+        (240, Watched::Suspect),
+        (300, Watched::Stuck),
+        (600, Watched::Stuck),
+    ] {
+        pass(&mut rig, seconds).await;
+        assert_eq!(level(&rig, Agent::Codex), Some(watched));
+    }
+    assert_eq!(told(&rig), 1);
+    assert_eq!(rig.daemon.codex.state(), AgentState::Busy);
+    assert!(rig.requests.try_recv().is_err(), "nothing is stopped");
+
+    rig.fact(CodexFact::Sign);
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    rig.status(ThreadStatus::Idle);
+    assert_eq!(level(&rig, Agent::Codex), None);
+    pass(&mut rig, 3_600).await;
+    assert_eq!(told(&rig), 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_asks_the_human_is_not_silent_and_our_own_steer_is_no_sign() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    turn_started(&mut rig);
+    rig.status(ASKING);
+    pass(&mut rig, 7_200).await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    rig.status(BUSY);
+    pass(&mut rig, 290).await;
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    pass(&mut rig, 10).await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Suspect));
+}
+
+#[tokio::test]
+async fn another_silence_in_the_configuration_counts_at_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    turn_started(&mut rig);
+    pass(&mut rig, 25).await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    let file = serde_json::json!({"watchdog": {"codexSilenceSeconds": 10}});
+    let (config, problems) = read(file.as_object().unwrap());
+    assert_eq!(problems, []);
+    assert_eq!(config.watchdog.claude_silence_seconds.get(), 600);
+    rig.daemon.set_silences(&config);
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Stuck));
+    let silence = rig.daemon.status().agents.codex.silence.unwrap();
+    assert_eq!((silence.seconds, silence.suspect_after_seconds), (25, 10));
+    rig.daemon.set_silences(&Config::default());
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+}
+
+#[tokio::test]
+async fn the_operator_lets_a_silent_turn_be_and_is_told_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let wait = attend(Agent::Codex, Attendance::Wait);
+    let refused = rig.call(&operator, wait.clone()).await;
+    assert_eq!(refused.unwrap_err().code, "not_silent");
+    turn_started(&mut rig);
+    pass(&mut rig, 600).await;
+    rig.call(&operator, wait).await.unwrap();
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Quiet));
+    pass(&mut rig, 300).await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Stuck));
+    assert_eq!(told(&rig), 2);
+}
+
+#[tokio::test]
+async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let agent = rig.connect(Role::Claude, None, false);
+    turn_started(&mut rig);
+    let stop = |turn: &str| {
+        Command::Attend(AttendParams {
+            agent: Agent::Codex,
+            act: Attendance::Interrupt,
+            turn_id: Some(TurnId::new(turn)),
+        })
+    };
+    let code = |result: Result<Reply, Refusal>| result.unwrap_err().code;
+    assert_eq!(
+        code(rig.call(&agent, stop("turn-1")).await),
+        "operator_only"
+    );
+    assert_eq!(
+        code(rig.call(&operator, stop("turn-0")).await),
+        "no_such_turn"
+    );
+    assert!(rig.requests.try_recv().is_err());
+    let stopped = rig.ask(&operator, stop("turn-1"));
+    let Ok(CodexRequest::Interrupt { turn_id, reply }) = rig.requests.try_recv() else {
+        panic!("nothing was asked of the adapter");
+    };
+    assert_eq!(turn_id, TurnId::new("turn-1"));
+    reply.send(Ok(())).unwrap();
+    assert_eq!(stopped.await.unwrap().unwrap(), Reply::Done);
+    rig.settle().await;
+
+    let claude = Command::Attend(AttendParams {
+        agent: Agent::Claude,
+        act: Attendance::Interrupt,
+        turn_id: None,
+    });
+    assert_eq!(code(rig.call(&operator, claude).await), "not_from_here");
+}
+
+#[tokio::test]
+async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let requeue = attend(Agent::Codex, Attendance::Requeue);
+    let nothing = rig.call(&operator, requeue.clone()).await;
+    assert_eq!(nothing.unwrap_err().code, "nothing_cut_off");
+
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    ended(&mut rig, "turn-1", TurnStatus::Interrupted, &[&id], false).await;
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
+    assert_eq!(rig.delivered_ids(), []);
+
+    rig.call(&operator, requeue).await.unwrap();
+    let delivered = rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0].0, id);
+    assert!(delivered[0].1.contains("shown before"));
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
+    rig.user_message("turn-2", Some(&id));
+    rig.settle().await;
+    ended(&mut rig, "turn-2", TurnStatus::Completed, &[&id], false).await;
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
+    assert!(rig.daemon.world.unsettled.is_empty());
+    let (replayed, _) = Rig::replayed(&place);
+    assert!(replayed.unsettled.is_empty() && replayed.cut_off.is_empty());
+}
+
+pub async fn ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[&EntryId], limited: bool) {
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+        status,
+        final_answer: None,
+        client_ids: ids.iter().map(ToString::to_string).collect(),
+        error: limited.then(|| "You've hit your usage limit.".to_owned()),
+        usage_limited: limited,
+    });
+    rig.status(ThreadStatus::Idle);
+    rig.settle().await;
+}
+
+#[tokio::test]
+async fn a_claude_that_was_stopped_with_esc_is_called_stale_and_not_busy_for_ever() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let (bridge, hooks) = claude(&mut rig).await;
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    pass(&mut rig, 1_199).await;
+    let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    assert_eq!(state(&rig), AgentState::Busy);
+    assert_eq!(level(&rig, Agent::Claude), Some(Watched::Suspect));
+    pass(&mut rig, 1).await;
+    assert_eq!(state(&rig), AgentState::Stale);
+    let why = rig.daemon.status().agents.claude.why.unwrap();
+    assert!(why.contains("Esc"), "{why}");
+    // It was only slow: a tool call is a sign.
+    rig.call(&bridge, Command::ReadSnapshot).await.unwrap();
+    assert_eq!(state(&rig), AgentState::Busy);
+    rig.call(&hooks, hook("Stop", None)).await.unwrap();
+    assert_eq!(state(&rig), AgentState::Idle);
+    assert_eq!(level(&rig, Agent::Claude), None);
+    pass(&mut rig, 9_000).await;
+    assert_eq!(state(&rig), AgentState::Idle);
+}
+
+#[tokio::test]
+async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let (_bridge, hooks) = claude(&mut rig).await;
+    let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    for (asks, detail) in [
+        ("PermissionRequest", None),
+        ("Notification", Some("agent_needs_input")),
+    ] {
+        rig.call(&hooks, hook("UserPromptSubmit", None))
+            .await
+            .unwrap();
+        rig.call(&hooks, hook(asks, detail)).await.unwrap();
+        assert_eq!(state(&rig), AgentState::Waiting);
+        pass(&mut rig, 9_000).await;
+        assert_eq!(level(&rig, Agent::Claude), Some(Watched::Fine));
+        rig.call(&hooks, hook("PostToolUse", None)).await.unwrap();
+        assert_eq!(state(&rig), AgentState::Busy);
+        rig.call(&hooks, hook("Notification", Some("idle_prompt")))
+            .await
+            .unwrap();
+        assert_eq!(state(&rig), AgentState::Idle);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the deck shows of silent turns and usage limits, and the calls behind the keys for them.
+
+use ctxrelay_ui::Attend;
+use ctxrelay_ui::model as ui;
+
+use crate::core::agent::Agent;
+use crate::core::delivery::{LimitMode, Watched};
+use crate::core::id::TurnId;
+use crate::wire::control::{AttendParams, Attendance, Command};
+use crate::wire::status::{LimitStatus, SilenceStatus, Status};
+
+/// A turn's silence; `None` while it gives signs.
+pub(super) fn silence(silence: Option<&SilenceStatus>, now_ms: i64) -> Option<ui::Silence> {
+    let silence = silence?;
+    let level = match silence.level {
+        Watched::Fine => return None,
+        Watched::Quiet => ui::SilenceLevel::Quiet,
+        Watched::Suspect => ui::SilenceLevel::Suspect,
+        Watched::Stuck => ui::SilenceLevel::Stuck,
+    };
+    Some(ui::Silence {
+        level,
+        since_ms: silence.since,
+        snoozed_until_ms: silence.snoozed_until.filter(|until| *until > now_ms),
+    })
+}
+
+/// A usage limit, unless the operator wants nothing said of it.
+pub(super) fn limit(limit: Option<&LimitStatus>) -> Option<ui::UsageLimit> {
+    let limit = limit.filter(|limit| limit.mode != LimitMode::Off)?;
+    Some(ui::UsageLimit {
+        resets_ms: limit.resets_at,
+        try_ms: limit.next_try,
+        tries: limit.tries,
+        tries_max: limit.tries_max,
+        again: u32::try_from(limit.again).unwrap_or(u32::MAX),
+        is_cancelled: limit.cancelled,
+    })
+}
+
+/// A card for each agent whose turn is stuck.
+pub(super) fn stuck_cards(status: &Status, now_ms: i64) -> Vec<ui::InboxCard> {
+    let agents = &status.agents;
+    let silences = [
+        (ui::Agent::Claude, agents.claude.silence.as_ref()),
+        (ui::Agent::Codex, agents.codex.silence.as_ref()),
+    ];
+    silences
+        .into_iter()
+        .filter_map(|(agent, of)| Some((agent, silence(of, now_ms)?)))
+        .filter(|(_, silence)| silence.level == ui::SilenceLevel::Stuck)
+        .map(|(agent, silence)| {
+            ui::InboxCard::new(
+                ui::InboxKind::Stuck,
+                format!("stuck-{}", agent.as_str()),
+                agent,
+                silence.since_ms,
+                match agent {
+                    ui::Agent::Claude => {
+                        "No sign of its turn for long: look into its terminal, or let it be."
+                    }
+                    ui::Agent::Codex => {
+                        "No sign of its turn for long: look at it, let it be, or stop it."
+                    }
+                },
+            )
+        })
+        .collect()
+}
+
+/// The call behind a key, and what is said once it is done.
+pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
+    let title = agent.title();
+    let (act, turn_id, done) = match act {
+        Attend::Interrupt { turn_id } => (
+            Attendance::Interrupt,
+            Some(TurnId::new(turn_id)),
+            format!("{title}'s turn was stopped"),
+        ),
+        Attend::SendAgain => (
+            Attendance::Requeue,
+            None,
+            "queued again, marked as a repetition".to_owned(),
+        ),
+        Attend::LetBe => (
+            Attendance::Wait,
+            None,
+            format!("{title} is let be for as long again"),
+        ),
+        Attend::TryNow => (
+            Attendance::TryNow,
+            None,
+            format!("the next message to {title} is the test"),
+        ),
+        Attend::NoTries => (
+            Attendance::Cancel,
+            None,
+            format!("{title} is not tried by itself any more"),
+        ),
+    };
+    let params = AttendParams {
+        agent,
+        act,
+        turn_id,
+    };
+    (Command::Attend(params), done)
+}

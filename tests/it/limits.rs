@@ -1,0 +1,223 @@
+//! Usage limits and silence with the real agents: what is held, what is shown, what goes on.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::support::child::run;
+use crate::support::claude_home;
+use crate::support::mcp::McpClient;
+use crate::support::model_request::says;
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Gate, Reply};
+use crate::support::wait::{timeout, wait_until};
+
+/// From the limit to its end, s: long enough to see that nothing is delivered meanwhile.
+const LIMIT_S: u64 = 10;
+
+fn status(pair: &Pair) -> Value {
+    run(&pair.ctxrelay(["status", "--json"]))
+        .expect_success()
+        .json()
+}
+
+#[track_caller]
+fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    wait_until(what, timeout(), || {
+        let now = status(pair);
+        wanted(&now).then_some(now)
+    })
+}
+
+fn now_s() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
+}
+
+/// Claude's tools, without a Claude.
+fn bridge(pair: &Pair) -> McpClient {
+    McpClient::start(&pair.ctxrelay(["bridge"]))
+}
+
+#[track_caller]
+fn attached_claude(pair: &Pair) -> Pty {
+    let mut claude = pair.claude();
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_status(pair, "Claude's bridge and doorbell", |status| {
+        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
+    });
+    claude
+}
+
+#[track_caller]
+fn verify(pair: &Pair) {
+    let verified = run(&pair.ctxrelay(["ledger", "verify", "--json"])).json();
+    assert_eq!(verified["ok"], true, "{verified}");
+}
+
+/// Codex at a limit that ends at the returned time, with a first piece of work that died of it.
+#[track_caller]
+fn limited_codex(pair: &Pair, claude: &mut McpClient) -> u64 {
+    let ends = now_s() + LIMIT_S;
+    pair.responses
+        .when(says("the first piece"))
+        .once()
+        .reply(Reply::usage_limit(ends));
+    claude.tool("reply", json!({"text": "do the first piece"}));
+    let limited = wait_status(pair, "the limit", |status| {
+        status["agents"]["codex"]["state"] == "limited"
+    });
+    let codex = &limited["agents"]["codex"];
+    assert_eq!(codex["limit"]["resetsAt"], ends * 1_000, "{codex}");
+    assert_eq!(codex["cutOff"], 1, "{codex}");
+    ends
+}
+
+#[test]
+fn what_is_for_a_limited_codex_waits_and_goes_on_when_the_limit_is_over() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = bridge(&pair);
+    limited_codex(&pair, &mut claude);
+    pair.responses
+        .when(says("the second piece"))
+        .once()
+        .reply(Reply::text("The second piece is done."));
+    let sent = claude.tool("reply", json!({"text": "do the second piece"}));
+    assert_eq!(sent["outcome"], "queued_for_next_turn");
+    let held = status(&pair);
+    let codex = &held["agents"]["codex"];
+    assert_eq!(codex["state"], "limited", "{codex}");
+    assert_eq!(codex["limit"]["mode"], "notify");
+    assert_eq!(held["queue"]["codex"]["pending"], 1);
+    assert_eq!(pair.responses.times_heard("the second piece"), 0);
+
+    pair.responses
+        .wait_for_request("the second piece", |request| {
+            request.mentions("the second piece")
+        });
+    let over = wait_status(&pair, "the end of the limit", |status| {
+        status["agents"]["codex"]["state"] == "idle" && status["queue"]["codex"]["pending"] == 0
+    });
+    let codex = &over["agents"]["codex"];
+    assert_eq!(codex["limit"], Value::Null);
+    // What died is not sent again unless somebody wants that.
+    assert_eq!(codex["cutOff"], 1);
+    let resent = pair
+        .responses
+        .steps()
+        .iter()
+        .filter(|request| says("the first piece")(request))
+        .count();
+    assert_eq!(resent, 1);
+    verify(&pair);
+}
+
+#[test]
+fn what_died_of_a_limit_is_sent_again_once_where_that_is_wanted() {
+    let Some(pair) = Pair::new() else { return };
+    let mode = json!({"rateLimitResume": {"mode": "resume"}});
+    pair.project
+        .write(".contextrelay/config.json", &mode.to_string());
+    let _daemon = pair.daemon();
+    let mut claude = bridge(&pair);
+    limited_codex(&pair, &mut claude);
+    assert_eq!(status(&pair)["agents"]["codex"]["limit"]["again"], 1);
+    pair.responses
+        .when(says("the first piece"))
+        .once()
+        .reply(Reply::text("The first piece is done."));
+    pair.responses
+        .wait_for_request("the first piece, again", |request| {
+            says("shown before")(request) && says("the first piece")(request)
+        });
+    wait_status(&pair, "the end of the limit", |status| {
+        let codex = &status["agents"]["codex"];
+        codex["state"] == "idle" && codex["limit"].is_null() && codex["cutOff"] == 0
+    });
+    // Its answer came, and nothing else of it is to come.
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    let answer = answer["messages"][0].to_string();
+    assert!(answer.contains("The first piece is done."), "{answer}");
+    assert_eq!(status(&pair)["queue"]["codex"]["pending"], 0);
+    verify(&pair);
+}
+
+#[test]
+fn what_is_for_a_limited_claude_waits_until_a_turn_of_it_works() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    pair.messages
+        .when(says("work hard"))
+        .once()
+        .reply(Reply::usage_limit(now_s() + 3_600));
+    claude.submit("work hard");
+    let limited = wait_status(&pair, "the limit", |status| {
+        status["agents"]["claude"]["state"] == "limited"
+    });
+    let limit = &limited["agents"]["claude"]["limit"];
+    // Claude's hook does not say when it ends.
+    assert_eq!(limit["resetsAt"], Value::Null, "{limit}");
+    assert_eq!(limit["mode"], "notify");
+
+    codex.tool("send_to_claude", json!({"text": "the word is plum-5001"}));
+    let held = status(&pair);
+    assert_eq!(held["queue"]["claude"]["pending"], 1, "{held}");
+    assert_eq!(held["agents"]["claude"]["state"], "limited");
+
+    pair.messages
+        .when(says("once more"))
+        .once()
+        .reply(Reply::text("It works again."));
+    claude.submit("once more");
+    pair.messages
+        .wait_for_request("the message at Claude's model", |request| {
+            request.mentions("plum-5001")
+        });
+    wait_status(&pair, "the end of the limit", |status| {
+        status["agents"]["claude"]["limit"].is_null()
+    });
+    // The turn that was to show whether the limit holds did not carry it.
+    let asked = pair.messages.steps();
+    let test = asked.iter().find(|request| says("once more")(request));
+    assert!(!test.unwrap().mentions("plum-5001"));
+    assert_eq!(pair.messages.times_heard("the word is plum-5001"), 1);
+    verify(&pair);
+}
+
+#[test]
+fn a_claude_that_was_stopped_with_esc_is_idle_once_it_says_that_it_waits_for_a_prompt() {
+    let Some(pair) = Pair::new() else { return };
+    // A minute by default.
+    let config = pair.claude_home.path().join(".claude.json");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let mut settings: Value = serde_json::from_str(&text).unwrap();
+    settings["messageIdleNotifThresholdMs"] = json!(2_000);
+    std::fs::write(&config, settings.to_string()).unwrap();
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let gate = Gate::new("claude-works");
+    pair.messages
+        .when(says("think for long"))
+        .once()
+        .reply(Reply::held("Thinking", &gate, "never seen"));
+    claude.submit("think for long");
+    gate.wait_arrived();
+    wait_status(&pair, "a busy Claude", |status| {
+        let claude = &status["agents"]["claude"];
+        claude["state"] == "busy" && claude["silence"]["level"] == "fine"
+    });
+    claude.press_until(Key::Escape, "the interruption", |screen| {
+        screen.contains("Interrupted")
+    });
+    wait_status(&pair, "an idle Claude", |status| {
+        let claude = &status["agents"]["claude"];
+        claude["state"] == "idle" && claude["silence"].is_null()
+    });
+    gate.open();
+}

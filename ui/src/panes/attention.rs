@@ -1,0 +1,120 @@
+//! An agent's silence and its usage limit, as lines below it.
+
+use ratatui::text::Span;
+
+use crate::deck::Deck;
+use crate::model::{AgentCard, AgentState, Silence, SilenceLevel, UsageLimit};
+use crate::text;
+use crate::theme::Role;
+
+/// What about an agent may need the operator's hand; nothing when nothing does.
+pub(super) fn lines(deck: &Deck, card: &AgentCard) -> Vec<Vec<Span<'static>>> {
+    let mut lines = Vec::new();
+    if let Some(silence) = &card.silence {
+        lines.push(silent(deck, silence));
+    }
+    if let Some(limit) = &card.limit {
+        lines.push(limited(deck, card.state, limit));
+        lines.push(vec![Span::styled(
+            tries(deck, limit),
+            deck.theme.style(Role::TextMuted),
+        )]);
+    }
+    lines
+}
+
+/// `▲ stuck  no sign for 12m`.
+fn silent(deck: &Deck, silence: &Silence) -> Vec<Span<'static>> {
+    let theme = &deck.theme;
+    let style = theme.style(silence_role(silence.level));
+    vec![
+        Span::styled(
+            format!(
+                "{} {}  ",
+                deck.glyphs.silence(silence.level),
+                silence.level.as_str()
+            ),
+            style,
+        ),
+        Span::styled(silence_words(deck, silence), theme.style(Role::TextMuted)),
+    ]
+}
+
+/// Which colour a silence has.
+pub(crate) fn silence_role(level: SilenceLevel) -> Role {
+    match level {
+        SilenceLevel::Quiet => Role::TextMuted,
+        SilenceLevel::Suspect => Role::OutcomeAttention,
+        SilenceLevel::Stuck => Role::OutcomeFailed,
+    }
+}
+
+/// `no sign for 12m, let be until 14:20`.
+pub(crate) fn silence_words(deck: &Deck, silence: &Silence) -> String {
+    let since = text::running(deck.view.now_ms, silence.since_ms);
+    match silence.snoozed_until_ms {
+        Some(until_ms) => {
+            let until = text::clock(until_ms, deck.view.utc_offset_s);
+            format!("no sign for {since}, let be until {until}")
+        }
+        None => format!("no sign for {since}"),
+    }
+}
+
+/// `limit ends in 2h 10m (16:12)`. The glyph and the word stand above it, unless a turn runs all
+/// the same.
+fn limited(deck: &Deck, state: AgentState, limit: &UsageLimit) -> Vec<Span<'static>> {
+    let theme = &deck.theme;
+    let mut spans = Vec::new();
+    if state != AgentState::Limited {
+        let glyph = deck.glyphs.state(AgentState::Limited);
+        spans.push(Span::styled(
+            format!("{glyph} "),
+            theme.state(AgentState::Limited),
+        ));
+    }
+    spans.push(Span::styled(
+        limit_words(deck, limit),
+        theme.style(Role::Text),
+    ));
+    spans
+}
+
+/// When the limit ends.
+pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
+    let view = &deck.view;
+    match limit.resets_ms {
+        Some(at_ms) if at_ms > view.now_ms => format!(
+            "limit ends in {} ({})",
+            text::until(view.now_ms, at_ms),
+            text::clock(at_ms, view.utc_offset_s)
+        ),
+        Some(_) => "limit: its time is up".to_owned(),
+        None => "limit: its end was not said".to_owned(),
+    }
+}
+
+/// Who tries it next, and what then happens: `try 2 of 6 at 16:12 · resends 3`.
+pub(crate) fn tries(deck: &Deck, limit: &UsageLimit) -> String {
+    let view = &deck.view;
+    let mut words = match limit.try_ms {
+        Some(at_ms) => format!(
+            "try {} of {} at {}",
+            limit.tries + 1,
+            limit.tries_max,
+            text::clock(at_ms, view.utc_offset_s)
+        ),
+        None if limit.is_cancelled => "no tries by itself".to_owned(),
+        None if limit.tries >= limit.tries_max => {
+            format!("{} tries made, none follows by itself", limit.tries)
+        }
+        None if limit.resets_ms.is_some_and(|at_ms| at_ms <= view.now_ms) => {
+            "being asked for".to_owned()
+        }
+        None => "waits for a turn that works, or for you".to_owned(),
+    };
+    if limit.again > 0 {
+        words.push_str(&format!(" {} resends {}", deck.glyphs.dot(), limit.again));
+    }
+    words
+}

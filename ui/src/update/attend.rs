@@ -1,0 +1,120 @@
+//! What the operator does about an agent that is silent, or at its usage limit: what applies, and
+//! what is asked before anything is lost or spent.
+
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::{Attend, Effect};
+use crate::model::{Agent, AgentCard, AgentState, Level};
+use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
+use crate::text;
+
+/// Whether it would do something for this agent now.
+pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
+    let Some(card) = deck.view.agent(agent) else {
+        return false;
+    };
+    let is_cancelled = |card: &AgentCard| {
+        let limit = card.limit.as_ref();
+        limit.is_some_and(|limit| limit.is_cancelled)
+    };
+    deck.view.daemon.state.can_act()
+        && match action {
+            Action::Interrupt => works(card),
+            Action::SendAgain => card.cut_off > 0,
+            Action::LetBe => card
+                .silence
+                .as_ref()
+                .is_some_and(|silence| silence.snoozed_until_ms.is_none()),
+            Action::TryNow => card.limit.is_some(),
+            Action::NoTries => card.limit.is_some() && !is_cancelled(card),
+            _ => false,
+        }
+}
+
+/// A turn runs, as far as anybody can tell.
+fn works(card: &AgentCard) -> bool {
+    match card.agent {
+        Agent::Claude => matches!(
+            card.state,
+            AgentState::Busy | AgentState::Waiting | AgentState::Stale
+        ),
+        Agent::Codex => card.turn_id.is_some(),
+    }
+}
+
+/// On the pane: the sheet with the keys, never the deed.
+pub(super) fn open_agent(deck: &mut Deck, agent: Agent) {
+    deck.overlays.push(Overlay::Agent(AgentSheet::new(agent)));
+}
+
+/// On the sheet: does it, or asks first.
+pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effect> {
+    if !can_attend(deck, agent, action) {
+        return Vec::new();
+    }
+    let Some(card) = deck.view.agent(agent) else {
+        return Vec::new();
+    };
+    let title = agent.title();
+    let effect = |act| Effect::Attend { agent, act };
+    let (question, lines, yes, what, act) = match (action, agent) {
+        (Action::LetBe, _) => return vec![effect(Attend::LetBe)],
+        (Action::NoTries, _) => return vec![effect(Attend::NoTries)],
+        (Action::Interrupt, Agent::Claude) => {
+            deck.say(
+                Level::Info,
+                "Claude's turn can be stopped in its own terminal only: press Esc there",
+            );
+            return Vec::new();
+        }
+        (Action::Interrupt, Agent::Codex) => (
+            "Stop Codex's turn?",
+            vec![
+                "What it has said so far in this turn and not finished is lost.".to_owned(),
+                "Messages that wait in its queue stay there until you write to Codex in its \
+                 terminal. What the turn had of ctxrelay's messages you can send again."
+                    .to_owned(),
+            ],
+            "stop it",
+            "the turn ends now",
+            Attend::Interrupt {
+                turn_id: card.turn_id.clone().unwrap_or_default(),
+            },
+        ),
+        (Action::SendAgain, _) => (
+            "Send again what lost its turn?",
+            vec![
+                match card.cut_off {
+                    1 => format!("{title} has one message whose turn ended early."),
+                    n => format!(
+                        "{title} has {} messages whose turn ended early.",
+                        text::grouped(u64::from(n))
+                    ),
+                },
+                "They come a second time, marked as a repetition, and cost a turn.".to_owned(),
+            ],
+            "send again",
+            "in their order, as turns of their own",
+            Attend::SendAgain,
+        ),
+        _ => (
+            "Try the usage limit now?",
+            vec![format!(
+                "One message goes to {title}; if the limit still holds, its turn fails and \
+                 everything else waits on."
+            )],
+            "try now",
+            "one message is the test",
+            Attend::TryNow,
+        ),
+    };
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        question,
+        lines,
+        vec![
+            ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
+            ChoiceOption::new(yes, what, Pick::Effect(effect(act))),
+        ],
+    )));
+    Vec::new()
+}
