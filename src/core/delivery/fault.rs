@@ -24,11 +24,13 @@ pub enum Fault {
     LimitIgnored,
     /// A new bridge counts as knowing what the one before it was told.
     CursorLost,
+    /// The next process does not know that the receiver is at its limit.
+    LimitNotCarried,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -39,5 +41,6 @@ impl Fault {
         Self::ReadConsumes,
         Self::LimitIgnored,
         Self::CursorLost,
+        Self::LimitNotCarried,
     ];
 }

@@ -24,10 +24,12 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
     deck.press(Key::Enter);
     deck.wait_for_text("read-only until it is restarted");
     deck.wait_for_text("the daemon started");
-    deck.press(Key::Char('C'));
-    deck.wait_for_text("delete for good");
-    deck.press(Key::Enter);
-    deck.wait_for_text("Type clear to do it");
+    deck.press_until(Key::Char('C'), "the choice", |screen| {
+        screen.contains("delete for good")
+    });
+    deck.press_until(Key::Enter, "the question", |screen| {
+        screen.contains("Type clear to do it")
+    });
     deck.type_text("clear");
     deck.press(Key::Enter);
     wait_until("the refusal", timeout(), || {

@@ -54,6 +54,10 @@ impl CodexFlow {
         self.turn = carried.turn.filter(|_| server_stays);
         self.ended = carried.ended.into();
         self.is_limited = carried.is_limited;
+        #[cfg(test)]
+        if self.fault == Some(crate::core::delivery::fault::Fault::LimitNotCarried) {
+            self.is_limited = false;
+        }
         self.is_held = carried.is_held;
         self.not_taken = carried.not_taken;
     }

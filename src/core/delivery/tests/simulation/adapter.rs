@@ -8,16 +8,13 @@ use super::daemon::Call;
 use super::server::{Message, Request};
 use super::world::{Event, World};
 use crate::core::delivery::fault::Fault;
-use crate::core::delivery::recovery::{Doubt, Sight, Verdict, judge};
+use crate::core::delivery::recovery::Doubt;
 use crate::core::delivery::{Activity, Answer, CodexInput, OnBusy, Way, way};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// An idle thread that does not take a message at once is looked at after this long, ms.
 const PROOF_WAIT_MS: i64 = 3_000;
-
-/// A thread that cannot be judged is looked at again after this long, ms.
-const LOOK_AGAIN_MS: i64 = 500;
 
 /// What the daemon asks.
 #[derive(Debug, Clone)]
@@ -56,16 +53,16 @@ pub enum Note {
 }
 
 #[derive(Debug, Clone)]
-struct Unproven {
-    message: Message,
-    attempt: Option<AttemptId>,
-    steered_into: Option<TurnId>,
-    doubt: Option<Doubt>,
+pub(super) struct Unproven {
+    pub(super) message: Message,
+    pub(super) attempt: Option<AttemptId>,
+    pub(super) steered_into: Option<TurnId>,
+    pub(super) doubt: Option<Doubt>,
 }
 
 /// What is waited for, one thing at a time.
 #[derive(Debug, Clone, PartialEq)]
-enum Busy {
+pub(super) enum Busy {
     Sending(EntryId),
     /// The queue, before the thread is resumed: that starts its delivery.
     Noting,
@@ -79,33 +76,40 @@ enum Busy {
 #[derive(Debug, Default)]
 pub struct Adapter {
     pub life: u64,
-    is_starting: bool,
-    is_ready: bool,
-    busy: Option<Busy>,
-    orders: VecDeque<Order>,
-    waiting: VecDeque<(Message, Option<AttemptId>)>,
-    inflight: Vec<Unproven>,
-    activity: Option<Activity>,
-    turn: Option<TurnId>,
+    pub(super) is_starting: bool,
+    pub(super) is_ready: bool,
+    /// Another process is to go on.
+    pub(super) is_released: bool,
+    /// It let go, and hears nothing any more.
+    pub(super) is_gone: bool,
+    pub(super) busy: Option<Busy>,
+    pub(super) orders: VecDeque<Order>,
+    pub(super) waiting: VecDeque<(Message, Option<AttemptId>)>,
+    pub(super) inflight: Vec<Unproven>,
+    pub(super) activity: Option<Activity>,
+    pub(super) turn: Option<TurnId>,
+    /// The turn that ran when the process before let go.
+    pub(super) open_before: Option<TurnId>,
     /// The turn that ran when the connection ended.
-    cut_off: Option<(TurnId, Vec<EntryId>)>,
-    in_turn: Vec<EntryId>,
-    wants_look: bool,
+    pub(super) cut_off: Option<(TurnId, Vec<EntryId>)>,
+    pub(super) in_turn: Vec<EntryId>,
+    pub(super) wants_look: bool,
 }
 
 impl Adapter {
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.activity == Some(Activity::Idle)
     }
 }
 
 impl World {
-    fn adapter(&mut self) -> Option<&mut Adapter> {
+    pub(super) fn adapter(&mut self) -> Option<&mut Adapter> {
         self.daemon.as_mut().map(|daemon| &mut daemon.adapter)
     }
 
     /// Tells the daemon, perhaps late, perhaps twice.
-    fn fact(&mut self, input: CodexInput) {
+    pub(super) fn fact(&mut self, input: CodexInput) {
+        let now = self.now;
         let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) else {
             return;
         };
@@ -118,10 +122,13 @@ impl World {
             let again = Call::Codex(input.clone());
             self.after(late, Event::Daemon(incarnation, again));
         }
+        if let Some(daemon) = &mut self.daemon {
+            daemon.facts_until = daemon.facts_until.max(now + delay);
+        }
         self.after(delay, Event::Daemon(incarnation, Call::Codex(input)));
     }
 
-    fn answer(&mut self, id: EntryId, attempt: Option<AttemptId>, answer: Answer) {
+    pub(super) fn answer(&mut self, id: EntryId, attempt: Option<AttemptId>, answer: Answer) {
         let Some(life) = self.adapter().map(|adapter| adapter.life) else {
             return;
         };
@@ -146,6 +153,10 @@ impl World {
                 return;
             };
             for (id, attempt) in attempts {
+                if adapter.inflight.iter().any(|known| known.message.id == id) {
+                    // From the process before.
+                    continue;
+                }
                 adapter.inflight.push(Unproven {
                     message: Message::of_before(id),
                     attempt,
@@ -165,6 +176,9 @@ impl World {
         let Some(adapter) = self.adapter() else {
             return;
         };
+        if adapter.is_released {
+            return self.adapter_lets_go();
+        }
         if !adapter.is_ready {
             if !adapter.is_starting && adapter.busy.is_none() {
                 adapter.is_starting = true;
@@ -276,7 +290,12 @@ impl World {
         let Some(adapter) = self.adapter() else {
             return;
         };
-        if adapter.life != life {
+        if adapter.life != life || adapter.is_gone {
+            return;
+        }
+        let is_answer = matches!(note, Note::Queue(_) | Note::Resumed(..) | Note::Lost);
+        if !adapter.is_ready && !is_answer {
+            // Not subscribed.
             return;
         }
         match note {
@@ -374,12 +393,16 @@ impl World {
         adapter.is_ready = true;
         adapter.busy = None;
         adapter.activity = Some(activity);
-        adapter.turn = turn;
+        adapter.turn.clone_from(&turn);
         adapter.wants_look = true;
         let cut_off = adapter.cut_off.take();
+        let open_before = adapter.open_before.take();
         let thread = ThreadId::new("t");
         self.fact(CodexInput::Adopted { life, thread });
         self.fact(CodexInput::Activity { life, activity });
+        if open_before != turn {
+            self.adapter_catches_up(open_before, turn);
+        }
         if let Some((turn, ids)) = cut_off {
             self.fact(CodexInput::TurnEnded {
                 life,
@@ -388,79 +411,6 @@ impl World {
                 ids,
                 limited: false,
             });
-        }
-    }
-
-    /// What became of the messages in doubt.
-    fn adapter_judges(&mut self, history: &BTreeMap<EntryId, (TurnId, bool)>) {
-        let unknowable = self.nature.unknowable;
-        let Some(adapter) = self.adapter() else {
-            return;
-        };
-        let Some(Busy::LookingAtHistory(queue)) = adapter.busy.take() else {
-            return;
-        };
-        let (life, idle) = (adapter.life, adapter.is_idle());
-        let doubtful: Vec<Unproven> = adapter
-            .inflight
-            .iter()
-            .filter(|message| message.doubt.is_some())
-            .cloned()
-            .collect();
-        let mut again = false;
-        for mut message in doubtful {
-            let id = message.message.id.clone();
-            if let Some((turn, steered)) = history.get(&id) {
-                self.forget(&id);
-                if self.percent(unknowable) {
-                    // The history of a thread that was just loaded can be behind.
-                    self.answer(id, message.attempt, Answer::Unanswered);
-                    continue;
-                }
-                let (turn, steered) = (turn.clone(), *steered);
-                self.fact(CodexInput::Proof { id, turn, steered });
-                continue;
-            }
-            let mut doubt = message.doubt.take().unwrap_or_default();
-            let in_queue = queue.contains(&id);
-            match judge(&mut doubt, Sight { in_queue, idle }) {
-                Verdict::StillQueued => {
-                    self.remember(&id, None);
-                    self.answer(id, message.attempt, Answer::StillQueued);
-                }
-                Verdict::NotTaken => {
-                    self.forget(&id);
-                    let answer = if self.percent(unknowable) {
-                        // One of several, and nobody can say which.
-                        Answer::Unanswered
-                    } else {
-                        Answer::NotTaken
-                    };
-                    self.answer(id, message.attempt, answer);
-                }
-                Verdict::LookAgain => {
-                    self.remember(&id, Some(doubt));
-                    again |= idle;
-                }
-            }
-        }
-        if again {
-            let incarnation = self.incarnations;
-            self.after(LOOK_AGAIN_MS, Event::Adapter(incarnation, life, Note::Look));
-        }
-    }
-
-    fn forget(&mut self, id: &EntryId) {
-        if let Some(adapter) = self.adapter() {
-            adapter.inflight.retain(|message| message.message.id != *id);
-        }
-    }
-
-    fn remember(&mut self, id: &EntryId, doubt: Option<Doubt>) {
-        if let Some(adapter) = self.adapter()
-            && let Some(message) = adapter.inflight.iter_mut().find(|m| m.message.id == *id)
-        {
-            message.doubt = doubt;
         }
     }
 

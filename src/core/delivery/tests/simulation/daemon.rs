@@ -7,8 +7,8 @@ use super::disk::Write;
 use super::world::{Draft, Event, World};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Activity, Admission, Admissions, Backlog, Carrier, CodexFlow, CodexInput, CodexTerms, Delivery,
-    DeliveryState, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, OnBusy, Watchdog,
+    Activity, Admissions, Backlog, CarriedFlow, Carrier, CodexFlow, CodexInput, CodexTerms,
+    Delivery, DeliveryState, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, Watchdog,
 };
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
@@ -27,6 +27,10 @@ pub struct Daemon {
     pub adapter: Adapter,
     /// Answers of the writer come in their order.
     pub told_until: i64,
+    /// When the last fact of the adapter is heard.
+    pub facts_until: i64,
+    /// Another process is to go on.
+    pub is_leaving: bool,
     deadline: Option<i64>,
 }
 
@@ -42,6 +46,8 @@ pub enum Call {
     Page(u32),
     /// A hook of this Claude, at this point of its turn.
     Hook(u32, Carrier),
+    /// Whether the next process can go on.
+    Leave,
 }
 
 impl World {
@@ -50,6 +56,11 @@ impl World {
             return;
         }
         self.server = None;
+        self.begin_daemon(None);
+    }
+
+    /// A process begins, perhaps with what the one before knew.
+    pub fn begin_daemon(&mut self, known: Option<(CarriedFlow, Adapter)>) {
         self.incarnations += 1;
         let rows: Vec<Delivery> = self.disk.rows.values().cloned().collect();
         let restored = Backlog::restore(rows, &self.disk.world.unsettled, false);
@@ -75,6 +86,11 @@ impl World {
         ladder.fault = self.fault;
         watchdog.fault = self.fault;
         admissions.fault = self.fault;
+        let is_new = known.is_none();
+        let (carried, adapter) = known.unwrap_or_default();
+        if !is_new {
+            flow.inherit(carried, self.server.is_some());
+        }
         self.daemon = Some(Daemon {
             incarnation: self.incarnations,
             backlog: restored.backlog,
@@ -82,11 +98,15 @@ impl World {
             ladder,
             watchdog,
             admissions,
-            adapter: Adapter::default(),
+            adapter,
             told_until: self.now,
+            facts_until: self.now,
+            is_leaving: false,
             deadline: None,
         });
-        self.checks.daemon_began();
+        if is_new {
+            self.checks.daemon_began();
+        }
         self.disk.writing_until = self.now;
         for id in restored.settled {
             self.disk.rows.remove(&id);
@@ -116,7 +136,12 @@ impl World {
     }
 
     pub fn call(&mut self, call: Call) {
+        let is_leaving = self.daemon.as_ref().is_some_and(|d| d.is_leaving);
         match call {
+            // Refused as not carried out, and repeated at the next one.
+            Call::Send(draft) if is_leaving => self.send_again(draft),
+            Call::Page(_) | Call::Hook(..) if is_leaving => {}
+            Call::Leave => self.daemon_may_go(),
             Call::Codex(input) => self.codex(input),
             Call::Ladder(input) => self.ladder(input),
             Call::Written(write) => self.written(write),
@@ -267,42 +292,6 @@ impl World {
         true
     }
 
-    fn received(&mut self, draft: Draft) {
-        let id = self.new_id();
-        let now = self.now;
-        let Some(daemon) = &mut self.daemon else {
-            return;
-        };
-        if let Some(handoff) = draft.handoff {
-            match daemon.admissions.ask((draft.to, handoff), &id, now) {
-                Admission::New => {}
-                Admission::Same(first) => return self.checks.accepted.push(first),
-                Admission::Undecided(_) => return self.send_again(draft),
-            }
-        }
-        let busy = draft.to == Agent::Codex && daemon.flow.is_busy();
-        let rejected = draft.on_busy == OnBusy::Reject && busy;
-        self.append(Write::Message {
-            id,
-            draft,
-            rejected,
-        });
-    }
-
-    /// The disk refused.
-    pub fn not_written(&mut self, write: Write) {
-        match write {
-            Write::Message { id, draft, .. } => {
-                if let Some(daemon) = &mut self.daemon {
-                    daemon.admissions.refused(&id);
-                }
-                self.send_again(draft);
-            }
-            // What has happened is tried again until it is written.
-            Write::Result { .. } => self.append(write),
-        }
-    }
-
     fn written(&mut self, write: Write) {
         match write {
             Write::Message {
@@ -420,7 +409,9 @@ impl World {
             .map(|(id, repeat)| Showing { id, repeat })
             .collect();
         let hop = self.hop();
-        self.after(hop, Event::Claude(process, step(bodies)));
+        let at = self.handed_until.max(self.now + hop);
+        self.handed_until = at;
+        self.after(at - self.now, Event::Claude(process, step(bodies)));
     }
 
     fn deadline(&mut self) {

@@ -15,14 +15,17 @@
 //! CTXRELAY_SEED=4711 cargo test --lib simulation     one of them, told step by step
 //! ```
 //!
-//! One thing is assumed: a bridge returns a page in the moment in which it hears that the page is
-//! marked as fetched.
+//! Two things are assumed: a bridge returns a page in the moment in which it hears that the page is
+//! marked as fetched; and a hook and a call of one Claude that are answered within milliseconds of
+//! each other bring their texts in the order of the answers.
 
 mod adapter;
 mod checks;
 mod claude;
 mod daemon;
 mod disk;
+mod hand_over;
+mod judging;
 mod mutations;
 mod people;
 mod server;

@@ -1,9 +1,10 @@
 //! Senders, the operator and the terminal.
 
 use super::daemon::Call;
+use super::disk::Write;
 use super::world::{Draft, Event, World};
 use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, DeliveryState};
+use crate::core::delivery::{Admission, CodexInput, DeliveryState, OnBusy};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 
@@ -35,6 +36,43 @@ impl World {
         let tries = draft.tries + 1;
         if tries <= TRIES_MAX {
             self.after(pause, Event::Send(Draft { tries, ..draft }));
+        }
+    }
+
+    /// The daemon takes a message in.
+    pub fn received(&mut self, draft: Draft) {
+        let id = self.new_id();
+        let now = self.now;
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        if let Some(handoff) = draft.handoff {
+            match daemon.admissions.ask((draft.to, handoff), &id, now) {
+                Admission::New => {}
+                Admission::Same(first) => return self.checks.accepted.push(first),
+                Admission::Undecided(_) => return self.send_again(draft),
+            }
+        }
+        let busy = draft.to == Agent::Codex && daemon.flow.is_busy();
+        let rejected = draft.on_busy == OnBusy::Reject && busy;
+        self.append(Write::Message {
+            id,
+            draft,
+            rejected,
+        });
+    }
+
+    /// The disk refused.
+    pub fn not_written(&mut self, write: Write) {
+        match write {
+            Write::Message { id, draft, .. } => {
+                if let Some(daemon) = &mut self.daemon {
+                    daemon.admissions.refused(&id);
+                }
+                self.send_again(draft);
+            }
+            // What has happened is tried again until it is written.
+            Write::Result { .. } => self.append(write),
         }
     }
 

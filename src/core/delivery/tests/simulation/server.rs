@@ -63,6 +63,8 @@ pub struct Thread {
     queue: VecDeque<Message>,
     /// In which turn each message is, and whether it joined it.
     history: BTreeMap<EntryId, (TurnId, bool)>,
+    /// How each turn ended, with our messages in it, and whether by a usage limit.
+    pub ended: BTreeMap<TurnId, (TurnStatus, Vec<EntryId>, bool)>,
     /// The human stopped a turn.
     held: bool,
     turns: u32,
@@ -349,6 +351,8 @@ impl World {
     }
 
     fn turn_is_over(&mut self, turn: Turn, status: TurnStatus, limited: bool) {
+        let end = (status, turn.ours.clone(), limited);
+        self.thread.ended.insert(turn.id.clone(), end);
         self.tell(Note::Status(Activity::Idle));
         self.tell(Note::TurnEnded(turn.id, status, turn.ours, limited));
     }

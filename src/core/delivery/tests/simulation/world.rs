@@ -101,6 +101,8 @@ pub struct World {
     pub conns: u64,
     pub messages: u32,
     pub limited_until: i64,
+    /// What is handed to Claude comes in its order.
+    pub handed_until: i64,
     pub checks: Checks,
     pub trace: Option<Vec<String>>,
 }
@@ -137,6 +139,7 @@ impl World {
             conns: 0,
             messages: 0,
             limited_until: 0,
+            handed_until: 0,
             checks: Checks::default(),
             trace: traced.then(Vec::new),
         };
@@ -270,7 +273,8 @@ impl World {
             67..70 => self.claude_asks(),
             70..74 => self.operator_acts(),
             74..77 => self.terminal(),
-            77..82 => self.kill_daemon("by chance"),
+            77..80 => self.kill_daemon("by chance"),
+            80..82 => self.daemon_leaves(),
             82..87 => self.kill_server(),
             87..90 => self.kill_claude(),
             90..93 => self.cut_bridge(),

@@ -1,0 +1,87 @@
+//! What the adapter makes of a look at the thread.
+
+use std::collections::BTreeMap;
+
+use super::adapter::{Busy, Note, Unproven};
+use super::world::{Event, World};
+use crate::core::delivery::recovery::{Doubt, Sight, Verdict, judge};
+use crate::core::delivery::{Answer, CodexInput};
+use crate::core::id::{EntryId, TurnId};
+
+/// A thread that cannot be judged is looked at again after this long, ms.
+const LOOK_AGAIN_MS: i64 = 500;
+
+impl World {
+    /// What became of the messages in doubt.
+    pub(super) fn adapter_judges(&mut self, history: &BTreeMap<EntryId, (TurnId, bool)>) {
+        let unknowable = self.nature.unknowable;
+        let Some(adapter) = self.adapter() else {
+            return;
+        };
+        let Some(Busy::LookingAtHistory(queue)) = adapter.busy.take() else {
+            return;
+        };
+        let (life, idle) = (adapter.life, adapter.is_idle());
+        let doubtful: Vec<Unproven> = adapter
+            .inflight
+            .iter()
+            .filter(|message| message.doubt.is_some())
+            .cloned()
+            .collect();
+        let mut again = false;
+        for mut message in doubtful {
+            let id = message.message.id.clone();
+            if let Some((turn, steered)) = history.get(&id) {
+                self.forget(&id);
+                if self.percent(unknowable) {
+                    // The history of a thread that was just loaded can be behind.
+                    self.answer(id, message.attempt, Answer::Unanswered);
+                    continue;
+                }
+                let (turn, steered) = (turn.clone(), *steered);
+                self.fact(CodexInput::Proof { id, turn, steered });
+                continue;
+            }
+            let mut doubt = message.doubt.take().unwrap_or_default();
+            let in_queue = queue.contains(&id);
+            match judge(&mut doubt, Sight { in_queue, idle }) {
+                Verdict::StillQueued => {
+                    self.remember(&id, None);
+                    self.answer(id, message.attempt, Answer::StillQueued);
+                }
+                Verdict::NotTaken => {
+                    self.forget(&id);
+                    let answer = if self.percent(unknowable) {
+                        // One of several, and nobody can say which.
+                        Answer::Unanswered
+                    } else {
+                        Answer::NotTaken
+                    };
+                    self.answer(id, message.attempt, answer);
+                }
+                Verdict::LookAgain => {
+                    self.remember(&id, Some(doubt));
+                    again |= idle;
+                }
+            }
+        }
+        if again {
+            let incarnation = self.incarnations;
+            self.after(LOOK_AGAIN_MS, Event::Adapter(incarnation, life, Note::Look));
+        }
+    }
+
+    fn forget(&mut self, id: &EntryId) {
+        if let Some(adapter) = self.adapter() {
+            adapter.inflight.retain(|message| message.message.id != *id);
+        }
+    }
+
+    fn remember(&mut self, id: &EntryId, doubt: Option<Doubt>) {
+        if let Some(adapter) = self.adapter()
+            && let Some(message) = adapter.inflight.iter_mut().find(|m| m.message.id == *id)
+        {
+            message.doubt = doubt;
+        }
+    }
+}
