@@ -31,6 +31,7 @@ mod start_error;
 mod status;
 mod succession;
 mod tree;
+mod waiters;
 mod watch;
 mod whole_text;
 

@@ -12,11 +12,11 @@ use tokio::time::{Instant, sleep_until};
 use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
-use super::codex_lane::CodexLane;
+use super::codex_lane::{CodexLane, Remembered};
 use super::configuration::Configuration;
 use super::event::{Answer, Event};
-use super::inbox::Waiter;
 use super::outbox::Outbox;
+use super::waiters::Waiter;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
@@ -76,6 +76,8 @@ pub struct Daemon {
     pub(super) waiters: Vec<Waiter>,
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
+    /// The first line of what was last given of each message, until the record has it.
+    pub(super) given: Remembered<EntryId, String>,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
     /// Proposals whose decision is being recorded.
@@ -215,6 +217,7 @@ impl Daemon {
             waiters: Vec::new(),
             claude: ClaudeLane::default(),
             codex,
+            given: Remembered::default(),
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
             deciding: HashSet::new(),
