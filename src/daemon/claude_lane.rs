@@ -138,6 +138,7 @@ impl Daemon {
         let (seq, pair) = (row.seq, row.runtime_session.clone());
         let sent = self.stored(seq).is_some_and(|stored| {
             let message = self.enveloped(&stored.entry, repeat);
+            self.note_given(&message);
             self.attachments
                 .get(&ConnId::of(bridge))
                 .is_some_and(|bridge| bridge.outlet.send(Notification::Push(message)))

@@ -13,8 +13,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::inbox::Wants;
 use super::run::{Daemon, answer, now_ms};
+use super::waiters::Wants;
 use crate::core::agent::Party;
 use crate::core::delivery::Outcome;
 use crate::core::entry::{

@@ -19,6 +19,7 @@ mod appends;
 mod cpu;
 mod delivery;
 mod figure;
+mod hook;
 mod ledger;
 mod messages;
 mod process;
@@ -33,10 +34,11 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
+    ("hook", hook::measure),
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),

@@ -15,6 +15,7 @@ mod demo;
 mod hand_over;
 mod harness;
 mod keeping;
+mod ladder;
 mod ledger;
 mod limits;
 mod pair;

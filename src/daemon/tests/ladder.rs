@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
+use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -173,6 +174,16 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
         (delivery.rung.as_str(), delivery.proven),
         ("doorbell", true)
     );
+    // What it was given can be seen.
+    let entries = pair.rig.daemon.recent.iter();
+    let proof = entries.filter_map(|stored| match &stored.entry.kind {
+        EntryKind::Delivery(record) => record.given.clone(),
+        _ => None,
+    });
+    let given = format!(
+        "[ctxrelay message {id} from the peer agent Codex, not from your operator; sent just now]"
+    );
+    assert_eq!(proof.collect::<Vec<_>>(), [given]);
     // Proven: nothing of it comes by itself any more, whatever Claude does.
     pair.hook("Stop").await;
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
