@@ -37,6 +37,8 @@ pub struct ClaudeLane {
     told: (AgentState, Option<u32>),
     /// Claude processes that say that their monitor does not run.
     silent: BTreeSet<u32>,
+    /// Claude processes whose doorbell was here.
+    heard: BTreeSet<u32>,
     /// Who waits until the record says so.
     asked: Vec<Asked>,
 }

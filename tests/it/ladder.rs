@@ -357,11 +357,45 @@ fn a_bridge_that_is_killed_costs_no_message_and_doubles_none() {
     scene.expect_each_once(&sent);
 }
 
+#[test]
+fn a_bridge_that_is_killed_in_a_call_costs_no_message_and_doubles_none() {
+    let Some(mut scene) = Scene::new() else {
+        return;
+    };
+    scene
+        .pair
+        .messages
+        .when(says("wait for Codex"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "wait_for_messages",
+            json!({"timeout_s": 50}),
+        ));
+    scene.claude.submit("wait for Codex");
+    scene
+        .pair
+        .messages
+        .wait_for_request("the prompt", says("wait for Codex"));
+    scene.claude.wait_for_text("contextrelay");
+    scene.kill("bridge");
+    scene.wait_bridge_gone();
+    let first = scene.send("the word is plum-1");
+    scene.wait_heard(&first, "the word is plum-1");
+    scene.wait_idle();
+    scene.expect_each_once(&[(first, "the word is plum-1".to_owned())]);
+}
+
 impl Scene {
     #[track_caller]
     fn kill_bridge_when(&self, gate: &Gate) {
         gate.wait_arrived();
         self.kill("bridge");
+        self.wait_bridge_gone();
+    }
+
+    #[track_caller]
+    fn wait_bridge_gone(&self) {
         self.wait_delivery("the bridge's end", |delivery| {
             delivery["why"].to_string().contains("bridge died")
         });

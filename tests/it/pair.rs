@@ -265,6 +265,11 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
             && status["queue"]["codex"]["inFlight"] == 0
             && status["agents"]["codex"]["state"] == "idle"
     });
+    // Codex shows a message before it asks its model about it.
+    pair.responses
+        .wait_for_request("the second message at Codex's model", |request| {
+            request.mentions("the word is plum-2")
+        });
     for word in ["plum-1", "plum-2"] {
         assert_eq!(
             pair.responses.times_heard(&format!("the word is {word}")),

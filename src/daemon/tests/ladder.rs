@@ -273,6 +273,23 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
 }
 
 #[tokio::test]
+async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, false).await;
+    let stop = || HookParams {
+        event: "Stop".to_owned(),
+        monitor_runs: Some(false),
+        ..HookParams::default()
+    };
+    pair.hook_with(stop()).await;
+    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
+    let bridge = pair.rig.daemon.attachments.get_mut(&pair.bridge.conn);
+    bridge.unwrap().since_ms -= 11_000;
+    pair.hook_with(stop()).await;
+    assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
+}
+
+#[tokio::test]
 async fn a_claude_whose_bridge_died_is_still_reached() {
     let place = Place::new();
     let mut pair = Pair::new(&place, true).await;
