@@ -126,7 +126,7 @@ pub fn field(pid: u32, name: &str) -> u64 {
 
 /// User and system time of all threads that live, in ns. `/proc/<pid>/stat` counts in ticks of
 /// 10 ms, which is a third of the target.
-fn cpu_ns(pid: u32) -> u64 {
+pub fn cpu_ns(pid: u32) -> u64 {
     fs::read_dir(format!("/proc/{pid}/task"))
         .unwrap()
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("schedstat")).ok())

@@ -17,6 +17,7 @@
 mod agent;
 mod appends;
 mod cpu;
+mod delivery;
 mod figure;
 mod ledger;
 mod messages;
@@ -32,9 +33,10 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
+    ("delivery", delivery::measure),
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),

@@ -10,6 +10,7 @@ mod config;
 mod contextrelay3;
 mod control;
 mod deck;
+mod delivery;
 mod demo;
 mod hand_over;
 mod harness;

@@ -13,14 +13,14 @@ use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
-fn status(pair: &Pair) -> Value {
+pub fn status(pair: &Pair) -> Value {
     run(&pair.ctxrelay(["status", "--json"]))
         .expect_success()
         .json()
 }
 
 #[track_caller]
-fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     wait_until(what, timeout(), || {
         let now = status(pair);
         wanted(&now).then_some(now)
@@ -29,7 +29,7 @@ fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> Valu
 
 /// Claude in its terminal, its bridge and doorbell attached.
 #[track_caller]
-fn attached_claude(pair: &Pair) -> Pty {
+pub fn attached_claude(pair: &Pair) -> Pty {
     let mut claude = pair.claude();
     claude.wait_for_text(claude_home::COMPOSER);
     wait_status(pair, "Claude's bridge and doorbell", |status| {
@@ -40,7 +40,7 @@ fn attached_claude(pair: &Pair) -> Pty {
 
 /// Codex in its terminal, on the daemon's thread.
 #[track_caller]
-fn attached_codex(pair: &Pair) -> Pty {
+pub fn attached_codex(pair: &Pair) -> Pty {
     let mut codex = pair.codex();
     codex.wait_for_text(codex_home::COMPOSER);
     wait_status(pair, "Codex's terminal", |status| {
@@ -49,7 +49,7 @@ fn attached_codex(pair: &Pair) -> Pty {
     codex
 }
 
-fn of_type(pair: &Pair, entry_type: &str) -> Vec<Value> {
+pub fn of_type(pair: &Pair, entry_type: &str) -> Vec<Value> {
     pair.project
         .ledger()
         .into_iter()
@@ -58,7 +58,7 @@ fn of_type(pair: &Pair, entry_type: &str) -> Vec<Value> {
 }
 
 #[track_caller]
-fn verify(pair: &Pair) {
+pub fn verify(pair: &Pair) {
     let verified = run(&pair.ctxrelay(["ledger", "verify", "--json"])).json();
     assert_eq!(verified["ok"], true, "{verified}");
 }
