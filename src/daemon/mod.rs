@@ -7,19 +7,19 @@
 //!
 //! Knows nothing of screens and command lines.
 
-mod agent_pids;
 mod adopt;
+mod agent_pids;
 pub mod attach;
 pub mod build;
 mod challenge;
-mod clock;
 mod claude_lane;
+mod clock;
 mod codex_lane;
 mod commands;
 mod configuration;
 pub mod control;
-mod effects;
 mod digest;
+mod effects;
 pub mod event;
 pub mod handle;
 mod inbox;

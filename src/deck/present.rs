@@ -368,7 +368,7 @@ fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
         ),
         DeliveryResult::Requeued => (
             ui::OutcomeState::Unconfirmed,
-            "queued again by you".to_owned(),
+            "queued again".to_owned(),
         ),
     };
     let since_ms = (state == ui::OutcomeState::Unconfirmed).then_some(*at_ms);

@@ -29,11 +29,13 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let card = &row.card;
     let gone = row.gone_until_ms.is_some();
     let dim = |role: Role| theme.style(if gone { Role::TextFaint } else { role });
-    let wait = dim(if matches!(card.kind, InboxKind::Alarm | InboxKind::Stuck) {
-        Role::OutcomeAttention
-    } else {
-        Role::Wait
-    });
+    let wait = dim(
+        if matches!(card.kind, InboxKind::Alarm | InboxKind::Stuck) {
+            Role::OutcomeAttention
+        } else {
+            Role::Wait
+        },
+    );
     let indent = 2;
     let mut lines = vec![spread(
         Line::from(vec![
