@@ -7,8 +7,9 @@ use super::exit::{ExitKind, Failure, Verdict};
 use super::output::Tone;
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
+use crate::core::delivery::{LimitMode, Watched};
 use crate::wire::control::{Command, Reply};
-use crate::wire::status::{DeliveryStatus, LaneStatus, Status};
+use crate::wire::status::{DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status};
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
@@ -104,6 +105,12 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
         &status.queue.claude,
         agents.claude.installed,
     )?;
+    attention(
+        context,
+        agents.claude.silence.as_ref(),
+        agents.claude.limit.as_ref(),
+        agents.claude.cut_off,
+    )?;
     agent(
         context,
         "codex     ",
@@ -111,6 +118,12 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
         &agents.codex.delivery,
         &status.queue.codex,
         agents.codex.installed,
+    )?;
+    attention(
+        context,
+        agents.codex.silence.as_ref(),
+        agents.codex.limit.as_ref(),
+        agents.codex.cut_off,
     )?;
     let tasks = &status.tasks;
     out.spans(&[
@@ -137,6 +150,47 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
     }
     for notice in &status.notices {
         out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)])?;
+    }
+    Ok(())
+}
+
+/// A silent turn, a usage limit, and what lost its turn, each on a line below its agent.
+fn attention(
+    context: &Context,
+    silence: Option<&SilenceStatus>,
+    limit: Option<&LimitStatus>,
+    cut_off: u64,
+) -> Result<(), Failure> {
+    let now = now_ms();
+    let line = |text: String| {
+        context
+            .out
+            .spans(&[(Tone::Faint, "          "), (Tone::Warning, &text)])
+    };
+    if let Some(silence) = silence.filter(|silence| silence.level > Watched::Fine) {
+        let silent = age(i64::try_from(silence.seconds).unwrap_or(0) * 1_000);
+        line(format!(
+            "{}: no sign of its turn for {silent}",
+            silence.level.as_str()
+        ))?;
+    }
+    if let Some(limit) = limit.filter(|limit| limit.mode != LimitMode::Off) {
+        let ends = match limit.resets_at {
+            Some(at) if at > now => format!("ends in {}", age(at - now)),
+            Some(_) => "should be over".to_owned(),
+            None => "its end was not said".to_owned(),
+        };
+        let tries = match limit.next_try {
+            Some(at) => format!("tried in {}", age((at - now).max(0))),
+            None => "waits for a turn that works, or for you in the deck".to_owned(),
+        };
+        line(format!("usage limit, {ends}; {tries}"))?;
+    }
+    if cut_off > 0 {
+        let messages = count(cut_off, "message", "messages");
+        line(format!(
+            "{messages} whose turn ended early; send again from the deck"
+        ))?;
     }
     Ok(())
 }

@@ -340,7 +340,7 @@ pub enum DeliveryResult {
     Ambiguous,
     /// The operator took it back.
     Cancelled,
-    /// The operator asked for another try.
+    /// The operator asked for another try, or wanted one for when a usage limit is over.
     Requeued,
 }
 

@@ -120,7 +120,7 @@ impl Daemon {
     /// A turn of Codex ended at its limit. `ids`: our messages in it.
     pub(super) fn codex_hit_limit(&mut self, ids: &[EntryId]) {
         let until_ms = self.limits.codex_ends_ms;
-        let died = self.sent_by_agents(ids);
+        let died = self.written_by_agents(ids);
         self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
     }
 
@@ -138,13 +138,13 @@ impl Daemon {
         self.limits.claude_cut_off.clone_from(&given);
         if limited {
             // It never says when its limit ends.
-            let (until_ms, died) = (None, self.sent_by_agents(&given));
+            let (until_ms, died) = (None, self.written_by_agents(&given));
             self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
         }
     }
 
     /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
-    fn sent_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
+    fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
         ids.iter()
             .filter(|id| matches!(self.sender_of(Some(id)), Party::Agent(_)))
             .cloned()

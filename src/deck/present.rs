@@ -366,10 +366,7 @@ fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
             ui::OutcomeState::Attention,
             format!("nobody can know whether {} has it", to.title()),
         ),
-        DeliveryResult::Requeued => (
-            ui::OutcomeState::Unconfirmed,
-            "queued again by you".to_owned(),
-        ),
+        DeliveryResult::Requeued => (ui::OutcomeState::Unconfirmed, "queued again".to_owned()),
     };
     let since_ms = (state == ui::OutcomeState::Unconfirmed).then_some(*at_ms);
     Some(ui::Outcome {

@@ -6,9 +6,10 @@ use ctxrelay_ui::model::{
     TimelineRow,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, empty_first_run, found_entries, keys, long_session, pair_at_work, quiet, terminal,
+    NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
+    terminal,
 };
-use ctxrelay_ui::{Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
+use ctxrelay_ui::{Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
 
 fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
     let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
@@ -120,6 +121,101 @@ fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
         keys(&mut deck, "<enter>"),
         [Effect::Retry { id: "m-7".into() }]
     );
+}
+
+fn attend(agent: Agent, act: Attend) -> Effect {
+    Effect::Attend { agent, act }
+}
+
+#[test]
+fn a_silent_turn_is_let_be_or_stopped_on_its_own_sheet_and_stopped_only_after_a_yes() {
+    let mut deck = deck(held_up());
+    assert_eq!(keys(&mut deck, "1jw"), [], "on the row it only opens");
+    assert!(shown(&deck).contains("Its turn is silent"));
+    assert_eq!(
+        keys(&mut deck, "w"),
+        [attend(Agent::Codex, Attend::LetBe)],
+        "nothing is lost by waiting"
+    );
+    assert_eq!(keys(&mut deck, "i"), []);
+    assert!(shown(&deck).contains("Stop Codex's turn?"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [],
+        "leaving it is the first answer"
+    );
+    let turn_id = "turn-7".to_owned();
+    assert_eq!(
+        keys(&mut deck, "ij<enter>"),
+        [attend(Agent::Codex, Attend::Interrupt { turn_id })]
+    );
+    assert_eq!(
+        keys(&mut deck, "rj<enter>"),
+        [attend(Agent::Codex, Attend::SendAgain)]
+    );
+}
+
+#[test]
+fn a_stuck_agent_waits_in_the_inbox_and_opens_with_its_keys() {
+    let mut deck = deck(held_up());
+    keys(&mut deck, "3G<enter>");
+    assert!(shown(&deck).contains("Its turn is silent"));
+    assert_eq!(keys(&mut deck, "w"), [attend(Agent::Codex, Attend::LetBe)]);
+}
+
+#[test]
+fn a_limit_is_tried_only_after_a_yes_and_its_tries_are_cancelled_at_once() {
+    let mut deck = deck(held_up());
+    assert_eq!(keys(&mut deck, "1<enter>l<enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "lj<enter>"),
+        [attend(Agent::Claude, Attend::TryNow)]
+    );
+    assert_eq!(
+        keys(&mut deck, "x"),
+        [attend(Agent::Claude, Attend::NoTries)]
+    );
+}
+
+#[test]
+fn where_claude_can_be_stopped_is_said() {
+    let mut view = held_up();
+    view.agents[0].state = AgentState::Busy;
+    let mut deck = deck(view);
+    assert_eq!(keys(&mut deck, "1<enter>i"), []);
+    assert!(shown(&deck).contains("press Esc there"));
+}
+
+#[test]
+fn nothing_is_offered_for_an_agent_that_works_or_without_a_daemon() {
+    let mut deck = deck(quiet());
+    assert_eq!(keys(&mut deck, "1<enter>wirlx"), []);
+    assert!(!shown(&deck).contains("let be"));
+    let mut view = held_up();
+    view.daemon.state = DaemonState::Reconnecting;
+    let mut deck = deck_at(view, (120, 40));
+    assert_eq!(keys(&mut deck, "1j<enter>wirlx"), []);
+}
+
+#[test]
+fn the_last_minute_of_a_limit_is_counted_and_no_other() {
+    let mut view = held_up();
+    view.agents[1].silence = None;
+    view.agents[1].state = AgentState::Idle;
+    for row in &mut view.tasks.rows {
+        row.since_ms = NOW_MS - 3_600_000;
+    }
+    for row in &mut view.timeline {
+        row.outcome = None;
+    }
+    let mut deck = deck(view.clone());
+    assert!(deck.next_redraw_ms().is_some_and(|ms| ms > 1_000));
+    if let Some(limit) = &mut view.agents[0].limit {
+        limit.resets_ms = Some(NOW_MS + 41_500);
+    }
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("limit ends in 42s"));
+    assert_eq!(deck.next_redraw_ms(), Some(500));
 }
 
 #[test]
