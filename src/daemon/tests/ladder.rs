@@ -166,7 +166,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
     assert!(!pair.delivery().proven);
     let reply = pair.hook("UserPromptSubmit").await;
     assert!(text(&reply).contains("look at plum.rs"));
-    assert_eq!(reply.ids, [id.clone()]);
+    assert_eq!(reply.ids, std::slice::from_ref(&id));
     pair.handed(reply.ids).await;
     assert_eq!(pair.state(), AgentState::Busy);
     let delivery = pair.delivery();
@@ -212,7 +212,7 @@ async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its
     // The doorbell may still come; then the channel is all there is.
     assert_eq!(pair.pushed(), []);
     pair.rig.later(2_100).await;
-    assert_eq!(pair.pushed(), [id.clone()]);
+    assert_eq!(pair.pushed(), std::slice::from_ref(&id));
     assert_eq!(pair.delivery().rung, "channel");
     pair.rig.later(IDLE_OVER_MS).await;
     let delivery = pair.delivery();
@@ -390,7 +390,7 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
     let second = pair.send(&long).await;
     let third = pair.send("after it").await;
     let reply = pair.hook("UserPromptSubmit").await;
-    assert_eq!(reply.ids, [first.clone()]);
+    assert_eq!(reply.ids, std::slice::from_ref(&first));
     assert!(text(&reply).contains("begins"));
     assert!(text(&reply).contains("of 10011 characters; get_messages has all of it"));
     assert!(text(&reply).contains("2 more messages wait; call get_messages"));
