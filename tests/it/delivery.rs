@@ -142,6 +142,37 @@ fn a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting() {
     verify(&pair);
 }
 
+#[test]
+fn what_is_to_join_a_running_turn_of_claude_comes_with_its_next_tool_call() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = as_codex(&pair);
+    let (thinking, talking) = (Gate::new("thinking"), Gate::new("talking"));
+    let step = ToolCall::mcp("contextrelay", "append_note", json!({"text": "a step"}));
+    pair.messages
+        .when(says("work for a while"))
+        .once()
+        .reply(Reply::held("Working.", &thinking, "").then_call(step));
+    pair.messages
+        .when(|request| request.tool_text().contains("entry_id"))
+        .once()
+        .reply(Reply::held("Nearly", &talking, " done."));
+    claude.submit("work for a while");
+    thinking.wait_arrived();
+    send(&mut codex, "send_to_claude", "the word is steer", "steer");
+    thinking.open();
+    talking.wait_arrived();
+    // The turn still runs, and its model has it.
+    assert_eq!(pair.messages.times_heard("the word is steer"), 1);
+    talking.open();
+    wait_settled(&pair, "claude");
+    let steps = pair.messages.steps();
+    let times = steps.iter().map(|step| step.count_of("the word is steer"));
+    assert_eq!(times.max(), Some(1));
+    verify(&pair);
+}
+
 /// What an agent does that follows its instructions: it acknowledges what it was given, and
 /// fetches what it was told of.
 fn obedient(request: &ModelRequest) -> Reply {

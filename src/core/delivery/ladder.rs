@@ -16,7 +16,7 @@ pub use input::{Carrier, LadderInput, Mode, Rung};
 use offer::{Bridge, Offer};
 pub use terms::LadderTerms;
 
-use super::{Backlog, Delivery, DeliveryState, Effect, Moment};
+use super::{Backlog, Delivery, DeliveryState, Effect, Moment, OnBusy};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
@@ -168,6 +168,7 @@ impl Ladder {
             .filter(|_| !self.is_limited)
             .filter(|row| {
                 carrier == Carrier::Prompt
+                    || (carrier == Carrier::Tool && row.on_busy == OnBusy::Steer)
                     || self
                         .offers
                         .get(&row.id)

@@ -42,12 +42,16 @@ impl Way {
     }
 
     fn send(&mut self) -> Vec<Effect> {
+        self.send_on(OnBusy::Queue)
+    }
+
+    fn send_on(&mut self, on_busy: OnBusy) -> Vec<Effect> {
         self.backlog.insert(Delivery::recorded(
             id(),
             Seq(1),
             Agent::Claude,
             RuntimeSession::default(),
-            OnBusy::Queue,
+            on_busy,
             self.now_ms,
         ));
         self.hear(LadderInput::News)
@@ -214,4 +218,16 @@ fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
     let effects = way.hear(LadderInput::TurnEnded { limited: false });
     assert_eq!(effects[0], Effect::Limit(false));
     assert!(matches!(effects[1], Effect::Ring { .. }));
+}
+
+#[test]
+fn what_is_to_join_the_turn_comes_with_the_next_tool_call_and_the_rest_does_not() {
+    for (on_busy, carried) in [(OnBusy::Steer, 1), (OnBusy::Queue, 0)] {
+        let mut way = Way::new(Mode::Auto, true);
+        way.hear(LadderInput::TurnBegan);
+        way.send_on(on_busy);
+        assert_eq!(way.carried(Carrier::Tool), carried, "{on_busy:?}");
+        // The end of the turn is the doorbell's.
+        assert_eq!(way.carried(Carrier::Stop), 0, "{on_busy:?}");
+    }
 }
