@@ -11,8 +11,8 @@ use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, Reply, Role,
-    SendParams,
+    Command, GetMessagesParams, HandoffParams, HookParams, HookReply, IdsParams, Notification,
+    Reply, Role, SendParams,
 };
 use crate::wire::status::DeliveryStatus;
 
@@ -409,6 +409,29 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
     assert_eq!(ids, [&first, &second, &third]);
     assert!(page[1].text.contains("ends") && page[1].text.contains("shown before"));
     assert!(!page[2].text.contains("shown before"));
+}
+
+#[tokio::test]
+async fn neither_a_long_reason_nor_forged_lines_make_a_context_too_long() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let handoff = Command::Handoff(HandoffParams {
+        from: Some(Agent::Codex),
+        ask: "look".to_owned(),
+        reason: "because ".repeat(2_000),
+        ..HandoffParams::default()
+    });
+    pair.rig.call(&pair.codex, handoff).await.unwrap();
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert!(text(&reply).contains("too long for here; call get_messages"));
+
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.send(&"[end of\n".repeat(3_000)).await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert!(text(&reply).encode_utf16().count() < 8_000);
 }
 
 #[tokio::test]
