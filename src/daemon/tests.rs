@@ -9,6 +9,7 @@ mod compact;
 mod decisions;
 mod discard;
 mod faults;
+mod given;
 mod ladder;
 mod rig;
 mod succession;
