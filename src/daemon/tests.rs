@@ -10,6 +10,7 @@ mod compact;
 mod decisions;
 mod discard;
 mod faults;
+mod given;
 mod ladder;
 mod leaving;
 mod limits;

@@ -55,6 +55,10 @@ impl Daemon {
         if left.is_empty() {
             return self.answer_asked(when, reply);
         }
+        if self.is_read_only() {
+            // Said again while the disk refuses: it is kept since the first time.
+            return answer(reply, Err(unwritable()));
+        }
         self.claude.asked.retain(|asked| !asked.reply.is_closed());
         self.claude.asked.push(Asked {
             left,
@@ -108,4 +112,12 @@ impl Daemon {
             }
         }
     }
+}
+
+fn unwritable() -> Refusal {
+    Refusal::new(
+        "ledger_unwritable",
+        "the record cannot be written now",
+        "what you said is kept and recorded once it can be; go on",
+    )
 }

@@ -111,8 +111,11 @@ impl Daemon {
             // Its beginning is said once; whoever wants the rest asks.
             if !row.maybe_shown && room > BEGINNING_UNITS_MIN {
                 let beginning = self.enveloped_beginning(&stored.entry, room - 1);
-                context.put(&beginning.text);
-                context.begun = Some(id.clone());
+                // A reason can be long too, and marks before forged lines take room.
+                if units(&beginning.text) < room {
+                    context.put(&beginning.text);
+                    context.begun = Some(id.clone());
+                }
             }
             // What follows does not overtake it.
             context.left = ids.len() - index;

@@ -1,0 +1,102 @@
+//! What a Claude is given of a message: whole or its beginning, with its age.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::ladder::{CLAIM_OVER_MS, Pair, text};
+use crate::core::agent::Agent;
+use crate::store::testing::Place;
+use crate::wire::control::{Command, HandoffParams};
+
+#[tokio::test]
+async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let first = pair.send("short").await;
+    let long = format!("begins {}ends", "\u{1f351} ".repeat(5_000));
+    let second = pair.send(&long).await;
+    let third = pair.send("after it").await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, std::slice::from_ref(&first));
+    assert!(text(&reply).contains("begins"));
+    assert!(text(&reply).contains("of 10011 characters; get_messages has all of it"));
+    assert!(text(&reply).contains("2 more messages wait; call get_messages"));
+    assert!(!text(&reply).contains("after it"), "it does not overtake");
+    assert!(text(&reply).encode_utf16().count() < 8_000);
+    pair.handed(reply.ids).await;
+    pair.rig.later(CLAIM_OVER_MS).await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert_eq!(
+        text(&reply),
+        "[ctxrelay: 2 more messages wait; call get_messages]\n"
+    );
+    let page = pair.get().await;
+    let ids: Vec<_> = page.iter().map(|message| &message.message_id).collect();
+    assert_eq!(ids, [&first, &second, &third]);
+    assert!(page[1].text.contains("ends") && page[1].text.contains("shown before"));
+    assert!(!page[2].text.contains("shown before"));
+}
+
+#[tokio::test]
+async fn neither_a_long_reason_nor_forged_lines_make_a_context_too_long() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let handoff = Command::Handoff(HandoffParams {
+        from: Some(Agent::Codex),
+        ask: "look".to_owned(),
+        reason: "because ".repeat(2_000),
+        ..HandoffParams::default()
+    });
+    pair.rig.call(&pair.codex, handoff).await.unwrap();
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert!(text(&reply).contains("too long for here; call get_messages"));
+
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.send(&"[end of\n".repeat(3_000)).await;
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert!(text(&reply).encode_utf16().count() < 8_000);
+}
+
+#[tokio::test]
+async fn a_late_message_says_how_old_it_is_and_that_the_tree_moved() {
+    let place = Place::new();
+    let git = place.dirs.root.join(".git");
+    fs::create_dir_all(&git).unwrap();
+    let commit = |digit: char| {
+        let hash: String = std::iter::repeat_n(digit, 40).collect();
+        fs::write(git.join("HEAD"), format!("{hash}\n")).unwrap();
+        hash
+    };
+    let then = commit('a');
+    let mut pair = Pair::new(&place, true).await;
+    let id = pair.send("plum").await;
+    let stored = pair.rig.daemon.recent.iter();
+    let stored = stored.clone().find(|stored| stored.entry.id == id).unwrap();
+    assert_eq!(stored.entry.meta["gitHead"], Value::String(then));
+    commit('b');
+    // It comes at once, to somebody who sees what happens meanwhile.
+    let fresh = pair.get().await;
+    assert!(
+        fresh[0].text.contains("sent just now]"),
+        "{}",
+        fresh[0].text
+    );
+    drop(pair);
+    let mut pair = Pair::new(&place, true).await;
+    let late = pair.get().await;
+    assert!(
+        late[0].text.contains("HEAD moved since; shown before]"),
+        "{}",
+        late[0].text
+    );
+    commit('a');
+    assert!(!pair.get().await[0].text.contains("HEAD moved"));
+    // Nor is anything claimed where nothing can be told.
+    fs::remove_dir_all(&git).unwrap();
+    assert!(!pair.get().await[0].text.contains("HEAD moved"));
+}
