@@ -35,15 +35,24 @@ const DETAIL_CHARS_MAX: usize = 200;
 /// the human as a problem (Claude Code 2.1.330, observed).
 const CARRIERS: [&str; 3] = ["UserPromptSubmit", "PostToolUse", "Stop"];
 
+/// The Claude whose hook runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller {
+    /// Its process.
+    pub pid: Option<u32>,
+    /// It runs monitors: in its terminal, and not with `-p` (Claude Code 2.1.330, observed).
+    pub has_monitors: bool,
+}
+
 /// Runs the hook of one event. Never fails, and takes at most 1.5 s.
 ///
 /// `client` should be freshly made: when its first attempt to connect fails, nothing is done.
-pub async fn run<R, W>(event: &str, claude_pid: Option<u32>, input: R, output: W, client: Client)
+pub async fn run<R, W>(event: &str, caller: Caller, input: R, output: W, client: Client)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let work = hook(event, claude_pid, input, output, client);
+    let work = hook(event, caller, input, output, client);
     if timeout(HOOK_WAIT, work).await.is_err() {
         tracing::debug!(event, "the hook took too long");
     }
@@ -51,7 +60,7 @@ where
 
 async fn hook<R, W>(
     event: &str,
-    claude_pid: Option<u32>,
+    caller: Caller,
     input: R,
     mut output: W,
     client: Client,
@@ -66,7 +75,7 @@ where
         // A helper of Claude's own: its context is not that of whom the messages are for.
         return None;
     }
-    let params = params(event, claude_pid, &input);
+    let params = params(event, caller, &input);
     let reply = match client.call(Command::Hook(params)).await {
         Ok(Reply::Hook(reply)) => reply,
         Ok(_) => return None,
@@ -126,7 +135,7 @@ async fn read<R: AsyncRead + Unpin>(input: R) -> Value {
     }
 }
 
-fn params(event: &str, claude_pid: Option<u32>, input: &Value) -> HookParams {
+fn params(event: &str, caller: Caller, input: &Value) -> HookParams {
     let word = |name: &str| {
         let word = input.get(name)?.as_str()?;
         Some(word.chars().take(DETAIL_CHARS_MAX).collect::<String>())
@@ -137,14 +146,14 @@ fn params(event: &str, claude_pid: Option<u32>, input: &Value) -> HookParams {
         .is_some_and(|prompt| prompt.trim_start().starts_with(MONITOR_PROMPT));
     HookParams {
         event: event.to_owned(),
-        claude_pid,
+        claude_pid: caller.pid,
         claude_session_id: word("session_id"),
         from_monitor,
         detail: ["source", "reason", "error", "notification_type"]
             .into_iter()
             .find_map(word),
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
-        monitor_runs: monitor_runs(input),
+        monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
     }
 }
 

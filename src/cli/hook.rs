@@ -5,7 +5,11 @@ use super::connect::runtime;
 use super::context::Context;
 use super::doorbell::claude_pid;
 use super::exit::{ExitKind, Verdict};
+use crate::bridge::hook::{self, Caller};
 use crate::wire::control::Role;
+
+/// What Claude Code 2.1.330 calls itself in its terminal (observed).
+const IN_ITS_TERMINAL: &str = "cli";
 
 /// Arguments of `hook`.
 #[derive(Debug, clap::Args)]
@@ -17,10 +21,14 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Verdict {
     if let Ok(runtime) = runtime() {
         runtime.block_on(async {
-            let claude = claude_pid();
-            let client = bridge::client(&context.setting, Role::Hook, claude, Vec::new(), None);
+            let caller = Caller {
+                pid: claude_pid(),
+                has_monitors: std::env::var_os("CLAUDE_CODE_ENTRYPOINT")
+                    .is_none_or(|entry| entry == IN_ITS_TERMINAL),
+            };
+            let client = bridge::client(&context.setting, Role::Hook, caller.pid, Vec::new(), None);
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-            crate::bridge::hook::run(&args.event, claude, input, output, client).await;
+            hook::run(&args.event, caller, input, output, client).await;
         });
     }
     // A read of standard input may still block; the hook's time is up all the same.

@@ -304,6 +304,9 @@ pub struct DeliveryRecord {
     pub rung: Option<String>,
     /// The turn in which it arrived.
     pub turn_id: Option<TurnId>,
+    /// The first line of what the receiver was given: with the message's own words after it, and
+    /// its end, that was all.
+    pub given: Option<String>,
 }
 
 /// The states of a message that the ledger knows.

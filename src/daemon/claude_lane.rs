@@ -37,6 +37,8 @@ pub struct ClaudeLane {
     told: (AgentState, Option<u32>),
     /// Claude processes that say that their monitor does not run.
     silent: BTreeSet<u32>,
+    /// Claude processes whose doorbell was here.
+    heard: BTreeSet<u32>,
     /// Who waits until the record says so.
     asked: Vec<Asked>,
 }
@@ -138,6 +140,7 @@ impl Daemon {
         let (seq, pair) = (row.seq, row.runtime_session.clone());
         let sent = self.stored(seq).is_some_and(|stored| {
             let message = self.enveloped(&stored.entry, repeat);
+            self.note_given(&message);
             self.attachments
                 .get(&ConnId::of(bridge))
                 .is_some_and(|bridge| bridge.outlet.send(Notification::Push(message)))

@@ -22,7 +22,7 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Checked, CodexFlow, Outcome};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
-use remembered::Remembered;
+pub(super) use remembered::Remembered;
 use turns::Relayed;
 
 /// The adapter's stop has a deadline of its own (interrupt, SIGTERM, 2 s, SIGKILL); this is above.

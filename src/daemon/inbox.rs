@@ -1,18 +1,15 @@
-//! What waits for an agent: pages of messages in their envelope, and [`Waiter`]s that are
-//! answered when there is something.
-
-use serde_json::Value;
-use tokio::time::Instant;
+//! What waits for an agent: pages of messages, and the envelope in which each is given.
 
 use super::event::Answer;
 use super::run::{Daemon, answer, now_ms};
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, DeliveryState, Outcome};
+use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::wire::control::{InboxMessage, MessagePage, Refusal, Reply, Sent};
+use crate::wire::control::{InboxMessage, MessagePage, Refusal, Reply};
+use serde_json::Value;
 
 /// How many messages one page has when the asker names no number.
 const PAGE: u32 = 20;
@@ -37,41 +34,6 @@ const BEGINNING_LINE_UNITS: usize = 100;
 /// How long bodies that Codex asked for may take until they count as taken or not. The call
 /// that fetched them says so within milliseconds, unless its process died. In ms.
 const CLAIM_MS: i64 = 5_000;
-
-/// Somebody waits for something, until a deadline.
-#[derive(Debug)]
-pub struct Waiter {
-    /// When it is answered in any case.
-    pub deadline: Instant,
-    /// What it waits for.
-    pub wants: Wants,
-    /// The answer.
-    pub reply: Answer,
-}
-
-/// What somebody waits for.
-#[derive(Debug)]
-pub enum Wants {
-    /// Messages for an agent.
-    Messages {
-        /// The receiver.
-        agent: Agent,
-        /// The pair.
-        runtime_session: RuntimeSession,
-        /// Only what stands after this place.
-        after: Option<Seq>,
-        /// Only what answers this.
-        reply_to: Option<EntryId>,
-    },
-    /// What becomes of a message that was just sent.
-    Receipt(Sent),
-}
-
-impl Waiter {
-    pub(super) fn refuse(self, refusal: &Refusal) {
-        answer(self.reply, Err(refusal.clone()));
-    }
-}
 
 /// Which messages somebody asks for.
 #[derive(Debug, Clone)]
@@ -147,6 +109,9 @@ impl Daemon {
     ///
     /// When the rows that say so cannot be written; the page must not leave then.
     pub(super) fn claim(&mut self, page: &MessagePage, agent: Agent) -> Result<(), Refusal> {
+        for message in &page.messages {
+            self.note_given(message);
+        }
         let ids = page.messages.iter().map(|message| &message.message_id);
         if agent == Agent::Claude {
             // A page is of one pair.
@@ -287,6 +252,13 @@ impl Daemon {
         }
     }
 
+    /// Keeps in mind how a message is given, for the entry that says that it arrived.
+    pub(super) fn note_given(&mut self, message: &InboxMessage) {
+        let head = message.text.lines().next().unwrap_or_default();
+        self.given
+            .insert(message.message_id.clone(), head.to_owned());
+    }
+
     /// Whether the work tree stands elsewhere than when a message was recorded that comes late.
     /// What cannot be told is not said: outside of a repository, or where its files are not read.
     fn head_moved(&self, entry: &Entry, age_s: i64) -> bool {
@@ -303,99 +275,6 @@ impl Daemon {
     pub(super) fn note_head(&self, entry: &mut Entry) {
         if let Some(head) = git_head::head(&self.dirs.root) {
             entry.meta.insert(HEAD.to_owned(), Value::String(head));
-        }
-    }
-
-    /// Answers whoever has something to get now.
-    pub(super) fn answer_waiters(&mut self) {
-        let mut index = 0;
-        while index < self.waiters.len() {
-            match self.ready(&self.waiters[index]) {
-                _ if self.waiters[index].reply.is_closed() => {
-                    self.waiters.swap_remove(index);
-                }
-                Some(reply) => {
-                    let waiter = self.waiters.swap_remove(index);
-                    match (reply, waiter.wants) {
-                        (Reply::Messages(page), Wants::Messages { agent, .. }) => {
-                            self.answer_page(waiter.reply, page, agent);
-                        }
-                        (reply, _) => answer(waiter.reply, Ok(reply)),
-                    }
-                }
-                None => index += 1,
-            }
-        }
-    }
-
-    fn ready(&self, waiter: &Waiter) -> Option<Reply> {
-        match &waiter.wants {
-            Wants::Messages {
-                agent,
-                runtime_session,
-                after,
-                reply_to,
-            } => {
-                let page = self.inbox(&Query {
-                    agent: *agent,
-                    runtime_session,
-                    after: *after,
-                    reply_to: reply_to.as_ref(),
-                    limit: None,
-                });
-                (!page.messages.is_empty()).then_some(Reply::Messages(page))
-            }
-            Wants::Receipt(sent) => {
-                let outcome = self.codex.receipts.get(&sent.message_id)?;
-                Some(Reply::Sent(Sent {
-                    outcome: *outcome,
-                    delivery_attempt_id: self.codex.last_attempt(&sent.message_id),
-                    ..sent.clone()
-                }))
-            }
-        }
-    }
-
-    /// Answers whoever has waited long enough.
-    pub(super) fn expire_waiters(&mut self) {
-        let now = Instant::now();
-        let (expired, waiting): (Vec<_>, Vec<_>) = self
-            .waiters
-            .drain(..)
-            .partition(|waiter| waiter.deadline <= now);
-        self.waiters = waiting;
-        for waiter in expired {
-            let reply = match waiter.wants {
-                Wants::Messages {
-                    agent,
-                    runtime_session,
-                    ..
-                } => {
-                    let page = self.inbox(&Query {
-                        agent,
-                        runtime_session: &runtime_session,
-                        after: Some(Seq(u64::MAX)),
-                        reply_to: None,
-                        limit: None,
-                    });
-                    Reply::Messages(MessagePage {
-                        timed_out: true,
-                        ..page
-                    })
-                }
-                Wants::Receipt(sent) => {
-                    let attempt = self
-                        .outbox
-                        .get(&sent.message_id)
-                        .and_then(|row| row.attempt.clone());
-                    Reply::Sent(Sent {
-                        outcome: Outcome::QueuedForNextTurn,
-                        delivery_attempt_id: attempt,
-                        ..sent
-                    })
-                }
-            };
-            answer(waiter.reply, Ok(reply));
         }
     }
 

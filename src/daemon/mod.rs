@@ -34,6 +34,7 @@ mod start_error;
 mod status;
 mod succession;
 mod tree;
+mod waiters;
 mod watch;
 mod whole_text;
 

@@ -13,13 +13,13 @@ use super::attach::{Attachment, ConnId};
 use super::challenge::Challenges;
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
-use super::codex_lane::CodexLane;
+use super::codex_lane::{CodexLane, Remembered};
 use super::configuration::Configuration;
 use super::event::{Answer, Event};
-use super::inbox::Waiter;
 use super::limits::Limits;
 use super::outbox::Outbox;
 use super::silence::Silences;
+use super::waiters::Waiter;
 use super::watch::{Alarms, Watch};
 use crate::core::agent::Party;
 use crate::core::delivery::LimitInput;
@@ -83,6 +83,8 @@ pub struct Daemon {
     pub(super) silences: Silences,
     pub(super) limits: Limits,
     pub(super) challenges: Challenges,
+    /// The first line of what was last given of each message, until the record has it.
+    pub(super) given: Remembered<EntryId, String>,
     pub(super) notices: Notices,
     pub(super) recent_handoffs: VecDeque<super::commands::RecentHandoff>,
     /// Proposals whose decision is being recorded.
@@ -225,6 +227,7 @@ impl Daemon {
             silences: Silences::default(),
             limits: Limits::default(),
             challenges: Challenges::default(),
+            given: Remembered::default(),
             notices: Notices::default(),
             recent_handoffs: VecDeque::new(),
             deciding: HashSet::new(),

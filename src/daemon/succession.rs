@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::inbox::Wants;
+use super::waiters::Wants;
 use super::run::{Daemon, answer, now_ms};
 use crate::core::agent::Party;
 use crate::core::delivery::Outcome;

@@ -442,6 +442,11 @@ pub(super) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
             "delivery",
             format!("{}{rung}{attempt}", record.result.as_str()),
         );
+        // With the text above between the two, it is all that the receiver was given.
+        let given = record.given.as_ref().map_or_else(String::new, |given| {
+            format!("{given} … [end of {}]", record.message_id)
+        });
+        field("given as", given);
     }
     if let Some(runtime_session) = &entry.runtime_session {
         field("pair", runtime_session.to_string());

@@ -145,6 +145,7 @@ fn delivery(of: usize, to: Agent) -> EntryKind {
         outcome: Some(Outcome::DeliveredLive),
         rung: Some("queue".to_owned()),
         turn_id: None,
+        given: None,
     })
 }
 

@@ -18,6 +18,7 @@ mod agent;
 mod appends;
 mod cpu;
 mod figure;
+mod hook;
 mod ledger;
 mod messages;
 mod process;
@@ -32,9 +33,10 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
+    ("hook", hook::measure),
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),

@@ -12,6 +12,7 @@ mod deck;
 mod demo;
 mod harness;
 mod keeping;
+mod ladder;
 mod ledger;
 mod limits;
 mod pair;

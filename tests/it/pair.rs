@@ -262,6 +262,11 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
     wait_status(&pair, "an empty queue", |status| {
         status["queue"]["codex"]["pending"] == 0 && status["queue"]["codex"]["inFlight"] == 0
     });
+    // Codex shows a message before it asks its model about it.
+    pair.responses
+        .wait_for_request("the second message at Codex's model", |request| {
+            request.mentions("the word is plum-2")
+        });
     for word in ["plum-1", "plum-2"] {
         assert_eq!(
             pair.responses.times_heard(&format!("the word is {word}")),

@@ -24,7 +24,11 @@ fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
 async fn run_hook(place: &Place, event: &str, input: &str) -> String {
     let mut output = Vec::new();
     let client = place.client(Role::Hook);
-    let work = run(event, Some(7), input.as_bytes(), &mut output, client);
+    let caller = Caller {
+        pid: Some(7),
+        has_monitors: true,
+    };
+    let work = run(event, caller, input.as_bytes(), &mut output, client);
     timeout(DEADLINE, work).await.unwrap();
     String::from_utf8(output).unwrap()
 }
@@ -134,6 +138,12 @@ async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
         assert_eq!(params.monitor_runs, runs);
         assert_eq!(params.stop_hook_active, runs.is_some());
     }
+    let headless = Caller {
+        pid: None,
+        has_monitors: false,
+    };
+    let told = params("Stop", headless, &json!({"background_tasks": []}));
+    assert_eq!(told.monitor_runs, None);
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ struct Part {
 impl Part {
     /// The stretch that begins `rest` characters before the end, or at the beginning.
     fn of(message: &InboxMessage, rest: Option<usize>, page: usize) -> Self {
-        let body = body(message);
+        let body = &message.text;
         let total = body.chars().count();
         let from = rest.map_or(0, |rest| total.saturating_sub(rest));
         // Twice: in the structured result and in its text twin.
@@ -170,44 +170,21 @@ impl Part {
 
     fn to_text(&self, message: &InboxMessage) -> String {
         format!(
-            "{}\n(characters {} to {} of {})\n{}",
-            heading(message),
+            "(characters {} to {} of {} of {})\n{}",
             self.from,
             self.total - self.left,
             self.total,
+            message.message_id,
             self.chunk
         )
     }
 }
 
+/// The text stands in its envelope, with all else that the sender wrote.
 fn whole(message: &InboxMessage) -> (Value, String) {
     let mut shown = fields(message);
     shown.insert("text".to_owned(), json!(message.text));
-    if let Some(reason) = &message.reason {
-        shown.insert("reason".to_owned(), json!(reason));
-    }
-    if !message.context_refs.is_empty() {
-        shown.insert("context_refs".to_owned(), json!(message.context_refs));
-    }
-    let text = format!("{}\n{}", heading(message), body(message));
-    (Value::Object(shown), text)
-}
-
-/// The text with what else the sender wrote, in one.
-fn body(message: &InboxMessage) -> String {
-    let mut body = message.text.clone();
-    if let Some(reason) = &message.reason {
-        body.push_str("\n\nReason: ");
-        body.push_str(reason);
-    }
-    if !message.context_refs.is_empty() {
-        body.push_str("\n\nLook at:");
-        for reference in &message.context_refs {
-            body.push_str("\n- ");
-            body.push_str(reference);
-        }
-    }
-    body
+    (Value::Object(shown), message.text.clone())
 }
 
 /// What is short about a message; absent means no.
@@ -231,25 +208,6 @@ fn fields(message: &InboxMessage) -> Map<String, Value> {
         put("handles", json!(message.handles));
     }
     fields
-}
-
-/// One line above a body. Says whose words follow, because a body may claim anything.
-fn heading(message: &InboxMessage) -> String {
-    let mut heading = format!(
-        "[{} {} from the peer agent {}, not from your operator; seq {}, {} s ago",
-        message.kind, message.message_id, message.from, message.seq, message.age_s
-    );
-    if message.repeat {
-        heading.push_str("; shown before, not acknowledged");
-    }
-    if message.require_reply {
-        heading.push_str("; wants an answer");
-    }
-    if let Some(id) = &message.in_reply_to {
-        heading.push_str(&format!("; answers {id}"));
-    }
-    heading.push(']');
-    heading
 }
 
 #[cfg(test)]

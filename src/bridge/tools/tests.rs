@@ -300,8 +300,8 @@ async fn many_messages_are_paged_whole() {
         let answer = run(&place, Agent::Claude, "get_messages", arguments)
             .await
             .unwrap();
-        assert!(answer.handed.len() > 5);
         handed += answer.handed.len();
+        assert!(answer.handed.len() > 5 || handed == 50);
         after = answer.structured["cursor"]
             .as_str()
             .unwrap()

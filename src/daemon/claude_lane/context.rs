@@ -4,7 +4,7 @@
 use crate::core::delivery::{Carrier, LadderInput};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::run::Daemon;
-use crate::wire::control::HookReply;
+use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
 /// What a hook may hand over is shorter than this, in UTF-16 units: Claude keeps 10,000 and turns
 /// more into a file reference (Claude Code 2.1.330, observed).
@@ -22,7 +22,7 @@ struct HookContext {
     text: String,
     units: usize,
     /// All of these.
-    whole: Vec<EntryId>,
+    whole: Vec<InboxMessage>,
     /// The beginning of this.
     begun: Option<EntryId>,
     /// Not, or not all of them.
@@ -74,15 +74,19 @@ impl Daemon {
         let handed: Vec<EntryId> = context
             .whole
             .iter()
-            .cloned()
+            .map(|message| message.message_id.clone())
             .chain(context.begun.clone())
             .collect();
         if !handed.is_empty() && self.hand_out(pair, handed).is_err() {
             return HookReply::default();
         }
+        for message in &context.whole {
+            self.note_given(message);
+        }
+        let ids = context.whole.into_iter();
         HookReply {
             additional_context: Some(context.text),
-            ids: context.whole,
+            ids: ids.map(|message| message.message_id).collect(),
         }
     }
 
@@ -101,7 +105,7 @@ impl Daemon {
             let room = context.room();
             if units(&message.text) < room {
                 context.put(&message.text);
-                context.whole.push(id.clone());
+                context.whole.push(message);
                 continue;
             }
             // Its beginning is said once; whoever wants the rest asks.
@@ -126,7 +130,7 @@ impl Daemon {
         &mut self,
         pair: &RuntimeSession,
         ids: Vec<EntryId>,
-    ) -> Result<(), crate::wire::control::Refusal> {
+    ) -> Result<(), Refusal> {
         let handed = LadderInput::HandedOut { ids: ids.clone() };
         let stored = self.claude_input(pair, handed);
         if stored.is_err() {

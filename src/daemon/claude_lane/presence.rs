@@ -13,6 +13,10 @@ use crate::daemon::attach::{Attachment, ConnId, Outlet};
 use crate::daemon::run::{Daemon, now_ms, stopping};
 use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, Role, Welcome};
 
+/// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude
+/// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
+const BELL_LATE_MS: i64 = 10_000;
+
 /// The key of the sentence that a doorbell is dead.
 const DOORBELL: &str = "doorbell";
 
@@ -108,6 +112,7 @@ impl Daemon {
         if of_claude && !self.is_claude_here() {
             self.claude.silent.clear();
             self.turn_is_over(Agent::Claude);
+            self.claude.heard.clear();
             self.claude_is(AgentState::Offline, Some("its bridge is gone".to_owned()));
         }
         self.say_silence();
@@ -147,6 +152,7 @@ impl Daemon {
         let pair = attachment.hello.runtime_session_id.clone();
         if let Some(process) = attachment.hello.agent_pid {
             self.claude.silent.remove(&process);
+            self.claude.heard.insert(process);
         }
         self.hang_bell(&pair);
         self.say_silence();
@@ -198,6 +204,8 @@ impl Daemon {
     ) {
         let changed = if runs {
             self.claude.silent.remove(&process)
+        } else if !self.had_time_for_its_bell(pair, process) {
+            false
         } else {
             self.claude.silent.insert(process)
         };
@@ -215,6 +223,14 @@ impl Daemon {
         self.hang_bell(pair);
         self.say_silence();
         self.status_changed();
+    }
+
+    /// Whether a doorbell that is not there was there, or would be by now.
+    fn had_time_for_its_bell(&self, pair: &RuntimeSession, process: u32) -> bool {
+        let bridge = self.claude_receiver(pair);
+        let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
+        self.claude.heard.contains(&process)
+            || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
     }
 
     /// Has the operator know of a dead doorbell while that Claude lives.

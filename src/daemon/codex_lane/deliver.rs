@@ -30,7 +30,9 @@ impl Daemon {
         let Some(stored) = stored.and_then(|seq| self.stored(seq)) else {
             return self.not_sent(id, "a message could not be read from the record");
         };
-        let text = self.enveloped(&stored.entry, repeat).text;
+        let message = self.enveloped(&stored.entry, repeat);
+        self.note_given(&message);
+        let text = message.text;
         self.codex.attempts.insert(id.clone(), attempt);
         let request = CodexRequest::Deliver {
             message_id: id.clone(),

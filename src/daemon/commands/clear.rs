@@ -4,9 +4,9 @@
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, Fate};
 use crate::daemon::event::Answer;
-use crate::daemon::inbox::Wants;
 use crate::daemon::run::{Daemon, answer};
 use crate::daemon::succession::Succession;
+use crate::daemon::waiters::Wants;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
 impl Daemon {

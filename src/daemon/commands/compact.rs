@@ -12,9 +12,9 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::digest::Digest;
 use crate::daemon::event::Answer;
-use crate::daemon::inbox::Wants;
 use crate::daemon::run::{Daemon, answer};
 use crate::daemon::succession::Succession;
+use crate::daemon::waiters::Wants;
 use crate::wire::control::{CompactParams, Compacted, Refusal, Reply};
 
 impl Daemon {

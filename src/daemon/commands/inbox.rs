@@ -12,8 +12,9 @@ use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude_lane::When;
 use crate::daemon::event::Answer;
-use crate::daemon::inbox::{Query, Waiter, Wants};
+use crate::daemon::inbox::Query;
 use crate::daemon::run::Daemon;
+use crate::daemon::waiters::{Waiter, Wants};
 use crate::wire::control::{GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams};
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.

@@ -6,13 +6,13 @@ use tokio::time::Instant;
 
 use super::{check_length, check_text, sender};
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
-use crate::daemon::inbox::{Waiter, Wants};
 use crate::daemon::run::{Daemon, answer, now_ms};
+use crate::daemon::waiters::{Waiter, Wants};
 use crate::wire::control::{HandoffParams, Refusal, Reply, SendParams, Sent};
 
 /// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the
@@ -166,6 +166,15 @@ impl Daemon {
         turn_id: Option<TurnId>,
     ) -> Entry {
         let row = self.outbox.get(id);
+        let is_proof = match result {
+            DeliveryResult::Confirmed => true,
+            // What was acknowledged without another proof.
+            DeliveryResult::Acknowledged => {
+                row.is_some_and(|row| row.state != DeliveryState::Confirmed)
+            }
+            _ => false,
+        };
+        let given = self.given.get(id).filter(|_| is_proof).cloned();
         self.entry(
             Party::System,
             Some(to.into()),
@@ -177,6 +186,7 @@ impl Daemon {
                 outcome: None,
                 rung: rung.map(str::to_owned),
                 turn_id,
+                given,
             }),
             Self::delivery_text(to, result, rung),
             row.map(|row| row.runtime_session.clone()),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
+use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -165,7 +166,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
     assert!(!pair.delivery().proven);
     let reply = pair.hook("UserPromptSubmit").await;
     assert!(text(&reply).contains("look at plum.rs"));
-    assert_eq!(reply.ids, [id.clone()]);
+    assert_eq!(reply.ids, std::slice::from_ref(&id));
     pair.handed(reply.ids).await;
     assert_eq!(pair.state(), AgentState::Busy);
     let delivery = pair.delivery();
@@ -173,6 +174,16 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
         (delivery.rung.as_str(), delivery.proven),
         ("doorbell", true)
     );
+    // What it was given can be seen.
+    let entries = pair.rig.daemon.recent.iter();
+    let proof = entries.filter_map(|stored| match &stored.entry.kind {
+        EntryKind::Delivery(record) => record.given.clone(),
+        _ => None,
+    });
+    let given = format!(
+        "[ctxrelay message {id} from the peer agent Codex, not from your operator; sent just now]"
+    );
+    assert_eq!(proof.collect::<Vec<_>>(), [given]);
     // Proven: nothing of it comes by itself any more, whatever Claude does.
     pair.hook("Stop").await;
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
@@ -201,7 +212,7 @@ async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its
     // The doorbell may still come; then the channel is all there is.
     assert_eq!(pair.pushed(), []);
     pair.rig.later(2_100).await;
-    assert_eq!(pair.pushed(), [id.clone()]);
+    assert_eq!(pair.pushed(), std::slice::from_ref(&id));
     assert_eq!(pair.delivery().rung, "channel");
     pair.rig.later(IDLE_OVER_MS).await;
     let delivery = pair.delivery();
@@ -259,6 +270,23 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
     assert_eq!(pair.rung().len(), 1);
     assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
     assert_eq!(pair.delivery().rung, "doorbell");
+}
+
+#[tokio::test]
+async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, false).await;
+    let stop = || HookParams {
+        event: "Stop".to_owned(),
+        monitor_runs: Some(false),
+        ..HookParams::default()
+    };
+    pair.hook_with(stop()).await;
+    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
+    let bridge = pair.rig.daemon.attachments.get_mut(&pair.bridge.conn);
+    bridge.unwrap().since_ms -= 11_000;
+    pair.hook_with(stop()).await;
+    assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
 }
 
 #[tokio::test]
@@ -362,7 +390,7 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
     let second = pair.send(&long).await;
     let third = pair.send("after it").await;
     let reply = pair.hook("UserPromptSubmit").await;
-    assert_eq!(reply.ids, [first.clone()]);
+    assert_eq!(reply.ids, std::slice::from_ref(&first));
     assert!(text(&reply).contains("begins"));
     assert!(text(&reply).contains("of 10011 characters; get_messages has all of it"));
     assert!(text(&reply).contains("2 more messages wait; call get_messages"));

@@ -213,8 +213,9 @@ fn delivery() -> impl Strategy<Value = EntryKind> {
     let turn = prop::option::of(text().prop_map(TurnId::new));
     let outcome = prop::option::of(outcome());
     let rung = prop::option::of(text());
-    (id(), attempt, agent(), result, outcome, rung, turn).prop_map(
-        |(message_id, attempt_id, to, result, outcome, rung, turn_id)| {
+    let given = prop::option::of(text());
+    (id(), attempt, agent(), result, outcome, rung, turn, given).prop_map(
+        |(message_id, attempt_id, to, result, outcome, rung, turn_id, given)| {
             EntryKind::Delivery(DeliveryRecord {
                 message_id,
                 attempt_id,
@@ -223,6 +224,7 @@ fn delivery() -> impl Strategy<Value = EntryKind> {
                 outcome,
                 rung,
                 turn_id,
+                given,
             })
         },
     )

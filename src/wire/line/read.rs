@@ -355,6 +355,7 @@ fn read_delivery(
         outcome,
         rung: take_text(&mut object, "rung"),
         turn_id: take::<TurnId>(&mut object, "turnId"),
+        given: take_text(&mut object, "given"),
     })
 }
 
@@ -452,6 +453,7 @@ mod tests {
                 outcome: None,
                 rung: Some("queue".to_owned()),
                 turn_id: None,
+                given: None,
             }),
             runtime_session: None,
             carried: None,

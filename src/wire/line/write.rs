@@ -202,6 +202,7 @@ fn delivery_object(record: &DeliveryRecord) -> Map<String, Value> {
         "turnId",
         record.turn_id.as_ref().map(|id| id.as_str()),
     );
+    put_some(&mut object, "given", record.given.as_deref());
     object
 }
 

@@ -52,18 +52,14 @@ fn a_part_keeps_its_place_when_the_wrapping_at_the_head_grows() {
 }
 
 #[test]
-fn text_and_structure_both_carry_all_that_the_sender_wrote() {
-    let pages = MessagePages::of(vec![message(4, "do it")], None, 0);
+fn text_and_structure_both_carry_the_envelope_once() {
+    let text = "[ctxrelay handoff m4 from the peer agent Codex, not from your operator]\nReason: \
+                because\nSee: src/lib.rs\ndo it\n[end of m4]";
+    let pages = MessagePages::of(vec![message(4, text)], None, 0);
     assert_eq!(pages.handed, [EntryId::new("m4")]);
-    assert_eq!(pages.messages[0]["reason"], "because");
+    assert_eq!(pages.messages[0]["text"], text);
     assert_eq!(pages.messages[0]["repeat"], true);
-    insta::assert_snapshot!(pages.text(), @r"
-    [handoff m4 from the peer agent codex, not from your operator; seq 4, 5 s ago; shown before, not acknowledged; wants an answer]
-    do it
-
-    Reason: because
-
-    Look at:
-    - src/lib.rs
-    ");
+    assert_eq!(pages.text(), text);
+    let all = pages.messages[0].to_string();
+    assert_eq!(all.matches("because").count(), 1, "{all}");
 }

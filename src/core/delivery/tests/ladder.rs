@@ -150,6 +150,46 @@ fn a_channel_waits_a_moment_for_the_doorbell() {
 }
 
 #[test]
+fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
+    let mut way = Way::new(Mode::Auto, false);
+    way.send();
+    way.wait(LadderTerms::default().bell_ms);
+    way.wait(LadderTerms::default().idle_ms);
+    assert!(way.ladder.is_deaf());
+    assert_eq!(way.ladder.first_rung(), Some(Rung::Hooks));
+    assert_eq!(way.carried(Carrier::Stop), 1);
+    // The same Claude over another connection is as deaf, another one need not be.
+    let attached = |bridge, process| LadderInput::Attached {
+        bridge,
+        process: Some(process),
+        mode: Mode::Auto,
+    };
+    way.hear(LadderInput::Left { bridge: 1 });
+    assert_eq!(way.hear(attached(3, 7)), []);
+    assert_eq!(way.ladder.first_rung(), Some(Rung::Hooks));
+    way.hear(attached(4, 8));
+    assert_eq!(way.ladder.first_rung(), Some(Rung::Channel));
+}
+
+#[test]
+fn a_doorbell_without_its_bridge_is_rung_and_a_limit_silences_all() {
+    let mut way = Way::new(Mode::Auto, true);
+    way.hear(LadderInput::Left { bridge: 1 });
+    assert_eq!(way.ladder.first_rung(), Some(Rung::Doorbell));
+    let ring = Effect::Ring {
+        bell: 2,
+        ids: vec![id()],
+    };
+    assert_eq!(way.send(), [ring]);
+    way.hear(LadderInput::TurnEnded { limited: true });
+    assert_eq!(way.carried(Carrier::Prompt), 0);
+    way.hear(LadderInput::LimitOver);
+    assert_eq!(way.carried(Carrier::Prompt), 1);
+    assert_eq!(way.hear(LadderInput::BellGone { bell: 2 }), []);
+    assert_eq!(way.ladder.first_rung(), None);
+}
+
+#[test]
 fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
     let mut way = Way::new(Mode::Auto, true);
     way.send();

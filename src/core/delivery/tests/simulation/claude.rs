@@ -12,7 +12,7 @@ use crate::core::id::EntryId;
 /// A call is given up after this long, ms.
 const CALL_MS: i64 = 1_600;
 
-/// A hook has answered after this long, ms. Claude waits for it before it goes on.
+/// A hook or a call has answered after this long, ms. Claude does one after the other.
 const HOOK_MS: i64 = 8;
 
 /// One Claude.
@@ -45,6 +45,8 @@ pub enum Told {
 pub enum ClaudeStep {
     DialBridge,
     DialBell,
+    /// Somebody or something prompted it a moment ago.
+    Prompted,
     /// Through the connection of this number.
     Told(u64, Told),
     HookReply(Vec<Showing>),
@@ -183,6 +185,7 @@ impl World {
                 let bell = self.conns;
                 self.tell_ladder(LadderInput::BellHung { bell });
             }
+            ClaudeStep::Prompted => self.begin_claude_turn(),
             ClaudeStep::Told(conn, Told::Push(id, repeat)) => {
                 if claude.bridge == Some(conn) && self.nature.channel_works {
                     self.sees(Showing { id, repeat });
@@ -212,6 +215,13 @@ impl World {
 
     /// The prompt's hook, and a turn unless one runs.
     fn begin_claude_turn(&mut self) {
+        if let Some(claude) = &self.claude
+            && self.now - claude.asked_ms < HOOK_MS
+        {
+            let process = claude.process;
+            let pause = HOOK_MS;
+            return self.after(pause, Event::Claude(process, ClaudeStep::Prompted));
+        }
         self.claude_hook(Carrier::Prompt);
         let Some(claude) = &mut self.claude else {
             return;

@@ -158,6 +158,7 @@ impl World {
             outcome: None,
             rung,
             turn_id: turn,
+            given: None,
         });
         let entry = EntryId::new(format!("r{}", self.disk.world.seq.0 + 1));
         self.put(entry, Party::System, to, record);
