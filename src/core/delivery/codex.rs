@@ -489,33 +489,4 @@ impl CodexFlow {
         self.in_flight.retain(|flying| flying != id);
         self.unanswered.remove(id);
     }
-
-    /// Whether an answer is heard for the first time.
-    fn is_news(
-        &mut self,
-        life: u64,
-        id: &EntryId,
-        attempt: Option<&AttemptId>,
-        answer: Answer,
-    ) -> bool {
-        let known = self
-            .heard
-            .get(id)
-            .is_some_and(|heard| heard.life == life && heard.attempt.as_ref() == attempt);
-        if !known {
-            let heard = Heard {
-                life,
-                attempt: attempt.cloned(),
-                answers: Vec::new(),
-            };
-            self.heard.insert(id.clone(), heard);
-        }
-        self.heard.get_mut(id).is_some_and(|heard| {
-            let is_news = !heard.answers.contains(&answer);
-            if is_news {
-                heard.answers.push(answer);
-            }
-            is_news
-        })
-    }
 }

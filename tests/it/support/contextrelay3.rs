@@ -46,7 +46,7 @@ pub fn config() -> Value {
         "collaboration": {"coordinator": "claude", "gitWrites": "coordinator"},
         "permissions": {"readonly": false, "allowed": ["send"], "agentOverrides": {}},
         "usageControl": {"mode": "ask"},
-        "rateLimitResume": {"mode": "ask", "maxAttempts": 3, "maxScheduleAheadMinutes": 360,
+        "rateLimitResume": {"mode": "notify", "maxAttempts": 3, "maxScheduleAheadMinutes": 360,
             "fallbackBackoffMinutes": 30},
         "idleShutdownSeconds": 45,
         "activation": {"autoConnect": true},

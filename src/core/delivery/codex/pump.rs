@@ -2,7 +2,7 @@
 
 use super::{
     Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect, EntryId,
-    Moment, OnBusy, Outcome, Trial,
+    Heard, Moment, OnBusy, Outcome, Trial,
 };
 use crate::core::delivery::DeliveryState;
 
@@ -133,6 +133,35 @@ impl CodexFlow {
                 self.unanswered.insert(id.clone(), until);
             }
         }
+    }
+
+    /// Whether an answer is heard for the first time.
+    fn is_news(
+        &mut self,
+        life: u64,
+        id: &EntryId,
+        attempt: Option<&AttemptId>,
+        answer: Answer,
+    ) -> bool {
+        let known = self
+            .heard
+            .get(id)
+            .is_some_and(|heard| heard.life == life && heard.attempt.as_ref() == attempt);
+        if !known {
+            let heard = Heard {
+                life,
+                attempt: attempt.cloned(),
+                answers: Vec::new(),
+            };
+            self.heard.insert(id.clone(), heard);
+        }
+        self.heard.get_mut(id).is_some_and(|heard| {
+            let is_news = !heard.answers.contains(&answer);
+            if is_news {
+                heard.answers.push(answer);
+            }
+            is_news
+        })
     }
 
     fn was_not_taken(
