@@ -60,9 +60,11 @@ impl ClaudeLane {
             .or_insert_with(|| Ladder::new(pair.clone(), self.terms))
     }
 
-    /// An idle Claude that was told and does nothing for this long was not reached, ms.
-    pub(super) fn set_idle_ms(&mut self, idle_ms: i64) {
+    /// An idle Claude that was told and does nothing for `idle_ms` was not reached; what was not
+    /// attempted for `expiry_ms` expires.
+    pub(super) fn set_terms(&mut self, idle_ms: i64, expiry_ms: Option<i64>) {
         self.terms.idle_ms = idle_ms;
+        self.terms.expiry_ms = expiry_ms;
         for ladder in self.ladders.values_mut() {
             ladder.set_terms(self.terms);
         }

@@ -115,12 +115,15 @@ impl Daemon {
     }
 
     fn set_delivery_terms(&mut self) {
-        if let Some(configuration) = &self.configuration {
-            let seconds = configuration.config.delivery.idle_seconds.get();
-            let idle = Duration::from_secs(seconds).as_millis();
-            self.claude
-                .set_idle_ms(i64::try_from(idle).unwrap_or(i64::MAX));
-        }
+        let Some(configuration) = &self.configuration else {
+            return;
+        };
+        let keys = &configuration.config.delivery;
+        let ms = |seconds: u64| i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let idle_ms = ms(keys.idle_seconds.get());
+        let expiry_ms = Some(ms(keys.expire_seconds.get())).filter(|expiry| *expiry > 0);
+        self.claude.set_terms(idle_ms, expiry_ms);
+        self.codex.flow.set_expiry(expiry_ms);
     }
 
     /// After how long a detached daemon ends that nobody needs.

@@ -122,6 +122,11 @@ impl CodexFlow {
         effects
     }
 
+    /// What was not attempted for this long expires, ms; `None`: never.
+    pub fn set_expiry(&mut self, expiry_ms: Option<i64>) {
+        self.terms.expiry_ms = expiry_ms;
+    }
+
     /// A turn runs.
     pub fn is_busy(&self) -> bool {
         matches!(self.activity, Some(Activity::Busy { .. }))

@@ -4,6 +4,7 @@ use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ThreadStatus;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
+use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::id::EntryId;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
@@ -208,4 +209,32 @@ async fn a_rejected_handoff_and_its_twin_leave_the_way_free() {
     );
     let again = sent(rig.call(&claude, ask).await);
     assert_ne!(again.message_id, first.message_id);
+}
+
+#[tokio::test]
+async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    // What is on its way never expires.
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.daemon.codex.flow.set_expiry(Some(60_000));
+    let recorded_ms = rig.daemon.world.unsettled[&id].at_ms;
+    rig.tick_codex(recorded_ms + 59_999);
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
+    rig.tick_codex(recorded_ms + 60_000);
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), None);
+    let last = &rig.daemon.recent.back().unwrap().entry;
+    let EntryKind::Delivery(record) = &last.kind else {
+        panic!("{last:?}");
+    };
+    assert_eq!(
+        (&record.message_id, record.result),
+        (&id, DeliveryResult::Expired)
+    );
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    assert_eq!(state(&rig, &first), Some(DeliveryState::Attempted));
 }

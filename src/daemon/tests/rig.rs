@@ -221,13 +221,18 @@ impl Rig {
         self.fact(CodexFact::Unanswered {
             message_id: id.clone(),
         });
-        let long_after = Moment {
-            now_ms: i64::MAX / 2,
+        self.tick_codex(i64::MAX / 2);
+    }
+
+    /// It is this late by the clock of the lane to Codex.
+    pub fn tick_codex(&mut self, now_ms: i64) {
+        let at = Moment {
+            now_ms,
             attempt: AttemptId::new("none"),
         };
         let codex = &mut self.daemon.codex;
         let backlog = &mut self.daemon.outbox.backlog;
-        let effects = codex.flow.apply(backlog, CodexInput::Tick, &long_after);
+        let effects = codex.flow.apply(backlog, CodexInput::Tick, &at);
         self.daemon.perform(Agent::Codex, effects).unwrap();
     }
 

@@ -87,6 +87,9 @@ pub struct DeliveryKeys {
     /// many seconds is tried by the next way: channel, doorbell, hooks, and then it waits until
     /// Claude asks. One whole turn without proof counts as well.
     pub idle_seconds: Seconds<1, 3600>,
+    /// A message that waited for this many seconds without an attempt expires: the record says so,
+    /// and its receiver does not get it. 0: it waits for ever. What was attempted never expires.
+    pub expire_seconds: Seconds<0, 31_536_000>,
 }
 
 /// Keys of `watchdog`.
@@ -139,6 +142,7 @@ impl Default for DeliveryKeys {
     fn default() -> Self {
         Self {
             idle_seconds: Seconds(20),
+            expire_seconds: Seconds(0),
         }
     }
 }
