@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::alone::{alone, unwritable};
 use super::connect::{runtime, unexpected};
 use super::context::Context;
 use super::exit::{ExitKind, Failure, Verdict};
@@ -11,7 +12,6 @@ use super::words::count;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
 use crate::core::id::EntryId;
-use crate::store::owner::OwnerLock;
 use crate::store::queue::Queue;
 use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
 
@@ -89,23 +89,8 @@ pub fn rebuild(context: &Context, args: &RebuildArgs) -> Verdict {
 /// Without a daemon: the next start finds no queue, and calls ambiguous what has no proof.
 fn here(context: &Context) -> Result<(), Failure> {
     let dirs = &context.setting.dirs;
-    let unwritable = |why: String| {
-        Failure::state(
-            "unwritable",
-            why,
-            "see that the folder is yours and can be written",
-        )
-    };
-    let _lock = OwnerLock::try_acquire(dirs)
-        .map_err(|error| unwritable(format!("cannot write {}: {error}", dirs.state.display())))?
-        .ok_or_else(|| {
-            Failure::unavailable(
-                "already_running",
-                "a daemon of this project is just starting or ending",
-                "run the command again in a moment",
-            )
-        })?;
-    Queue::set_aside(dirs).map_err(|error| unwritable(error.to_string()))
+    let _lock = alone(dirs)?;
+    Queue::set_aside(dirs).map_err(|error| unwritable(dirs, error))
 }
 
 /// What clap has let through.

@@ -3,6 +3,7 @@
 //! One task per client owns the connection, dials again for ever, says `hello` first and hands
 //! answers back by id. It knows frames and deadlines, and nothing of what the commands mean.
 
+mod broken;
 mod frame;
 
 use std::collections::HashMap;
@@ -21,12 +22,11 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::endpoint::DialError;
-use super::socket::{self, OpenError};
+use super::socket;
 use super::{Client, ClientError, Connection, Dial, NOTIFICATIONS_MAX, Transport};
-use crate::wire::control::{
-    Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Refusal, Reply, Welcome,
-};
+use crate::wire::control::{Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Reply, Welcome};
 use crate::wire::jsonrpc::Frame;
+use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
 use frame::{not_read, refusal, request_frame, with_id};
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
@@ -45,9 +45,6 @@ const WAIT_GRACE: Duration = Duration::from_secs(5);
 
 /// How long one attempt to connect and say hello may take.
 const HELLO_WAIT: Duration = Duration::from_secs(5);
-
-/// How long one frame may take to leave. A daemon that does not read for so long is stuck.
-const SEND_WAIT: Duration = Duration::from_secs(10);
 
 /// How often a call follows a daemon that moves to another process.
 const MOVES_MAX: u32 = 2;
@@ -241,28 +238,6 @@ struct Link {
     /// Calls that were sent and not answered, by id.
     pending: HashMap<u64, oneshot::Sender<Result<Value, ClientError>>>,
     next_id: u64,
-}
-
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-enum Broken {
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error("the daemon does not answer in time")]
-    Silent,
-    #[error("the daemon closed the connection")]
-    Closed,
-    /// It has answered everything that it read.
-    #[error("the daemon ends, or goes on in another process")]
-    Complete,
-    #[error("{0}")]
-    Socket(#[from] tokio_tungstenite::tungstenite::Error),
-    #[error("the daemon refused this client: {}", .0.message)]
-    Refused(Refusal),
-    #[error("the daemon speaks protocol {0}, this program {PROTOCOL}")]
-    Protocol(u32),
-    #[error("the daemon's answer is not understood: {0}")]
-    Frame(String),
 }
 
 impl Link {
@@ -464,38 +439,6 @@ impl Link {
     fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
-    }
-}
-
-async fn send<S>(ws: &mut WebSocketStream<S>, frame: &Frame) -> Result<(), Broken>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let text = serde_json::to_string(frame).map_err(|error| Broken::Frame(error.to_string()))?;
-    timeout(SEND_WAIT, ws.send(Message::Text(text.into())))
-        .await
-        .map_err(|_| Broken::Silent)??;
-    Ok(())
-}
-
-async fn next_frame<S>(ws: &mut WebSocketStream<S>) -> Result<Option<Frame>, Broken>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    match ws.next().await {
-        None => Err(Broken::Closed),
-        Some(Err(error)) => Err(error.into()),
-        Some(Ok(message)) => read_frame(&message),
-    }
-}
-
-fn read_frame(message: &Message) -> Result<Option<Frame>, Broken> {
-    match message {
-        Message::Text(text) => serde_json::from_str(text)
-            .map(Some)
-            .map_err(|error| Broken::Frame(error.to_string())),
-        Message::Close(_) => Err(Broken::Closed),
-        _ => Ok(None),
     }
 }
 

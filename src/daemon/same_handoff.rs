@@ -3,8 +3,8 @@
 use super::event::Answer;
 use super::run::answer;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{Admission, Admissions, Outcome};
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::delivery::{Admission, Admissions};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::Snapshot;
 use crate::wire::control::{Refusal, Reply, Sent};
 
@@ -116,16 +116,14 @@ impl SameHandoffs {
         }
     }
 
-    /// A handoff that no call waits for was recorded.
-    pub fn recorded(&mut self, id: &EntryId, seq: Seq) {
-        let sent = Sent {
-            message_id: id.clone(),
-            delivery_attempt_id: None,
-            outcome: Outcome::QueuedForNextTurn,
-            seq,
-            duplicate: false,
-        };
-        self.decided(id, Ok(&sent));
+    /// Whether the same was recorded a moment ago, or is being recorded.
+    pub fn knows(&self, ask: &Ask, now_ms: i64) -> bool {
+        self.admissions.knows(ask, now_ms)
+    }
+
+    /// A handoff was recorded that no call asked for.
+    pub fn recorded(&mut self, ask: Ask, id: EntryId, now_ms: i64) {
+        self.admissions.restore(ask, id, now_ms);
     }
 
     /// It does not stand any more: asked again it is another one.

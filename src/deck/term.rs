@@ -11,9 +11,10 @@ use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
-use crossterm::{cursor, execute};
+use crossterm::{cursor, execute, queue};
 use ctxrelay_ui::{Deck, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -69,14 +70,16 @@ impl Screen {
         Ok((size.width, size.height))
     }
 
-    /// Draws what has changed.
+    /// Draws what has changed, as one picture: a terminal that knows synchronised output (private
+    /// mode 2026) never shows half a frame, the others ignore it.
     ///
     /// # Errors
     ///
     /// When the terminal is gone.
     pub fn draw(&mut self, deck: &Deck) -> io::Result<()> {
-        self.terminal.draw(|frame| view(deck, frame))?;
-        Ok(())
+        queue!(stdout(), BeginSynchronizedUpdate)?;
+        let drawn = self.terminal.draw(|frame| view(deck, frame)).map(drop);
+        drawn.and(execute!(stdout(), EndSynchronizedUpdate))
     }
 
     /// Forgets what stands there, so that the next draw draws everything.
@@ -107,7 +110,9 @@ impl Drop for Screen {
 /// Gives the terminal back, once.
 pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        // Each step on its own: a terminal that refuses one may take the others.
+        // Each step on its own: a terminal that refuses one may take the others. A panic may have
+        // come in the middle of a frame.
+        let _ = execute!(stdout(), EndSynchronizedUpdate);
         let _ = execute!(stdout(), DisableBracketedPaste);
         let _ = execute!(stdout(), DisableMouseCapture);
         let _ = execute!(stdout(), LeaveAlternateScreen, cursor::Show);

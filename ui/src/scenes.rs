@@ -2,6 +2,7 @@
 //! without a daemon use the same ones.
 
 mod found;
+mod pieces;
 mod worlds;
 
 use ratatui::Terminal;
@@ -17,9 +18,10 @@ use crate::update::update;
 use crate::view::view;
 
 pub use found::found_entries;
+pub use pieces::NOW_MS;
 pub use worlds::{
-    NOW_MS, disconnected, empty_first_run, gated, held_up, hostile_text, long_session,
-    pair_at_work, quiet, trouble,
+    disconnected, empty_first_run, gated, held_up, hostile_text, long_session, pair_at_work, quiet,
+    trouble,
 };
 
 /// A world and the keys that were pressed in it.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::cli::alone::{alone, unwritable};
 use crate::cli::connect::{self, Found, Live, runtime, unexpected};
 use crate::cli::context::Context;
 use crate::cli::disk;
@@ -15,7 +16,6 @@ use crate::cli::gauge::Gauge;
 use crate::cli::words::count;
 use crate::core::redact::Redactor;
 use crate::store::derived;
-use crate::store::owner::OwnerLock;
 use crate::store::search::rebuild_file;
 use crate::wire::control::{Command, Reply};
 use crate::wire::search::{IndexReport, RebuildParams};
@@ -119,23 +119,9 @@ fn here(context: &Context) -> Result<Done, Failure> {
             )
         })?;
     let len = path.symlink_metadata().map_or(0, |found| found.len());
-    let unwritable = |error: std::io::Error| {
-        Failure::state(
-            "unwritable",
-            format!("cannot write {}: {error}", dirs.state.display()),
-            "see that the folder is yours and can be written",
-        )
-    };
+    let unwritable = |error| unwritable(dirs, error);
     crate::store::dirs::make_private_dir(&dirs.state).map_err(unwritable)?;
-    let _lock = OwnerLock::try_acquire(dirs)
-        .map_err(unwritable)?
-        .ok_or_else(|| {
-            Failure::unavailable(
-                "already_running",
-                "a daemon of this project is just starting or ending",
-                "run the command again in a moment",
-            )
-        })?;
+    let _lock = alone(dirs)?;
     let mut removed = derived::discard_checkpoint(dirs).map_err(unwritable)?;
     let mut gauge = Gauge::new("building the search index:", context.out.is_json());
     let done = rebuild_file(dirs, &session, &path, &Redactor::new(), |progress| {

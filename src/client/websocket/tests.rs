@@ -8,7 +8,7 @@ use crate::client::operator_dial;
 use crate::core::agent::Agent;
 use crate::core::id::{EntryId, Seq};
 use crate::store::dirs::{ProjectDirs, UserDirs};
-use crate::wire::control::{Recorded, Role, WaitMessagesParams};
+use crate::wire::control::{Recorded, Refusal, Role, WaitMessagesParams};
 
 async fn within<T>(work: impl Future<Output = T>) -> T {
     timeout(DEADLINE, work).await.unwrap()

@@ -70,7 +70,14 @@ impl<K: PartialEq> Admissions<K> {
         }
     }
 
-    /// One that was recorded before this process began, at that time.
+    /// Whether the same is recorded, or being recorded. Nothing is remembered by asking.
+    pub fn knows(&self, what: &K, now_ms: i64) -> bool {
+        self.remembered.iter().any(|known| {
+            known.what == *what && (!known.recorded || now_ms - known.at_ms < self.same_for_ms)
+        })
+    }
+
+    /// One that was recorded without having been asked for here, at that time.
     pub fn restore(&mut self, what: K, id: EntryId, at_ms: i64) {
         self.remember(what, id, at_ms, true);
     }

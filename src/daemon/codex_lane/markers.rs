@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::turns::{Relayed, TurnEnd};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{Admission, OnBusy};
+use crate::core::delivery::OnBusy;
 use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, Message, NoteKind, TurnStatus};
 use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
@@ -74,6 +74,12 @@ impl Daemon {
                 remaining_risk,
                 handles,
             } => {
+                // An id with a slip in it must not cost the proposal; nobody is there to hear of
+                // it.
+                let handles = handles
+                    .into_iter()
+                    .filter(|id| self.check_handles(std::slice::from_ref(id)).is_ok())
+                    .collect();
                 let (reply, _) = oneshot::channel();
                 self.read_tree(TreePurpose::Propose {
                     conn: ConnId::next(),
@@ -117,6 +123,11 @@ impl Daemon {
     fn handoff_by_marker(&mut self, ask: String, pair: RuntimeSession) -> Option<Entry> {
         let codex = Party::Agent(Agent::Codex);
         let same = Ask::new(codex.clone(), Agent::Claude, pair.clone(), &ask);
+        // A tool has said it already. It is remembered only once it is recorded: nobody must wait
+        // for that here while the disk is full.
+        if self.same_handoffs.knows(&same, self.clock.now_ms()) {
+            return None;
+        }
         let handoff = Handoff {
             reason: String::new(),
             context_refs: Vec::new(),
@@ -124,12 +135,21 @@ impl Daemon {
             handles: Vec::new(),
         };
         let kind = EntryKind::Handoff(handoff);
-        let entry = self.entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair));
-        let now_ms = self.clock.now_ms();
-        match self.same_handoffs.ask(same, &entry.id, now_ms) {
-            Admission::New => Some(entry),
-            // A tool has said it already.
-            Admission::Same(_) | Admission::Undecided(_) => None,
+        Some(self.entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair)))
+    }
+
+    /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
+    pub(super) fn marked_is_durable(&mut self, entry: &Entry) {
+        if let Some(message) = self.world.unsettled.get(&entry.id).cloned() {
+            self.outbox.track(entry.id.clone(), &message);
+        }
+        if let (EntryKind::Handoff(_), Some(to)) =
+            (&entry.kind, entry.target.as_ref().and_then(Party::agent))
+        {
+            let pair = entry.runtime_session.clone().unwrap_or_default();
+            let ask = Ask::new(entry.source.clone(), to, pair, &entry.content);
+            let now_ms = self.clock.now_ms();
+            self.same_handoffs.recorded(ask, entry.id.clone(), now_ms);
         }
     }
 

@@ -166,11 +166,7 @@ impl Daemon {
             entries,
             Box::new(|daemon, stored| {
                 for stored in stored {
-                    let id = &stored.entry.id;
-                    daemon.same_handoffs.recorded(id, stored.entry.seq);
-                    if let Some(message) = daemon.world.unsettled.get(id).cloned() {
-                        daemon.outbox.track(id.clone(), &message);
-                    }
+                    daemon.marked_is_durable(&stored.entry);
                 }
             }),
         );

@@ -114,7 +114,7 @@ impl Daemon {
 
     /// Refuses to answer what nobody asked: an id with a slip in it would leave the handoff open
     /// while its receiver believes it closed. One that is closed already may be named again.
-    fn check_handles(&self, handles: &[EntryId]) -> Result<(), Refusal> {
+    pub(in crate::daemon) fn check_handles(&self, handles: &[EntryId]) -> Result<(), Refusal> {
         let is_asked = |id: &EntryId| {
             self.world.open_handoffs.contains_key(id)
                 || self

@@ -7,20 +7,12 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::Role;
+use crate::wire::control::{Command, HandoffParams, Reply, Role};
 
 /// A turn of this message ends with this text.
 async fn answers(rig: &mut Rig, turn: &str, id: Option<&EntryId>, text: &str) {
     rig.user_message(turn, id);
-    rig.fact(CodexFact::TurnCompleted {
-        thread_id: ThreadId::new("thread-1"),
-        turn_id: TurnId::new(turn),
-        status: TurnStatus::Completed,
-        final_answer: Some(text.to_owned()),
-        client_ids: id.map(ToString::to_string).into_iter().collect(),
-        error: None,
-        usage_limited: false,
-    });
+    rig.completed(turn, id.map_or(&[], std::slice::from_ref), text);
     rig.status(ThreadStatus::Idle);
     rig.pump().await;
 }
@@ -73,10 +65,50 @@ async fn a_handoff_by_marker_is_a_handoff_once() {
     answers(&mut rig, "turn-1", None, text).await;
     answers(&mut rig, "turn-2", None, text).await;
     assert_eq!(for_claude(&rig), ["review the parser"]);
-    let world = &rig.daemon.world;
-    assert_eq!(world.open_handoffs.len(), 1);
-    let handoff = world.open_handoffs.values().next().unwrap();
+    let open = &rig.daemon.world.open_handoffs;
+    assert_eq!(open.len(), 1);
+    let handoff = open.values().next().unwrap();
     assert_eq!(handoff.from, Party::Agent(Agent::Codex));
+    let id = handoff.id.clone();
+    // And a tool that says the same says nothing new.
+    let codex = rig.connect(Role::Codex, None, false);
+    let ask = Command::Handoff(HandoffParams {
+        from: Some(Agent::Codex),
+        ask: "review the parser".to_owned(),
+        reason: "it is new".to_owned(),
+        ..HandoffParams::default()
+    });
+    match rig.call(&codex, ask).await {
+        Ok(Reply::Sent(sent)) => assert!(sent.duplicate && sent.message_id == id),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_handoff_by_marker_on_a_full_disk_keeps_no_call_waiting() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    rig.completed(
+        "turn-1",
+        &[],
+        "[IMPORTANT] CONTEXTRELAY_HANDOFF_TO_CLAUDE: look",
+    );
+    rig.fail_writes().await;
+    let ask = Command::Handoff(HandoffParams {
+        from: Some(Agent::Codex),
+        ask: "look".to_owned(),
+        reason: "it is new".to_owned(),
+        ..HandoffParams::default()
+    });
+    let refused = rig.ask(&codex, ask);
+    rig.fail_writes().await;
+    assert_eq!(
+        refused.await.unwrap().unwrap_err().code,
+        "ledger_unwritable"
+    );
 }
 
 #[tokio::test]

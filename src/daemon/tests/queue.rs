@@ -99,8 +99,12 @@ async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
     for id in [&first, &second, &third] {
         assert_eq!(state(&rig, id), Some(DeliveryState::Ambiguous));
     }
+    // What comes after is not held up by what nobody knows of.
+    let fourth = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&fourth));
     // Proof counts even now.
     rig.user_message("turn-1", Some(&first));
+    rig.user_message("turn-2", Some(&fourth));
     rig.status(ThreadStatus::Idle);
     rig.settle().await;
     assert_eq!(state(&rig, &first), None);

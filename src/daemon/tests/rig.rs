@@ -11,7 +11,7 @@ use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, Moment, OnBusy};
-use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
 use crate::core::fold::DAEMON_STARTED;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
@@ -20,8 +20,9 @@ use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::estate::Known;
 use crate::daemon::event::Event;
+use crate::daemon::identity::Identity;
 use crate::daemon::outbox::Outbox;
-use crate::daemon::run::{Daemon, Identity, Keepers, now_ms};
+use crate::daemon::run::{Daemon, Keepers, now_ms};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
 use crate::store::mend::mend;
@@ -212,6 +213,19 @@ impl Rig {
             client_id: id.map(ToString::to_string),
             preview: "a text".to_owned(),
             steered: false,
+        });
+    }
+
+    /// A turn ended well, with this final message.
+    pub fn completed(&mut self, turn: &str, ids: &[EntryId], text: &str) {
+        self.fact(CodexFact::TurnCompleted {
+            thread_id: ThreadId::new("thread-1"),
+            turn_id: TurnId::new(turn),
+            status: TurnStatus::Completed,
+            final_answer: Some(text.to_owned()),
+            client_ids: ids.iter().map(ToString::to_string).collect(),
+            error: None,
+            usage_limited: false,
         });
     }
 

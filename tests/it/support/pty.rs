@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use portable_pty::{MasterPty, PtySize, native_pty_system};
@@ -21,6 +21,9 @@ const MAX_TRANSCRIPT: usize = 8 * 1024 * 1024;
 
 /// How long a key may take to have its effect on the screen.
 const PRESS_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long a frame may take from its beginning to its end.
+const FRAME: Duration = Duration::from_secs(1);
 
 /// Between two presses that belong together.
 const PRESS_TWICE: Duration = Duration::from_millis(300);
@@ -69,6 +72,8 @@ type Writer = Arc<Mutex<Box<dyn Write + Send>>>;
 /// Answers what programs ask a terminal; without an answer they wait or give up.
 struct Answers {
     writer: Writer,
+    /// The program is in the middle of a frame that is to be seen at once (private mode 2026).
+    in_frame: bool,
 }
 
 impl Answers {
@@ -105,6 +110,8 @@ impl vt100::Callbacks for Answers {
             (None, 5, 'n') => self.send(b"\x1b[0n"),
             // What are you? A VT100 with advanced video.
             (None, 0, 'c') => self.send(b"\x1b[?1;2c"),
+            (Some(b'?'), 2026, 'h') => self.in_frame = true,
+            (Some(b'?'), 2026, 'l') => self.in_frame = false,
             _ => {}
         }
     }
@@ -113,6 +120,23 @@ impl vt100::Callbacks for Answers {
 struct Shown {
     terminal: vt100::Parser<Answers>,
     transcript: Vec<u8>,
+    /// Nothing more comes: the program has ended, perhaps in the middle of a frame.
+    ended: bool,
+}
+
+/// What the program has printed so far, and a bell for whoever waits for more.
+struct Output {
+    shown: Mutex<Shown>,
+    more: Condvar,
+}
+
+impl Output {
+    /// As a human sees it: never half a frame.
+    fn whole(&self) -> MutexGuard<'_, Shown> {
+        let shown = self.shown.lock().unwrap();
+        let half = |shown: &mut Shown| shown.terminal.callbacks().in_frame && !shown.ended;
+        self.more.wait_timeout_while(shown, FRAME, half).unwrap().0
+    }
 }
 
 /// A program in a terminal. Its process group ends with this value.
@@ -122,7 +146,7 @@ pub struct Pty {
     child: Box<dyn portable_pty::Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     writer: Writer,
-    shown: Arc<Mutex<Shown>>,
+    output: Arc<Output>,
 }
 
 impl fmt::Debug for Pty {
@@ -153,24 +177,33 @@ impl Pty {
         let writer: Writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let answers = Answers {
             writer: Arc::clone(&writer),
+            in_frame: false,
         };
         let terminal =
             vt100::Parser::new_with_callbacks(cells(rows), cells(columns), SCROLLBACK, answers);
-        let shown = Arc::new(Mutex::new(Shown {
-            terminal,
-            transcript: Vec::new(),
-        }));
+        let output = Arc::new(Output {
+            shown: Mutex::new(Shown {
+                terminal,
+                transcript: Vec::new(),
+                ended: false,
+            }),
+            more: Condvar::new(),
+        });
         let mut reader = pair.master.try_clone_reader().unwrap();
-        let sink = Arc::clone(&shown);
+        let sink = Arc::clone(&output);
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
-                let mut shown = sink.lock().unwrap();
+                let mut shown = sink.shown.lock().unwrap();
                 shown.terminal.process(&buffer[..read]);
                 if shown.transcript.len() < MAX_TRANSCRIPT {
                     shown.transcript.extend_from_slice(&buffer[..read]);
                 }
+                drop(shown);
+                sink.more.notify_all();
             }
+            sink.shown.lock().unwrap().ended = true;
+            sink.more.notify_all();
         });
         let pid = child.process_id().unwrap();
         Self {
@@ -179,7 +212,7 @@ impl Pty {
             child,
             master: pair.master,
             writer,
-            shown,
+            output,
         }
     }
 
@@ -195,7 +228,7 @@ impl Pty {
 
     /// The text on the screen, a line for each row, blanks at the ends cut off.
     pub fn screen(&self) -> String {
-        let shown = self.shown.lock().unwrap();
+        let shown = self.output.whole();
         let screen = shown.terminal.screen();
         let (_, columns) = screen.size();
         screen
@@ -207,12 +240,12 @@ impl Pty {
 
     /// The screen as cells, for pictures and colours.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.shown.lock().unwrap().terminal.screen())
+        look(self.output.whole().terminal.screen())
     }
 
     /// Every byte that the program has printed.
     pub fn transcript(&self) -> Vec<u8> {
-        self.shown.lock().unwrap().transcript.clone()
+        self.output.shown.lock().unwrap().transcript.clone()
     }
 
     /// Whether `text` is on the screen, no matter where the lines break.
@@ -310,7 +343,8 @@ impl Pty {
 
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.master.resize(size(columns, rows)).unwrap();
-        self.shown
+        self.output
+            .shown
             .lock()
             .unwrap()
             .terminal

@@ -4,7 +4,7 @@ use super::{
     Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect, EntryId,
     Heard, Moment, OnBusy, Outcome, Trial,
 };
-use crate::core::delivery::DeliveryState;
+use crate::core::delivery::{Delivery, DeliveryState};
 
 impl CodexFlow {
     /// Hands the next message over when nothing is on its way.
@@ -208,8 +208,13 @@ impl CodexFlow {
             DeliveryResult::Rejected => Some(Outcome::Rejected),
             _ => None,
         };
-        if backlog.get(id).is_none() {
+        let row = backlog.get(id);
+        if !row.is_some_and(Delivery::is_on_its_way) {
+            // Also when the operator calls ambiguous what is on its way: nobody waits for it then,
+            // and the lane goes on.
             self.landed(id);
+        }
+        if row.is_none() {
             self.heard.remove(id);
         }
         if let Some(outcome) = outcome {

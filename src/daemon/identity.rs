@@ -1,0 +1,22 @@
+//! [`Identity`]: what does not change in a daemon's life.
+
+/// What does not change in a daemon's life.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The project's instance.
+    pub instance_id: String,
+    /// A prefix of the SHA-256 of the secret identity.
+    pub fingerprint: String,
+    /// When it started, ms since the epoch.
+    pub started_ms: i64,
+    /// The control port.
+    pub control_port: u16,
+    /// The proxy port.
+    pub proxy_port: u16,
+    /// It ends by itself when nothing is attached.
+    pub detached: bool,
+    /// Claude's program was found.
+    pub claude_installed: bool,
+    /// Codex's program was found.
+    pub codex_installed: bool,
+}

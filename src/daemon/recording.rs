@@ -1,0 +1,245 @@
+//! Append, fold, publish: how the loop records, and what it does while the disk refuses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::run::{Daemon, RECENT_ENTRIES_MAX, now_ms};
+use crate::core::agent::Party;
+use crate::core::entry::{Entry, EntryKind};
+use crate::core::fold::fold;
+use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::store::head::Head;
+use crate::store::ledger::{LedgerError, Stored, WriterEvent};
+use crate::wire::control::{Notification, Refusal};
+
+/// What happens once a batch is durable, or has failed.
+pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
+
+/// What happens once a fact is durable.
+pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
+
+/// The code of an entry that can never be written, however much room there is.
+const ENTRY_REFUSED: &str = "entry_refused";
+
+/// After the disk refused what has happened already, it is asked again this often.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+
+/// The key of the sentence that the record cannot be written, which is also the code of the entry
+/// that tells of it afterwards.
+const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
+
+/// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
+/// can come.
+const UNWRITTEN_MAX: usize = 256;
+
+/// A batch that is being written.
+pub(super) struct Pending {
+    then: Then,
+}
+
+impl Daemon {
+    /// Appends, and calls back when it is durable or has failed.
+    pub(super) fn record(&mut self, entries: Vec<Entry>, then: Then) {
+        let token = self.next_token;
+        self.next_token += 1;
+        match self.ledger.append(token, entries) {
+            Ok(()) => {
+                self.pending.insert(token, Pending { then });
+            }
+            Err(_full) => {
+                let refusal = Refusal::new(
+                    "overloaded",
+                    "the ledger's queue is full",
+                    "nothing was recorded; try again in a moment",
+                );
+                then(self, Err(&refusal));
+            }
+        }
+    }
+
+    /// Appends what has happened already. While the disk refuses it is kept and tried again: it
+    /// cannot be undone, and nobody else would tell it a second time.
+    pub(super) fn record_fact(&mut self, entries: Vec<Entry>, then: ThenDurable) {
+        let kept = entries.clone();
+        self.record(
+            entries,
+            Box::new(move |daemon, result| match result {
+                Ok(stored) => then(daemon, stored),
+                Err(refusal)
+                    if refusal.code != ENTRY_REFUSED && daemon.unwritten.len() < UNWRITTEN_MAX =>
+                {
+                    daemon.fact_refused(&kept, refusal, true);
+                    daemon.unwritten.push((kept, then));
+                    daemon
+                        .write_again_at
+                        .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
+                }
+                Err(refusal) => {
+                    tracing::error!(code = refusal.code, "a fact could not be recorded");
+                    daemon.fact_refused(&kept, refusal, false);
+                }
+            }),
+        );
+    }
+
+    pub(super) fn write_again(&mut self) {
+        if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
+            self.write_again_at = None;
+            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+                // The session that they were of may be sealed by now.
+                for entry in &mut entries {
+                    entry.session_id = self.session_id.clone();
+                }
+                self.record_fact(entries, then);
+            }
+        }
+    }
+
+    /// Appends what nobody waits for.
+    pub(super) fn note_fact(&mut self, source: Party, kind: EntryKind, content: impl Into<String>) {
+        let entry = self.entry(source, None, kind, content, None);
+        self.record(
+            vec![entry],
+            Box::new(|_, result| {
+                if let Err(refusal) = result {
+                    tracing::warn!(code = refusal.code, "a fact could not be recorded");
+                }
+            }),
+        );
+    }
+
+    /// An entry of now.
+    pub(super) fn entry(
+        &self,
+        source: Party,
+        target: Option<Party>,
+        kind: EntryKind,
+        content: impl Into<String>,
+        runtime_session: Option<RuntimeSession>,
+    ) -> Entry {
+        Entry {
+            id: EntryId::new(uuid::Uuid::now_v7().to_string()),
+            timestamp_ms: now_ms(),
+            session_id: self.session_id.clone(),
+            source,
+            target,
+            content: content.into(),
+            whole: None,
+            kind,
+            runtime_session,
+            carried: None,
+            meta: Map::new(),
+            seq: Seq(0),
+        }
+    }
+
+    pub(super) fn on_writer(&mut self, event: WriterEvent) {
+        match event {
+            WriterEvent::Durable { token, entries } => {
+                for stored in &entries {
+                    self.publish(stored);
+                }
+                self.come_to(&entries);
+                match self.pending.remove(&token) {
+                    Some(pending) => (pending.then)(self, Ok(&entries)),
+                    None => self.forget_taken_back(&entries),
+                }
+                self.pump();
+            }
+            WriterEvent::Failed {
+                token,
+                error: error @ LedgerError::Refused { .. },
+            } => {
+                let refusal = Refusal::new(
+                    ENTRY_REFUSED,
+                    error.to_string(),
+                    "nothing was recorded; say it in fewer words",
+                );
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Err(&refusal));
+                }
+            }
+            WriterEvent::Failed { token, error } => {
+                let refusal = Refusal::new(
+                    LEDGER_UNWRITABLE,
+                    format!("the record could not be written: {error}"),
+                    "nothing was recorded; free space or make the project writable, it goes on by itself",
+                );
+                let begins = !self.is_read_only();
+                if self.notices.set(LEDGER_UNWRITABLE, refusal.message.clone()) {
+                    self.status_changed();
+                }
+                // A file that was taken away stays so until somebody restarts the daemon.
+                if begins && !matches!(error, LedgerError::Gone { .. }) {
+                    self.record_outage(refusal.message.clone());
+                }
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Err(&refusal));
+                }
+            }
+            WriterEvent::Recovered => {
+                if self.notices.clear(LEDGER_UNWRITABLE) {
+                    self.status_changed();
+                }
+            }
+        }
+    }
+
+    /// The last append failed, and none has succeeded since.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.notices.has(LEDGER_UNWRITABLE)
+    }
+
+    /// Has the record say that it could not be written. Asking the disk again and again with this
+    /// very entry is what finds out that it works again, though nobody else writes.
+    fn record_outage(&mut self, why: String) {
+        let kind = EntryKind::Error {
+            code: LEDGER_UNWRITABLE.to_owned(),
+        };
+        let entry = self.entry(Party::System, None, kind, why, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
+    }
+
+    /// Has everybody who follows the record know how far it is.
+    pub(super) fn come_to(&mut self, entries: &[Arc<Stored>]) {
+        self.keepers.search.grown();
+        if let Some(last) = entries.last() {
+            self.keepers.heads.set(Head {
+                seq: last.entry.seq.0,
+                hash: last.hash.clone(),
+                session_id: self.session_id.clone(),
+            });
+            self.keepers
+                .checkpoints
+                .moved(&self.ledger, &self.session_id, &self.world, &last.hash);
+        }
+    }
+
+    /// Fold, then tell. Only durable entries come here.
+    pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
+        fold(Arc::make_mut(&mut self.world), &stored.entry);
+        if self.recent.len() == RECENT_ENTRIES_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Arc::clone(stored));
+        let mut value: Option<Value> = None;
+        for attachment in self.attachments.values() {
+            if attachment.subscribed {
+                let value = value.get_or_insert_with(|| stored.to_value());
+                attachment.outlet.send(Notification::Entry(value.clone()));
+            }
+        }
+    }
+
+    /// Whether something that has happened is not recorded because the disk refuses.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    pub(super) fn pending_count(&self) -> usize {
+        self.pending.len()
+    }
+}

@@ -1,0 +1,258 @@
+//! The rows of the timeline, and what became of each message.
+
+use ctxrelay_ui::model as ui;
+
+use super::party_of;
+use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
+use crate::core::id::EntryId;
+use crate::deck::model::Model;
+
+/// The longest text that a timeline row carries; opening it asks for the rest.
+pub(super) const ROW_CHARS_MAX: usize = 400;
+
+/// Mechanics have no row of their own: a delivery stands below its message, and an agent's work
+/// stands in its pane.
+pub(super) fn is_worth_a_row(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::Delivery(record) => record.result == DeliveryResult::Requeued,
+        EntryKind::AgentChanged(change) => {
+            !matches!(change.state, AgentState::Busy) && entry.content != "Claude is idle"
+        }
+        EntryKind::Turn(turn) => match turn.status {
+            TurnStatus::InProgress => turn.started_by == Party::Human,
+            TurnStatus::Completed => false,
+            TurnStatus::Interrupted | TurnStatus::Failed => true,
+        },
+        _ => true,
+    }
+}
+
+pub(super) fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
+    let cut: String = entry.content.chars().take(ROW_CHARS_MAX).collect();
+    let (kind, mark) = words(entry);
+    ui::TimelineRow {
+        seq: entry.seq.0,
+        id: entry.id.to_string(),
+        at_ms: entry.timestamp_ms,
+        from: party_of(&entry.source),
+        to: entry.target.as_ref().map(party_of),
+        kind,
+        text_cut: cut.len() < entry.content.len(),
+        text: cut,
+        mark,
+        outcome: outcome(model, entry),
+        detail: detail(model, entry),
+    }
+}
+
+pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
+    let word = |kind: &str| (kind.to_owned(), None);
+    match &entry.kind {
+        EntryKind::SessionStarted { .. } => word("session"),
+        EntryKind::Message(message) if message.from_turn.is_some() => word("answer"),
+        EntryKind::Message(_) => word("message"),
+        EntryKind::Handoff(_) => word("handoff"),
+        EntryKind::Note { note, .. } => ("note".to_owned(), Some(note.as_str().replace('_', " "))),
+        EntryKind::Artifact(artifact) => (
+            "artifact".to_owned(),
+            Some(format!(
+                "{} · claimed",
+                artifact.status.as_str().replace('_', " ")
+            )),
+        ),
+        EntryKind::FinalityProposal(_) => word("finality"),
+        EntryKind::FinalityDecision(decision) => (
+            "decision".to_owned(),
+            Some(
+                if decision.approved {
+                    "approved"
+                } else {
+                    "rejected"
+                }
+                .to_owned(),
+            ),
+        ),
+        EntryKind::Delivery(_) => word("delivery"),
+        EntryKind::AgentChanged(_) => word("agent"),
+        EntryKind::Turn(_) => word("turn"),
+        EntryKind::Lifecycle { .. } => word("daemon"),
+        EntryKind::Error { .. } => word("error"),
+        EntryKind::Other { entry_type, .. } => word(entry_type),
+    }
+}
+
+pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
+    match &entry.kind {
+        EntryKind::Error { code } => Some(ui::Outcome::new(
+            ui::OutcomeState::Attention,
+            code.replace('_', " "),
+        )),
+        EntryKind::FinalityProposal(_) => {
+            let decided = model
+                .world
+                .decided_proposals
+                .iter()
+                .find(|proposal| proposal.id == entry.id)
+                .and_then(|proposal| proposal.decision.as_ref());
+            Some(match decided {
+                Some((decision, _)) if decision.approved => {
+                    ui::Outcome::new(ui::OutcomeState::Done, "approved by you")
+                }
+                Some(_) => ui::Outcome::new(ui::OutcomeState::Failed, "rejected by you"),
+                None if model.world.pending_proposals.contains_key(&entry.id) => {
+                    ui::Outcome::new(ui::OutcomeState::Attention, "waits for you")
+                }
+                None => return None,
+            })
+        }
+        EntryKind::Message(_) | EntryKind::Handoff(_) => delivery(model, entry),
+        _ => None,
+    }
+}
+
+pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
+    let to = entry.receiver()?;
+    let records = model.deliveries.get(&entry.id);
+    let Some((last, at_ms)) = records.and_then(|records| records.last()) else {
+        return model
+            .world
+            .unsettled
+            .contains_key(&entry.id)
+            .then(|| ui::Outcome {
+                state: ui::OutcomeState::Unconfirmed,
+                text: format!("no proof yet that {} has it", to.title()),
+                since_ms: Some(entry.timestamp_ms),
+                took_ms: None,
+            });
+    };
+    let first_proof = records
+        .into_iter()
+        .flatten()
+        .find(|(record, _)| record.result == DeliveryResult::Confirmed);
+    let took_ms = first_proof
+        .map(|(_, proven_ms)| u64::try_from(proven_ms - entry.timestamp_ms).unwrap_or(0));
+    let by = first_proof
+        .and_then(|(record, _)| record.rung.as_deref())
+        .unwrap_or_default();
+    let (state, text) = match last.result {
+        DeliveryResult::Confirmed if to == Agent::Codex && by == "steer" => {
+            (ui::OutcomeState::Done, "joined its running turn".to_owned())
+        }
+        DeliveryResult::Confirmed if to == Agent::Codex && by == "queue" => {
+            (ui::OutcomeState::Done, "started a turn".to_owned())
+        }
+        DeliveryResult::Confirmed => (
+            ui::OutcomeState::Done,
+            format!("{} has it by {by}, not acknowledged", to.title()),
+        ),
+        DeliveryResult::Acknowledged => (
+            ui::OutcomeState::Done,
+            format!("acknowledged by {}", to.title()),
+        ),
+        DeliveryResult::Rejected => (
+            ui::OutcomeState::Failed,
+            format!("rejected: {} was busy", to.title()),
+        ),
+        DeliveryResult::Expired => (ui::OutcomeState::Failed, "expired".to_owned()),
+        DeliveryResult::Cancelled => (ui::OutcomeState::Failed, "taken back by you".to_owned()),
+        DeliveryResult::Ambiguous => (
+            ui::OutcomeState::Attention,
+            format!("nobody can know whether {} has it", to.title()),
+        ),
+        DeliveryResult::Requeued => (ui::OutcomeState::Unconfirmed, "queued again".to_owned()),
+    };
+    let since_ms = (state == ui::OutcomeState::Unconfirmed).then_some(*at_ms);
+    Some(ui::Outcome {
+        state,
+        text,
+        since_ms,
+        took_ms: took_ms.filter(|_| state == ui::OutcomeState::Done),
+    })
+}
+
+/// What the opened entry shows beside its text.
+pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
+    let mut fields = Vec::new();
+    let mut field = |name: &str, text: String| {
+        if !text.is_empty() {
+            fields.push(ui::Field {
+                name: name.to_owned(),
+                text,
+            });
+        }
+    };
+    match &entry.kind {
+        EntryKind::Message(message) => {
+            field("on busy", message.on_busy.as_str().to_owned());
+            if message.require_reply {
+                field("answer", "expected".to_owned());
+            }
+            field("answers", optional(message.in_reply_to.as_ref()));
+        }
+        EntryKind::Handoff(handoff) => {
+            field("reason", handoff.reason.clone());
+            field("see", handoff.context_refs.join(", "));
+            field("on busy", handoff.on_busy.as_str().to_owned());
+        }
+        EntryKind::Artifact(artifact) => {
+            field("kind", artifact.kind.clone());
+            field("status", format!("{} (claimed)", artifact.status.as_str()));
+            field("evidence", artifact.evidence.join("\n"));
+        }
+        EntryKind::FinalityProposal(proposal) => {
+            field("tree", optional_tree(proposal.tree.as_ref()));
+        }
+        EntryKind::FinalityDecision(decision) => {
+            field("proposal", decision.proposal_id.to_string());
+            field("tree", optional_tree(decision.tree.as_ref()));
+        }
+        _ => {}
+    }
+    field(
+        "handles",
+        entry
+            .handles()
+            .iter()
+            .map(EntryId::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
+    );
+    for (record, _) in model.deliveries.get(&entry.id).into_iter().flatten() {
+        let attempt = record
+            .attempt_id
+            .as_ref()
+            .map_or_else(String::new, |attempt| {
+                format!(" · attempt {}", attempt.short())
+            });
+        let rung = record
+            .rung
+            .as_ref()
+            .map_or_else(String::new, |rung| format!(" by {rung}"));
+        field(
+            "delivery",
+            format!("{}{rung}{attempt}", record.result.as_str()),
+        );
+        // With the text above between the two, it is all that the receiver was given.
+        let given = record.given.as_ref().map_or_else(String::new, |given| {
+            format!("{given} … [end of {}]", record.message_id)
+        });
+        field("given as", given);
+    }
+    if let Some(runtime_session) = &entry.runtime_session {
+        field("pair", runtime_session.to_string());
+    }
+    field("entry", format!("{} · {}", entry.seq, entry.id));
+    fields
+}
+
+pub(super) fn optional(id: Option<&EntryId>) -> String {
+    id.map_or_else(String::new, ToString::to_string)
+}
+
+pub(super) fn optional_tree(tree: Option<&WorkTree>) -> String {
+    tree.map_or_else(String::new, |tree| {
+        let commit = tree.commit.as_deref().unwrap_or("no commit");
+        format!("{} at {commit}, {} changed files", tree.tree, tree.changed)
+    })
+}

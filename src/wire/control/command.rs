@@ -1,0 +1,142 @@
+//! [`Command`]: what can be asked of the daemon, by its method.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ArtifactParams, AttendParams, ClearParams, CompactParams, DecideParams, GetMessagesParams,
+    HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
+    ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams,
+    TrustParams, WaitMessagesParams,
+};
+use crate::wire::search::{RebuildParams, SearchParams};
+
+/// Everything a client may ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", content = "params")]
+pub enum Command {
+    /// An agent's message to its peer, or (operator) a person's to an agent.
+    #[serde(rename = "message/send")]
+    Send(SendParams),
+    /// Work handed over.
+    #[serde(rename = "handoff/create")]
+    Handoff(HandoffParams),
+    /// What waits for an agent. Reading proves nothing: see [`Command::Fetched`].
+    #[serde(rename = "messages/get")]
+    GetMessages(GetMessagesParams),
+    /// As [`Command::GetMessages`], answered when there is something or the time is up.
+    #[serde(rename = "messages/wait")]
+    WaitMessages(WaitMessagesParams),
+    /// The bridge handed these bodies to its agent: proof of delivery.
+    #[serde(rename = "messages/fetched")]
+    Fetched(IdsParams),
+    /// The agent says that it has read these.
+    #[serde(rename = "messages/ack")]
+    Ack(IdsParams),
+    /// Something to remember.
+    #[serde(rename = "note/append")]
+    AppendNote(NoteParams),
+    /// A claim with evidence.
+    #[serde(rename = "artifact/record")]
+    RecordArtifact(ArtifactParams),
+    /// The work is done, says an agent.
+    #[serde(rename = "finality/propose")]
+    ProposeFinal(ProposeParams),
+    /// A page of the record and all open handoffs.
+    #[serde(rename = "context/read")]
+    ReadContext(ReadContextParams),
+    /// The folded world.
+    #[serde(rename = "snapshot/read")]
+    ReadSnapshot,
+    /// `status --json`.
+    #[serde(rename = "status/read")]
+    ReadStatus,
+    /// A page of entries as on disk.
+    #[serde(rename = "ledger/list")]
+    LedgerList(LedgerListParams),
+    /// One entry as on disk.
+    #[serde(rename = "ledger/show")]
+    LedgerShow {
+        /// An entry id, or a seq in digits.
+        entry: String,
+        /// With all of a text that the line holds only the beginning of, in its place.
+        #[serde(default)]
+        full: bool,
+    },
+    /// Words in the record.
+    #[serde(rename = "ledger/search")]
+    LedgerSearch(SearchParams),
+    /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
+    /// the record changes by it, so that it is nobody's decision.
+    #[serde(rename = "ledger/rebuild")]
+    LedgerRebuild(RebuildParams),
+    /// The outbox.
+    #[serde(rename = "queue/list")]
+    QueueList,
+    /// Entries from now on as [`Notification::Entry`].
+    #[serde(rename = "entries/subscribe")]
+    Subscribe,
+    /// A Claude hook ran.
+    #[serde(rename = "hook/report")]
+    Hook(HookParams),
+    /// The hook's output, with these bodies in it, was taken by Claude.
+    #[serde(rename = "hook/handed")]
+    HookHanded(IdsParams),
+    /// This connection is the doorbell of a Claude process; rings as [`Notification::Ring`].
+    #[serde(rename = "doorbell/attach")]
+    DoorbellAttach,
+    /// Start what the Codex terminal needs, and say where it is.
+    #[serde(rename = "codex/ensure")]
+    EnsureCodex,
+
+    /// Operator: decide a proposal.
+    #[serde(rename = "finality/decide")]
+    Decide(DecideParams),
+    /// Operator: seal the session and start a new one.
+    #[serde(rename = "ledger/clear")]
+    Clear(ClearParams),
+    /// Operator: seal the session, and go on in a new one with what is open in it.
+    #[serde(rename = "ledger/compact")]
+    Compact(CompactParams),
+    /// Operator: end the daemon.
+    #[serde(rename = "daemon/stop")]
+    Stop(StopParams),
+    /// Operator: have another program go on in place of the daemon's process.
+    #[serde(rename = "daemon/handOver")]
+    HandOver(HandOverParams),
+    /// Operator: what to do with a message.
+    #[serde(rename = "queue/change")]
+    QueueChange(QueueChangeParams),
+    /// Operator: take back all that can be taken back.
+    #[serde(rename = "queue/drain")]
+    QueueDrain(QueueDrainParams),
+    /// Operator: make the queue anew from the record.
+    #[serde(rename = "queue/rebuild")]
+    QueueRebuild,
+    /// Operator: trust what `config.json` says now.
+    #[serde(rename = "config/trust")]
+    Trust(TrustParams),
+    /// Operator: what to do about an agent that is silent, or at its usage limit.
+    #[serde(rename = "agent/attend")]
+    Attend(AttendParams),
+}
+
+impl Command {
+    /// Whether only the operator may ask this.
+    pub fn is_operator_only(&self) -> bool {
+        match self {
+            Self::Decide(_)
+            | Self::Clear(_)
+            | Self::Compact(_)
+            | Self::Stop(_)
+            | Self::HandOver(_)
+            | Self::QueueChange(_)
+            | Self::QueueDrain(_)
+            | Self::QueueRebuild
+            | Self::Trust(_)
+            | Self::Attend(_) => true,
+            Self::Send(params) => params.from.is_none(),
+            Self::Handoff(params) => params.from.is_none(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! The arguments of commands.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{ArtifactStatus, NoteKind};
+use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+
+/// Arguments of [`Command::Send`](super::Command::Send).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SendParams {
+    /// The sending agent; `None` is the operator.
+    pub from: Option<Agent>,
+    /// The receiver; needed from the operator, otherwise the peer.
+    pub to: Option<Agent>,
+    /// The text.
+    pub text: String,
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// The sender waits for an answer.
+    pub require_reply: bool,
+    /// Handoffs that the message answers.
+    pub handles: Vec<EntryId>,
+    /// The pair; the connection's own when absent.
+    pub runtime_session_id: Option<RuntimeSession>,
+    /// Codex: the turn that called (`_meta` of the tool call).
+    pub turn_id: Option<String>,
+    /// Codex: the thread that called (`_meta.threadId`).
+    pub thread_id: Option<ThreadId>,
+}
+
+/// Arguments of [`Command::Handoff`](super::Command::Handoff).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HandoffParams {
+    /// The sending agent; `None` is the operator.
+    pub from: Option<Agent>,
+    /// The receiver; needed from the operator, otherwise the peer.
+    pub to: Option<Agent>,
+    /// What is asked.
+    pub ask: String,
+    /// Why.
+    pub reason: String,
+    /// Files, entries or links to look at.
+    pub context_refs: Vec<String>,
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// Earlier handoffs that this one answers.
+    pub handles: Vec<EntryId>,
+    /// The pair; the connection's own when absent.
+    pub runtime_session_id: Option<RuntimeSession>,
+    /// Codex: the turn that called.
+    pub turn_id: Option<String>,
+    /// Codex: the thread that called.
+    pub thread_id: Option<ThreadId>,
+}
+
+/// Arguments of [`Command::GetMessages`](super::Command::GetMessages).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GetMessagesParams {
+    /// The receiver.
+    pub agent: Agent,
+    /// Only what stands after this place in the ledger.
+    #[serde(default)]
+    pub after: Option<Seq>,
+    /// At most this many.
+    #[serde(default)]
+    pub limit: Option<u32>,
+    /// Acknowledged in the same call.
+    #[serde(default)]
+    pub ack: Vec<EntryId>,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// Arguments of [`Command::WaitMessages`](super::Command::WaitMessages).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitMessagesParams {
+    /// The receiver.
+    pub agent: Agent,
+    /// Only what stands after this place in the ledger.
+    #[serde(default)]
+    pub after: Option<Seq>,
+    /// Only what answers this message or handoff.
+    #[serde(default)]
+    pub reply_to: Option<EntryId>,
+    /// How long to wait, in ms; at most 50,000.
+    pub timeout_ms: u64,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// A list of message ids of one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IdsParams {
+    /// The receiver of those messages.
+    pub agent: Agent,
+    /// The messages.
+    pub ids: Vec<EntryId>,
+    /// By which way they were handed over (`pull`, `doorbell`, …).
+    #[serde(default)]
+    pub rung: Option<String>,
+}
+
+/// Arguments of [`Command::AppendNote`](super::Command::AppendNote).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoteParams {
+    /// Who writes.
+    pub agent: Agent,
+    /// What it says.
+    pub text: String,
+    /// What sort.
+    #[serde(default)]
+    pub kind: NoteKind,
+    /// Handoffs that it answers.
+    #[serde(default)]
+    pub handles: Vec<EntryId>,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// Arguments of [`Command::RecordArtifact`](super::Command::RecordArtifact).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactParams {
+    /// Who claims it.
+    pub agent: Agent,
+    /// One of the ten kinds, or a word of the agent's own.
+    pub kind: String,
+    /// One line.
+    pub title: String,
+    /// What it says.
+    pub summary: String,
+    /// Its outcome.
+    #[serde(default)]
+    pub status: ArtifactStatus,
+    /// Commands, files, figures.
+    #[serde(default)]
+    pub evidence: Vec<String>,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// Arguments of [`Command::ProposeFinal`](super::Command::ProposeFinal).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposeParams {
+    /// Who proposes.
+    pub agent: Agent,
+    /// What is done.
+    pub summary: String,
+    /// Why one should believe it.
+    pub evidence: Vec<String>,
+    /// What may still be wrong.
+    #[serde(default)]
+    pub remaining_risk: Option<String>,
+    /// Handoffs that it would close.
+    #[serde(default)]
+    pub handles: Vec<EntryId>,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// How much of the record an agent wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextView {
+    /// Messages, handoffs, notes, artifacts and decisions.
+    #[default]
+    Summary,
+    /// Every entry, without its details.
+    Recent,
+    /// Every entry as on disk.
+    Raw,
+}
+
+/// Arguments of [`Command::ReadContext`](super::Command::ReadContext).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReadContextParams {
+    /// How much.
+    pub view: ContextView,
+    /// At most this many entries.
+    pub limit: Option<u32>,
+    /// Go on (backwards) from here.
+    pub cursor: Option<String>,
+    /// Only what belongs to this handoff.
+    pub handoff_id: Option<EntryId>,
+}
+
+/// Arguments of [`Command::LedgerList`](super::Command::LedgerList).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LedgerListParams {
+    /// At most this many entries; 100 when absent, 1,000 at most.
+    pub limit: Option<u32>,
+    /// Oldest first when set, newest first otherwise.
+    pub ascending: bool,
+    /// Only entries of this `type`.
+    #[serde(rename = "type")]
+    pub entry_type: Option<String>,
+    /// Only entries from this party.
+    pub source: Option<String>,
+    /// Only entries for this party.
+    pub target: Option<String>,
+    /// Only entries of this pair, and shared ones.
+    pub runtime_session_id: Option<RuntimeSession>,
+    /// Not before, ms since the epoch.
+    #[serde(default)]
+    pub since_ms: Option<i64>,
+    /// Not after, ms since the epoch.
+    #[serde(default)]
+    pub until_ms: Option<i64>,
+    /// Only with this text in the content, whatever its case.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Go on from here, in the order asked for.
+    pub after: Option<String>,
+}
+
+/// The plugin's monitor: its description, by which it stands in the list of running tasks that
+/// Claude gives to a `Stop` hook (Claude Code 2.1.330, observed).
+pub const MONITOR: &str = "contextrelay inbox";
+
+/// Hook events that ctxrelay listens to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct HookParams {
+    /// The event's name as Claude writes it.
+    pub event: String,
+    /// `CLAUDE_PID`.
+    pub claude_pid: Option<u32>,
+    /// Claude's own session id.
+    #[serde(default)]
+    pub claude_session_id: Option<String>,
+    /// The prompt is a monitor event and not the human speaking.
+    #[serde(default)]
+    pub from_monitor: bool,
+    /// `source` of a `SessionStart`, `reason` of a `SessionEnd`, `error` of a `StopFailure`,
+    /// `notification_type` of a `Notification`.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// `Stop`: a stop has prolonged this turn already.
+    #[serde(default)]
+    pub stop_hook_active: bool,
+    /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
+    #[serde(default)]
+    pub monitor_runs: Option<bool>,
+}
+
+/// Arguments of [`Command::Decide`](super::Command::Decide).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecideParams {
+    /// The proposal.
+    pub proposal_id: EntryId,
+    /// Yes or no.
+    pub approve: bool,
+    /// Needed for a rejection.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// Arguments of [`Command::Clear`](super::Command::Clear).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClearParams {
+    /// Must be the current session, so that a late key does not clear the next one.
+    pub session_id: Option<SessionId>,
+    /// Delete it instead of keeping it in the archives.
+    pub discard: bool,
+}
+
+/// Arguments of [`Command::Compact`](super::Command::Compact).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactParams {
+    /// Must be the current session.
+    pub session_id: Option<SessionId>,
+}
+
+/// Arguments of [`Command::Trust`](super::Command::Trust).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustParams {
+    /// The digest of the keys with power as they were shown to the operator: what was written to
+    /// the file since then is not trusted.
+    pub digest: String,
+}
+
+/// Arguments of [`Command::Attend`](super::Command::Attend).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttendParams {
+    /// The agent.
+    pub agent: Agent,
+    /// What to do.
+    pub act: Attendance,
+    /// For [`Attendance::Interrupt`]: the turn that the operator saw, so that a late key does not
+    /// stop the next one.
+    #[serde(default)]
+    pub turn_id: Option<TurnId>,
+}
+
+/// What the operator can do about an agent that is silent, or at its usage limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attendance {
+    /// Stop the turn that runs.
+    Interrupt,
+    /// Send the messages again whose turn ended early.
+    Requeue,
+    /// Let the silent turn be for as long again.
+    Wait,
+    /// Try again now, limit or not.
+    TryNow,
+    /// Make no tries by itself.
+    Cancel,
+}
+
+/// Arguments of [`Command::Stop`](super::Command::Stop).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StopParams {
+    /// Write the `killed` sentinel: bridges then stay dormant.
+    pub kill: bool,
+}
+
+/// The code of a refusal because another process is about to go on in place of the daemon's. The
+/// call was not carried out; whoever answers next can be asked again.
+pub const DAEMON_MOVING: &str = "daemon_moving";
+
+/// Arguments of [`Command::HandOver`](super::Command::HandOver).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HandOverParams {
+    /// The program, absolute: `ctxrelay` of the version that is to go on.
+    pub program: PathBuf,
+}
+
+/// Arguments of [`Command::QueueChange`](super::Command::QueueChange).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueChangeParams {
+    /// The message.
+    pub id: EntryId,
+    /// Send it again, or take it back.
+    pub change: QueueChange,
+}
+
+/// What the operator can do with a message that is not settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueChange {
+    /// Try again.
+    Retry,
+    /// Never send it.
+    Remove,
+}
+
+/// Arguments of [`Command::QueueDrain`](super::Command::QueueDrain).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueueDrainParams {
+    /// Only what is for this agent.
+    pub to: Option<Agent>,
+}

@@ -1,0 +1,261 @@
+//! [`Reply`]: what the daemon answers, and its parts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::core::agent::Agent;
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
+use crate::core::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
+use crate::core::snapshot::Snapshot;
+use crate::wire::search::{IndexReport, SearchPage};
+use crate::wire::status::Status;
+
+/// The answer to a [`Command`](super::Command).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "value", rename_all = "camelCase")]
+pub enum Reply {
+    /// It is done and there is nothing to say.
+    Done,
+    /// A message or handoff was recorded.
+    Sent(Sent),
+    /// What waits for an agent.
+    Messages(MessagePage),
+    /// These were acknowledged.
+    Acked(Vec<EntryId>),
+    /// An entry was written.
+    Recorded(Recorded),
+    /// A proposal was written.
+    Proposed(Proposed),
+    /// A page of context.
+    Context(ContextPage),
+    /// The folded world.
+    Snapshot(Box<Snapshot>),
+    /// `status --json`.
+    Status(Box<Status>),
+    /// A page of entries as on disk.
+    Entries(EntryPage),
+    /// One entry as on disk.
+    Entry(Value),
+    /// What a search found.
+    Found(SearchPage),
+    /// How far what is derived is.
+    Index(IndexReport),
+    /// The outbox.
+    Queue(Vec<QueueRow>),
+    /// These messages were changed.
+    QueueChanged(Vec<EntryId>),
+    /// What a hook should print.
+    Hook(HookReply),
+    /// Where the Codex terminal can join.
+    Codex(CodexJoin),
+    /// The session was sealed.
+    Cleared(Cleared),
+    /// The session was sealed, and what was open in it carried on.
+    Compacted(Compacted),
+}
+
+/// A message or handoff was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    /// The message's id; a handoff's id too.
+    pub message_id: EntryId,
+    /// The first attempt, if one was made before the answer.
+    pub delivery_attempt_id: Option<AttemptId>,
+    /// What is known.
+    pub outcome: Outcome,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// A repeated handoff: this is the first one's id, nothing was delivered again.
+    pub duplicate: bool,
+}
+
+/// A message for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxMessage {
+    /// Its id.
+    pub message_id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who sent it.
+    pub from: String,
+    /// `message`, `handoff`, `reply` or `answer`.
+    pub kind: String,
+    /// When it was recorded, ms since the epoch.
+    pub sent_at: i64,
+    /// How old it was when it was handed over, in s.
+    pub age_s: i64,
+    /// It was shown before.
+    pub repeat: bool,
+    /// The sender waits for an answer.
+    pub require_reply: bool,
+    /// What it answers.
+    pub in_reply_to: Option<EntryId>,
+    /// Handoffs that it closes.
+    pub handles: Vec<EntryId>,
+    /// The text, wrapped so that it cannot be taken for the human's.
+    pub text: String,
+    /// The reason, for a handoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What to look at, for a handoff.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_refs: Vec<String>,
+}
+
+/// What waits for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessagePage {
+    /// Oldest first.
+    pub messages: Vec<InboxMessage>,
+    /// Not acknowledged, this page included.
+    pub unread: u64,
+    /// Go on after this place.
+    pub cursor: Option<Seq>,
+    /// The time was up before anything came.
+    pub timed_out: bool,
+    /// Acknowledged in the same call.
+    #[serde(default)]
+    pub acked: Vec<EntryId>,
+}
+
+/// An entry was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recorded {
+    /// Its id.
+    pub entry_id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+}
+
+/// A proposal was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposed {
+    /// Its id.
+    pub proposal_id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// What stands in the way.
+    pub blockers: Vec<String>,
+}
+
+/// A page of context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextPage {
+    /// Oldest first.
+    pub entries: Vec<Value>,
+    /// All open handoffs.
+    pub open_handoffs: Vec<Value>,
+    /// Older entries; `None` at the beginning of the record.
+    pub cursor: Option<String>,
+}
+
+/// A page of entries as on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryPage {
+    /// In the order asked for.
+    pub entries: Vec<Value>,
+    /// More; `None` at the end.
+    pub cursor: Option<String>,
+}
+
+/// One row of the outbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueRow {
+    /// The message.
+    pub id: EntryId,
+    /// Its receiver.
+    pub to: Agent,
+    /// Where it stands.
+    pub state: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How long ago it was recorded, in ms.
+    pub age_ms: i64,
+    /// What to do when the receiver works.
+    #[serde(rename = "onBusy")]
+    pub on_busy: OnBusy,
+}
+
+impl QueueRow {
+    /// Whether the operator can take it back now. What was handed to Claude and not acknowledged
+    /// is unread; what is on its way to Codex cannot be called back.
+    pub fn can_be_removed(to: Agent, state: DeliveryState) -> bool {
+        match state {
+            DeliveryState::Queued | DeliveryState::Ambiguous | DeliveryState::Confirmed => true,
+            DeliveryState::Attempted => to == Agent::Claude,
+            _ => false,
+        }
+    }
+
+    /// Whether a rebuilt queue knows nothing of it any more, so that only the operator may have it
+    /// sent again.
+    pub fn becomes_ambiguous(state: DeliveryState) -> bool {
+        !matches!(state, DeliveryState::Ambiguous | DeliveryState::Confirmed)
+    }
+}
+
+/// What a hook should print.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct HookReply {
+    /// For the model, in this very request; under 8,000 characters.
+    pub additional_context: Option<String>,
+    /// The messages whose bodies are in it.
+    pub ids: Vec<EntryId>,
+}
+
+/// Where the Codex terminal can join.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CodexJoin {
+    /// The thread to resume.
+    pub thread_id: ThreadId,
+    /// The proxy's port.
+    pub proxy_port: u16,
+}
+
+/// The session was sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cleared {
+    /// The sealed session.
+    pub sealed: SessionId,
+    /// Where its file lies now; `None` when it was deleted.
+    pub archive: Option<String>,
+    /// How many entries it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+    /// The session that follows.
+    pub session_id: SessionId,
+    /// Messages that nobody had settled, taken back.
+    pub cancelled: Vec<EntryId>,
+    /// What should have been deleted and is still there, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+}
+
+/// The session was sealed, and what was open in it carried on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compacted {
+    /// The sealed session.
+    pub sealed: SessionId,
+    /// Where its file lies now.
+    pub archive: String,
+    /// How many entries it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+    /// The session that follows.
+    pub session_id: SessionId,
+    /// How many entries were carried into it, under their own ids.
+    pub carried: u64,
+}

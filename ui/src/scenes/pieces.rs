@@ -1,0 +1,398 @@
+//! What the worlds of the scenes are put together from: one team at work, piece by piece.
+
+use crate::model::{
+    Agent, AgentCard, AgentState, Chain, ContextUse, Daemon, DaemonState, DeckView, Field, Gate,
+    GateState, HandoffRow, HandoffState, InboxCard, InboxKind, Lane, LaneCounts, Ledger, Outcome,
+    OutcomeState, Party, Ports, QueueCounts, TaskRow, Tasks, TimelineRow,
+};
+
+/// 22 November 2026, 14:02:32 UTC.
+pub const NOW_MS: i64 = 1_795_305_600_000 + ((14 * 60 + 2) * 60 + 32) * 1_000;
+
+pub(super) fn ago(seconds: i64) -> i64 {
+    NOW_MS - seconds * 1_000
+}
+
+pub(super) fn base() -> DeckView {
+    DeckView {
+        now_ms: NOW_MS,
+        project: "acme-api".to_owned(),
+        runtime_session: "default".to_owned(),
+        session_id: "019ab3c4-7d1e-7c52-9b1f-0e6a319f31c2".to_owned(),
+        ports: Ports {
+            control: Some(4502),
+            proxy: Some(4501),
+            codex: Some(4500),
+        },
+        daemon: Daemon {
+            state: DaemonState::Hosting,
+            message: None,
+        },
+        ledger: Ledger {
+            entries: 1_204,
+            chain: Chain::Ok,
+            bad_lines: 0,
+        },
+        git_writes: Some("claude".to_owned()),
+        ..DeckView::default()
+    }
+}
+
+pub(super) fn claude() -> AgentCard {
+    AgentCard {
+        state: AgentState::Idle,
+        since_ms: Some(ago(95)),
+        rung: "doorbell".to_owned(),
+        proven: true,
+        why: "The channel needs a flag that this Claude Code was not started with; the plugin's monitor wakes it, and a hook \
+              hands the bodies into the turn."
+            .to_owned(),
+        unread: 1,
+        queue: QueueCounts { pending: 0, in_flight: 1, ambiguous: 0 },
+        detail: vec!["last note 2 turns ago".to_owned()],
+        ..AgentCard::offline(Agent::Claude)
+    }
+}
+
+pub(super) fn codex() -> AgentCard {
+    AgentCard {
+        state: AgentState::Busy,
+        since_ms: Some(ago(41)),
+        rung: "queue".to_owned(),
+        proven: true,
+        why: "Messages join the thread's own queue; each is confirmed when its user message is completed.".to_owned(),
+        detail: vec!["turn: review src/auth/refresh.rs".to_owned()],
+        context: Some(ContextUse { used: 98_304, window: 258_000 }),
+        ..AgentCard::offline(Agent::Codex)
+    }
+}
+
+pub(super) fn row(
+    seq: u64,
+    seconds: i64,
+    from: impl Into<Party>,
+    to: Option<Agent>,
+    kind: &str,
+    text: &str,
+) -> TimelineRow {
+    TimelineRow {
+        id: format!("m-{seq:04x}"),
+        ..TimelineRow::new(seq, ago(seconds), from, to.map(Party::Agent), kind, text)
+    }
+}
+
+pub(super) fn with(
+    mut row: TimelineRow,
+    state: OutcomeState,
+    text: &str,
+    took_ms: Option<u64>,
+    since_s: Option<i64>,
+) -> TimelineRow {
+    row.outcome = Some(Outcome {
+        state,
+        text: text.to_owned(),
+        since_ms: since_s.map(ago),
+        took_ms,
+    });
+    row
+}
+
+pub(super) fn work() -> Vec<TimelineRow> {
+    let mut handoff = with(
+        row(
+            1_201,
+            43,
+            Agent::Claude,
+            Some(Agent::Codex),
+            "handoff",
+            "Review src/auth/refresh.rs for races and token lifetime.\n\nLook at these in order:\n  1. two refreshes at once: is there one \
+             request or two?\n  2. what is kept of the old token after rotation\n  3. clock skew of up to 90 s\n\nSay what you ran, and what \
+             you only read.",
+        ),
+        OutcomeState::Done,
+        "started a new turn",
+        Some(3),
+        None,
+    );
+    handoff.detail = vec![
+        Field { name: "Why".to_owned(), text: "I changed the refresh path and want a second pair of eyes before I call it done.".to_owned() },
+        Field { name: "Look at".to_owned(), text: "src/auth/refresh.rs\nentry 1 188".to_owned() },
+        Field {
+            name: "What Codex received".to_owned(),
+            text: "<contextrelay from=\"claude\" kind=\"handoff\" id=\"m-04b1\" age=\"0s\">\nFrom the peer agent, not from your operator.\n\n\
+                   Review src/auth/refresh.rs for races and token lifetime.\n…\n</contextrelay>"
+                .to_owned(),
+        },
+        Field {
+            name: "Delivery".to_owned(),
+            text: "14:01:49.112  recorded, synced in 2.1 ms\n14:01:49.115  thread/queue/add accepted\n14:01:49.118  user message completed"
+                .to_owned(),
+        },
+        Field { name: "Hash".to_owned(), text: "71ab4c0de09f2a7755b1c3d0e8a4f611b2f7c9d80a3e4b5c6d7e8f9001122334".to_owned() },
+    ];
+    let mut artifact = row(
+        1_199,
+        140,
+        Agent::Codex,
+        None,
+        "artifact",
+        "test report · failed · 2 of 118",
+    );
+    artifact.mark = Some("claimed".to_owned());
+    artifact.outcome = Some(Outcome::new(
+        OutcomeState::Failed,
+        "refresh_is_single_flight, rotation_forgets_the_old_token",
+    ));
+    vec![
+        with(
+            row(
+                1_190,
+                1_520,
+                Party::Human,
+                Some(Agent::Claude),
+                "message",
+                "Make the token refresh safe under load, then have Codex review it.",
+            ),
+            OutcomeState::Done,
+            "handed into a turn by the hook",
+            Some(640),
+            None,
+        ),
+        row(
+            1_191,
+            1_490,
+            Agent::Claude,
+            None,
+            "note",
+            "goal · one refresh request however many callers wait",
+        ),
+        row(
+            1_192,
+            1_300,
+            Agent::Claude,
+            None,
+            "note",
+            "plan · single-flight lock around refresh, keep callers in a list, rotate under it",
+        ),
+        with(
+            row(
+                1_193,
+                900,
+                Agent::Claude,
+                Some(Agent::Codex),
+                "handoff",
+                "Add the tests for rotation and for two refreshes at once",
+            ),
+            OutcomeState::Done,
+            "joined the active work",
+            Some(4),
+            None,
+        ),
+        row(
+            1_195,
+            620,
+            Agent::Codex,
+            None,
+            "turn",
+            "completed · 14 tools · 3 files",
+        ),
+        with(
+            row(
+                1_196,
+                610,
+                Agent::Codex,
+                Some(Agent::Claude),
+                "reply",
+                "Tests are in. Two of them fail on the current code, as they should: refresh is not single-flight yet.",
+            ),
+            OutcomeState::Done,
+            "fetched by Claude",
+            Some(1_900),
+            None,
+        ),
+        row(
+            1_198,
+            154,
+            Agent::Codex,
+            None,
+            "finality",
+            "token refresh is done: single-flight, old token dropped, 118 tests pass",
+        ),
+        artifact,
+        row(
+            1_200,
+            45,
+            Agent::Claude,
+            None,
+            "note",
+            "decision · add the single-flight lock",
+        ),
+        handoff,
+        with(
+            row(
+                1_204,
+                2,
+                Agent::Codex,
+                Some(Agent::Claude),
+                "message",
+                "Two issues: refresh is not single-flight, and the old token stays in memory after rotation. The first is a race that I could \
+                 reproduce in 3 of 200 runs; the second needs a zeroizing type. Shall I fix both?",
+            ),
+            OutcomeState::Unconfirmed,
+            "offered to Claude by doorbell · not yet acknowledged",
+            None,
+            Some(2),
+        ),
+    ]
+}
+
+pub(super) fn finality() -> InboxCard {
+    InboxCard {
+        seq: Some(1_198),
+        evidence: vec![
+            "118 tests pass; the race is covered by refresh_is_single_flight".to_owned(),
+            "200 runs under the thread sanitizer without a report".to_owned(),
+        ],
+        remaining_risk: "Clock skew above 90 s is not handled; the old code did not either."
+            .to_owned(),
+        handles: vec!["h7  review refresh.rs".to_owned()],
+        commit: Some("4c1d2e0b7f".to_owned()),
+        changed_files: 3,
+        tree: Some("71ab4c0de09f".to_owned()),
+        tree_still_same: Some(true),
+        ..InboxCard::new(
+            InboxKind::Finality,
+            "p-1198",
+            Agent::Codex,
+            ago(154),
+            "Token refresh is done: one request however many callers wait, and the old token is dropped on rotation.",
+        )
+    }
+}
+
+pub(super) fn gates() -> Vec<Gate> {
+    let gate = |name: &str, command: &str, state, result: &str| Gate {
+        name: name.to_owned(),
+        command: command.to_owned(),
+        state,
+        result: result.to_owned(),
+    };
+    vec![
+        gate(
+            "tests",
+            "cargo test --workspace",
+            GateState::Passed,
+            "12.4 s  exit 0",
+        ),
+        gate("lint", "cargo clippy", GateState::Passed, "3.1 s  exit 0"),
+        gate("e2e", "not required", GateState::Skipped, "not run"),
+    ]
+}
+
+pub(super) fn tasks() -> Tasks {
+    let task = |lane, id: &str, from: Agent, to: Agent, text: &str, seconds| TaskRow {
+        lane,
+        id_short: id.to_owned(),
+        seq: Some(1_201),
+        from: from.into(),
+        to: to.into(),
+        text: text.to_owned(),
+        since_ms: ago(seconds),
+    };
+    Tasks {
+        counts: LaneCounts {
+            open: 1,
+            active: 1,
+            blocked: 0,
+            stale: 0,
+            done: 4,
+        },
+        rows: vec![
+            task(
+                Lane::Active,
+                "h7",
+                Agent::Claude,
+                Agent::Codex,
+                "review src/auth/refresh.rs for races",
+                41,
+            ),
+            task(
+                Lane::Open,
+                "h8",
+                Agent::Codex,
+                Agent::Claude,
+                "choose the lock: std or parking_lot",
+                190,
+            ),
+            task(
+                Lane::Done,
+                "h6",
+                Agent::Claude,
+                Agent::Codex,
+                "add the tests for rotation",
+                620,
+            ),
+            task(
+                Lane::Done,
+                "h5",
+                Agent::Codex,
+                Agent::Claude,
+                "explain the session table",
+                2_400,
+            ),
+        ],
+    }
+}
+
+pub(super) fn handoffs() -> Vec<HandoffRow> {
+    let handoff = |id: &str,
+                   seconds,
+                   from: Agent,
+                   to: Agent,
+                   state,
+                   ask: &str,
+                   reason: &str,
+                   answer: &str| HandoffRow {
+        id_short: id.to_owned(),
+        seq: Some(1_201),
+        at_ms: ago(seconds),
+        from: from.into(),
+        to: to.into(),
+        state,
+        ask: ask.to_owned(),
+        reason: reason.to_owned(),
+        answer: answer.to_owned(),
+    };
+    vec![
+        handoff(
+            "h8",
+            190,
+            Agent::Codex,
+            Agent::Claude,
+            HandoffState::Unconfirmed,
+            "choose the lock: std or parking_lot",
+            "you know the crate policy",
+            "",
+        ),
+        handoff(
+            "h7",
+            43,
+            Agent::Claude,
+            Agent::Codex,
+            HandoffState::Open,
+            "review src/auth/refresh.rs for races",
+            "a second pair of eyes",
+            "",
+        ),
+        handoff(
+            "h6",
+            900,
+            Agent::Claude,
+            Agent::Codex,
+            HandoffState::Done,
+            "add the tests for rotation",
+            "",
+            "two tests, both red on the old code",
+        ),
+    ]
+}
