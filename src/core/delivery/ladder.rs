@@ -4,16 +4,19 @@
 //! An offer is no proof: a pushed notification is dropped without a word where channels are off
 //! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
 //! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
-//! whole turn, or after some idle time. After proof nothing is offered unasked.
+//! whole turn, or after some idle time, in the middle of which the doorbell rings once more. After proof nothing is offered unasked.
 
+mod deadlines;
 mod input;
 mod offer;
+mod ringing;
 mod terms;
 
 use std::collections::BTreeMap;
 
 pub use input::{Carrier, LadderInput, Mode, Rung};
 use offer::{Bridge, Offer};
+use ringing::Ringing;
 pub use terms::LadderTerms;
 
 use super::{Backlog, Delivery, DeliveryState, Effect, Moment, OnBusy};
@@ -41,6 +44,7 @@ pub struct Ladder {
     /// The Claude whose bridge came last; it may be there without its bridge.
     process: Option<u32>,
     bell: Option<u64>,
+    ringing: Ringing,
     /// Since when no turn runs, ms; `None` while one runs.
     idle_since: Option<i64>,
     is_limited: bool,
@@ -64,6 +68,7 @@ impl Ladder {
             bridge: None,
             process: None,
             bell: None,
+            ringing: Ringing::default(),
             idle_since: Some(0),
             is_limited: false,
             proven: None,
@@ -178,36 +183,6 @@ impl Ladder {
             .collect()
     }
 
-    /// When something happens by itself, ms. Claims of the backlog are not in it.
-    pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
-        let idle = self.idle_since.filter(|_| !self.is_limited);
-        let descents = idle.into_iter().flat_map(|since| {
-            self.waiting(backlog).filter_map(move |row| {
-                let offer = self.offers.get(&row.id)?;
-                (offer.rung < Rung::Pull).then_some(offer.at_ms.max(since) + self.terms.idle_ms)
-            })
-        });
-        let expiry = self.terms.expiry_ms.and_then(|expiry| {
-            self.waiting(backlog)
-                .filter(|row| row.state == DeliveryState::Queued)
-                .map(|row| row.changed_ms + expiry)
-                .min()
-        });
-        let waits_for_bell = self.bell.is_none()
-            && !self.is_limited
-            && self.retry_at.is_none()
-            && self
-                .waiting(backlog)
-                .any(|row| !self.offers.contains_key(&row.id));
-        let bell_due = self.bridge.map(|bridge| bridge.bell_due);
-        let bell_due = bell_due.filter(|_| waits_for_bell);
-        descents
-            .chain(self.retry_at)
-            .chain(expiry)
-            .chain(bell_due)
-            .min()
-    }
-
     /// What waits unproven for this pair, oldest first.
     fn waiting<'a>(&'a self, backlog: &'a Backlog) -> impl Iterator<Item = &'a Delivery> {
         backlog
@@ -253,13 +228,16 @@ impl Ladder {
             LadderInput::BellGone { bell } => {
                 if self.bell == Some(bell) {
                     self.bell = None;
+                    // What it never rang for begins anew, or later messages would overtake it.
+                    self.offers.retain(|_, offer| !offer.waits_for_ring());
                 }
             }
             LadderInput::NewContext => self.forget_offers(),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
                 for offer in self.offers.values_mut() {
-                    offer.turn_began = true;
+                    // One that is not told of yet says nothing about its way.
+                    offer.turn_began = !offer.waits_for_ring();
                 }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(at, limited, effects),
@@ -313,6 +291,7 @@ impl Ladder {
             // Another Claude: what proved itself there proves nothing here.
             self.proven = None;
             self.is_deaf = false;
+            self.ringing = Ringing::default();
             self.idle_since = Some(at.now_ms);
         }
         #[cfg(test)]
@@ -338,23 +317,6 @@ impl Ladder {
                 self.is_deaf |= offer.rung == Rung::Channel;
                 offer.descend(at);
             }
-        }
-    }
-
-    fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
-        if self.retry_at.is_some_and(|until| until <= at.now_ms) {
-            self.retry_at = None;
-        }
-        if let Some(since) = self.idle_since.filter(|_| !self.is_limited) {
-            for offer in self.offers.values_mut() {
-                if offer.at_ms.max(since) + self.terms.idle_ms <= at.now_ms {
-                    self.is_deaf |= offer.rung == Rung::Channel;
-                    offer.descend(at);
-                }
-            }
-        }
-        if let Some(expiry) = self.terms.expiry_ms {
-            backlog.expire(Agent::Claude, at.now_ms - expiry, effects);
         }
     }
 
@@ -425,6 +387,7 @@ impl Ladder {
             })
             .map(|row| row.id.clone())
             .collect();
+        let may_ring = self.ringing.next_ms() <= at.now_ms;
         let mut rings = Vec::new();
         let mut pushes = 0;
         for id in untold {
@@ -453,12 +416,15 @@ impl Ladder {
                         repeat,
                     });
                 }
+                // Several that wait for it share one line.
+                (Rung::Doorbell, _) if !may_ring => continue,
                 (Rung::Doorbell, _) => rings.push(id.clone()),
                 (Rung::Channel | Rung::Hooks | Rung::Pull, _) => {}
             }
             offer.is_told = true;
         }
         if let (Some(bell), false) = (self.bell, rings.is_empty()) {
+            self.ringing.ring(at.now_ms);
             effects.push(Effect::Ring { bell, ids: rings });
         }
         self.forget_settled(backlog);

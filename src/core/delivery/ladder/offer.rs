@@ -20,6 +20,8 @@ pub(super) struct Offer {
     pub(super) at_ms: i64,
     /// It was pushed or rung; the rungs below need nothing.
     pub(super) is_told: bool,
+    /// The doorbell rang, or is to ring, a second time.
+    pub(super) is_second: bool,
     /// A turn has begun since.
     pub(super) turn_began: bool,
 }
@@ -30,8 +32,25 @@ impl Offer {
             rung,
             at_ms: at.now_ms,
             is_told: false,
+            is_second: false,
             turn_began: false,
         }
+    }
+
+    /// The doorbell is to ring for it.
+    pub(super) fn waits_for_ring(&self) -> bool {
+        self.rung == Rung::Doorbell && !self.is_told
+    }
+
+    /// The doorbell has rung for it, and was not asked to do so again.
+    pub(super) fn is_rung_once(&self) -> bool {
+        self.rung == Rung::Doorbell && self.is_told && !self.is_second
+    }
+
+    /// The doorbell is to ring for it a second time.
+    pub(super) fn ring_again(&mut self) {
+        self.is_told = false;
+        self.is_second = true;
     }
 
     /// This way brought no proof.

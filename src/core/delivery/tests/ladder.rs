@@ -231,3 +231,60 @@ fn what_is_to_join_the_turn_comes_with_the_next_tool_call_and_the_rest_does_not(
         assert_eq!(way.carried(Carrier::Stop), 0, "{on_busy:?}");
     }
 }
+
+#[test]
+fn many_messages_at_once_ring_no_more_often_than_claude_shows() {
+    let mut way = Way::new(Mode::Auto, true);
+    way.hear(LadderInput::TurnBegan);
+    let (mut rings, mut named) = (Vec::new(), Vec::new());
+    let mut note = |now_ms: i64, effects: Vec<Effect>| {
+        for effect in effects {
+            let Effect::Ring { ids, .. } = effect else {
+                panic!("{effect:?}")
+            };
+            rings.push(now_ms);
+            named.extend(ids);
+        }
+    };
+    let ids: Vec<EntryId> = (0..60).map(|n| EntryId::new(format!("n{n}"))).collect();
+    for (seq, id) in (1..).zip(&ids) {
+        way.backlog.insert(Delivery::recorded(
+            id.clone(),
+            Seq(seq),
+            Agent::Claude,
+            RuntimeSession::default(),
+            OnBusy::Queue,
+            way.now_ms,
+        ));
+        let effects = way.hear(LadderInput::News);
+        note(way.now_ms, effects);
+    }
+    while let Some(due) = way.ladder.next_ms(&way.backlog) {
+        assert!(due > way.now_ms, "nothing happens at {due}");
+        way.now_ms = due;
+        let effects = way.hear(LadderInput::Tick);
+        note(way.now_ms, effects);
+    }
+    // Each once, in order, in no more lines than fit: ten at once and one more every two seconds.
+    assert_eq!(named, ids);
+    let first = rings[0];
+    for (count, at) in (1..).zip(&rings) {
+        assert!(count <= 10 + (at - first) / 2_000, "{rings:?}");
+    }
+}
+
+#[test]
+fn a_ring_that_claude_did_not_hear_is_repeated_once() {
+    let mut way = Way::new(Mode::Auto, true);
+    assert!(matches!(&way.send()[..], [Effect::Ring { .. }]));
+    let idle = LadderTerms::default().idle_ms;
+    assert!(matches!(&way.wait(idle / 2)[..], [Effect::Ring { .. }]));
+    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Doorbell));
+    assert_eq!(way.wait(idle / 2), []);
+    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
+    // One that works hears it when its turn ends, and is not rung again before.
+    let mut way = Way::new(Mode::Auto, true);
+    way.hear(LadderInput::TurnBegan);
+    way.send();
+    assert_eq!(way.ladder.next_ms(&way.backlog), None);
+}

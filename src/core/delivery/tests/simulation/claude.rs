@@ -15,12 +15,19 @@ const CALL_MS: i64 = 1_600;
 /// A hook or a call has answered after this long, ms. Claude does one after the other.
 const HOOK_MS: i64 = 8;
 
+/// A doorbell's line is shown at once while less than ten were shown of late, and one more can be
+/// every two seconds, ms; otherwise it waits for the next one.
+const LINE_MS: i64 = 2_000;
+const LINES: i64 = 10;
+
 /// One Claude.
 #[derive(Debug)]
 pub struct Claude {
     pub process: u32,
     bridge: Option<u64>,
     bell: Option<u64>,
+    /// When as many lines could be shown at once as ever.
+    lines_ms: i64,
     turn: Option<u32>,
     turns: u32,
     /// Seen and not acknowledged.
@@ -67,6 +74,7 @@ impl World {
             process: self.processes,
             bridge: None,
             bell: None,
+            lines_ms: 0,
             turn: None,
             turns: 0,
             unread: Vec::new(),
@@ -193,7 +201,9 @@ impl World {
                 }
             }
             ClaudeStep::Told(conn, Told::Ring) => {
-                if claude.bell == Some(conn) && self.nature.bell_works {
+                let is_shown = claude.lines_ms - self.now <= (LINES - 1) * LINE_MS;
+                if claude.bell == Some(conn) && self.nature.bell_works && is_shown {
+                    claude.lines_ms = claude.lines_ms.max(self.now) + LINE_MS;
                     self.begin_claude_turn();
                 }
             }
