@@ -372,6 +372,8 @@ pub struct AgentChanged {
     pub thread_id: Option<ThreadId>,
     /// The reason, when it is not plain from the state.
     pub why: Option<String>,
+    /// When the usage limit ends, ms since the epoch, where the vendor has said.
+    pub until_ms: Option<i64>,
 }
 
 /// The beginning or end of a Codex turn.

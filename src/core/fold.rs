@@ -9,8 +9,8 @@ use super::entry::{
 };
 use super::id::{EntryId, Seq, TurnId};
 use super::snapshot::{
-    ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX, MessageSnapshot, NoteSnapshot,
-    ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
+    ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX, LimitSnapshot, MessageSnapshot,
+    NoteSnapshot, ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
 };
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
@@ -368,6 +368,19 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
     if matches!(change.state, AgentState::Offline | AgentState::Idle) {
         agent.turn_id = None;
         agent.turn_text = None;
+    }
+    match change.state {
+        // Said again for another reason, it does not know the end.
+        AgentState::Limited if agent.limit.is_some() && change.until_ms.is_none() => {}
+        AgentState::Limited => {
+            agent.limit = Some(LimitSnapshot {
+                since_ms: entry.timestamp_ms,
+                until_ms: change.until_ms,
+            });
+        }
+        AgentState::Idle | AgentState::Busy | AgentState::Waiting => agent.limit = None,
+        // Whoever leaves takes the limit along.
+        AgentState::Offline | AgentState::Stale => {}
     }
 }
 

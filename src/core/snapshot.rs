@@ -92,6 +92,17 @@ pub struct AgentSnapshot {
     pub proven_rung: Option<(String, i64)>,
     /// When it last wrote a note.
     pub last_note_ms: Option<i64>,
+    /// The usage limit that it ran into and has not worked since, over restarts too.
+    pub limit: Option<LimitSnapshot>,
+}
+
+/// A usage limit as the ledger tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitSnapshot {
+    /// When a turn ran into it, ms since the epoch.
+    pub since_ms: i64,
+    /// When it ends, ms since the epoch, where the vendor has said.
+    pub until_ms: Option<i64>,
 }
 
 /// A message that is not settled: not confirmed (Codex), not acknowledged (Claude).

@@ -365,6 +365,8 @@ impl Builder {
                 daemon.record(vec![entry], Box::new(|_, _| {}));
             }
         }
+        // Before anything is sent.
+        daemon.recall_limits();
         daemon.recover_codex();
         daemon.note_adopted_config(adopted);
         daemon.configure(self.user_dirs.clone(), &loaded);

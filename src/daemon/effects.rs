@@ -224,13 +224,13 @@ impl Daemon {
     }
 
     fn note_limit(&mut self, limited: bool) {
-        let (state, why, text) = if limited {
+        let (state, why, until_ms, text) = if limited {
             let why = self.codex.limit_why.take();
             let text = "Codex is at its usage limit; messages for it are held";
-            (AgentState::Limited, why, text)
+            (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
         } else {
             let text = "Codex works again: the usage limit is over";
-            (self.codex.state(), None, text)
+            (self.codex.state(), None, None, text)
         };
         self.note_fact(
             Party::System,
@@ -240,6 +240,7 @@ impl Daemon {
                 pid: None,
                 thread_id: None,
                 why,
+                until_ms,
             }),
             text,
         );

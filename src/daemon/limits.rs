@@ -3,6 +3,7 @@
 //! Codex can be asked whether a limit still holds, where it works with an account of its vendor's.
 //! Claude cannot, and never says when one ends (2.1.330, observed).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -11,10 +12,10 @@ use super::event::Event;
 use super::run::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{
-    Checked, CodexInput, DeliveryState, Limit, LimitInput, LimitStep, LimitTerms,
+    Checked, CodexInput, DeliveryState, LadderInput, Limit, LimitInput, LimitStep, LimitTerms,
 };
 use crate::core::entry::{DeliveryResult, Entry};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::config::Config;
 use crate::wire::status::LimitStatus;
 
@@ -23,6 +24,10 @@ const CHECK_WAIT: Duration = Duration::from_secs(12);
 
 /// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
 const TURN_MAX: usize = 100;
+
+/// A limit of which nobody knows the end is believed for this long over a restart, ms. After that
+/// the next message is the test.
+const BELIEVED_MS: i64 = 60 * 60_000;
 
 /// What is known of the agents' limits.
 #[derive(Debug)]
@@ -69,6 +74,11 @@ impl Limits {
         self.get(agent).holds()
     }
 
+    /// When a limit that Codex hits would end, ms since the epoch, if it has said.
+    pub(super) fn codex_ends_ms(&self) -> Option<i64> {
+        self.codex_ends_ms
+    }
+
     /// A limit would end then.
     pub(super) fn codex_ends(&mut self, at_ms: i64) {
         self.codex_ends_ms = Some(at_ms);
@@ -92,6 +102,44 @@ impl Daemon {
             self.limit_input(agent, LimitInput::Mode(mode));
         }
         self.status_changed();
+    }
+
+    /// Holds what the record says was held when the daemon before this one ended. What died of it
+    /// is not sent again by itself: of what else was cut off it is not told apart.
+    pub(super) fn recall_limits(&mut self) {
+        let now_ms = self.clock.now_ms();
+        for agent in Agent::ALL {
+            let Some(limit) = self.world.agent(agent).limit else {
+                continue;
+            };
+            let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
+            // A clock that was set back must not hold a lane for ever.
+            if end_ms <= now_ms || limit.since_ms > now_ms {
+                continue;
+            }
+            let (since_ms, until_ms) = (limit.since_ms, limit.until_ms);
+            match agent {
+                Agent::Codex => {
+                    self.limits.codex_ends_ms = until_ms;
+                    self.codex_input(CodexInput::LimitHolds);
+                }
+                Agent::Claude => {
+                    for pair in self.pairs_of_claude() {
+                        self.tell_ladder(&pair, LadderInput::LimitHolds);
+                    }
+                }
+            }
+            self.limit_input(agent, LimitInput::Recalled { since_ms, until_ms });
+        }
+    }
+
+    /// The first pair, and those for which something waits.
+    fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
+        let waiting = self.outbox.backlog.lane(Agent::Claude);
+        waiting
+            .map(|row| row.runtime_session.clone())
+            .chain([RuntimeSession::default()])
+            .collect()
     }
 
     /// When something about a limit happens by itself.

@@ -265,6 +265,7 @@ impl Daemon {
                     pid: was.pid,
                     thread_id: was.thread_id.clone(),
                     why: was.why.clone().filter(|_| is_kept),
+                    until_ms: was.limit.and_then(|limit| limit.until_ms),
                 }),
                 format!("{} is {} as before", agent.title(), was.state.as_str()),
                 None,

@@ -283,6 +283,7 @@ impl CodexFlow {
                     effects.push(Effect::Store(id));
                 }
             }
+            CodexInput::LimitHolds => self.limit(true, effects),
             CodexInput::LimitOver => {
                 if self.is_limited {
                     self.trial = Trial::Next;

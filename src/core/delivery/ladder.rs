@@ -228,8 +228,6 @@ impl Ladder {
             LadderInput::BellGone { bell } => {
                 if self.bell == Some(bell) {
                     self.bell = None;
-                    // What it never rang for begins anew, or later messages would overtake it.
-                    self.offers.retain(|_, offer| !offer.waits_for_ring());
                 }
             }
             LadderInput::NewContext => self.forget_offers(),
@@ -241,6 +239,7 @@ impl Ladder {
                 }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(at, limited, effects),
+            LadderInput::LimitHolds => self.limit(true, effects),
             LadderInput::LimitOver => self.limit(false, effects),
             LadderInput::HandedOut { ids } => {
                 let until = at.now_ms + self.terms.claim_ms;
@@ -391,6 +390,11 @@ impl Ladder {
         let mut rings = Vec::new();
         let mut pushes = 0;
         for id in untold {
+            if first == Rung::Doorbell && !may_ring && !self.offers.contains_key(&id) {
+                // Several that wait for it share one line. Until then they are not offered: should
+                // a better way turn up, they go first there.
+                continue;
+            }
             let offer = self
                 .offers
                 .entry(id.clone())
@@ -416,7 +420,6 @@ impl Ladder {
                         repeat,
                     });
                 }
-                // Several that wait for it share one line.
                 (Rung::Doorbell, _) if !may_ring => continue,
                 (Rung::Doorbell, _) => rings.push(id.clone()),
                 (Rung::Channel | Rung::Hooks | Rung::Pull, _) => {}

@@ -98,6 +98,13 @@ pub enum LimitInput {
         /// The messages that died with the turn and may be sent again.
         died: Vec<EntryId>,
     },
+    /// It held when the process before this one ended.
+    Recalled {
+        /// Since when, ms.
+        since_ms: i64,
+        /// When it ends, ms, as far as the vendor has said.
+        until_ms: Option<i64>,
+    },
     /// A turn came to its end.
     Worked,
     /// The answer of the vendor.
@@ -211,6 +218,13 @@ impl Limit {
     pub fn apply(&mut self, input: LimitInput, now_ms: i64) -> Vec<LimitStep> {
         match input {
             LimitInput::Hit { until_ms, died } => self.hit(until_ms, died, now_ms),
+            LimitInput::Recalled { since_ms, until_ms } => {
+                let steps = self.hit(until_ms, Vec::new(), now_ms);
+                if let Some(slot) = &mut self.slot {
+                    slot.since_ms = since_ms;
+                }
+                steps
+            }
             LimitInput::Worked => {
                 self.tries = 0;
                 self.over(now_ms)

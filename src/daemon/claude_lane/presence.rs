@@ -304,6 +304,7 @@ impl Daemon {
                 pid,
                 thread_id: None,
                 why,
+                until_ms: None,
             }),
             text,
             None,

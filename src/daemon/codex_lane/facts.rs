@@ -150,6 +150,7 @@ impl Daemon {
                     pid: None,
                     thread_id: None,
                     why: Some(why.to_owned()),
+                    until_ms: None,
                 }),
                 format!("the codex app-server is gone: {why}"),
             );
@@ -172,14 +173,19 @@ impl Daemon {
         self.codex.thread = Some(thread_id.clone());
         if changed {
             let pid = self.codex.server.as_ref().map(|server| server.pid);
+            let (state, why) = match self.limits.holds(Agent::Codex) {
+                true => (AgentState::Limited, known.why),
+                false => (AgentState::Idle, None),
+            };
             self.note_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
-                    state: AgentState::Idle,
+                    state,
                     pid,
                     thread_id: Some(thread_id.clone()),
-                    why: None,
+                    why,
+                    until_ms: None,
                 }),
                 format!("Codex works on thread {thread_id}"),
             );
@@ -209,6 +215,7 @@ impl Daemon {
                     pid: None,
                     thread_id: None,
                     why: None,
+                    until_ms: None,
                 }),
                 match now {
                     AgentState::Waiting => "Codex waits for an approval or an answer",

@@ -282,3 +282,91 @@ async fn what_a_limited_claude_was_given_comes_again_only_where_that_is_wanted()
         assert_eq!(rig.daemon.status().agents.claude.cut_off, 0);
     }
 }
+
+#[tokio::test]
+async fn a_limit_outlives_the_daemon_until_its_time_has_come() {
+    for (ends_in_s, holds) in [(600, true), (-1, false)] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let claude = rig.connect(Role::Claude, None, false);
+        let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+        assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+        let ends = now_ms(&rig) + ends_in_s * 1_000;
+        rig.fact(CodexFact::LimitEnds { at_ms: ends });
+        hit(&mut rig, "turn-1", &first).await;
+        let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+        assert_eq!(rig.delivered_ids(), []);
+        drop(rig);
+
+        let mut rig = Rig::with_codex(&place).await;
+        let codex = rig.daemon.status().agents.codex;
+        if !holds {
+            assert_eq!(codex.limit, None);
+            assert_eq!(rig.delivered_ids(), [second]);
+            continue;
+        }
+        assert_eq!(codex.state, AgentState::Limited);
+        assert_eq!(codex.limit.unwrap().resets_at, Some(ends));
+        assert_eq!(rig.delivered_ids(), []);
+        pass(&mut rig, 10 * MINUTE + 3).await;
+        answer(&mut rig, Checked::Over).await;
+        assert_eq!(rig.delivered_ids(), [second]);
+        // Nor does the one after that begin with it again.
+        drop(rig);
+        let rig = Rig::with_codex(&place).await;
+        assert_eq!(rig.daemon.status().agents.codex.limit, None);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_goes_along_to_the_process_that_goes_on() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let ends = now_ms(&rig) + 600_000;
+    rig.fact(CodexFact::LimitEnds { at_ms: ends });
+    hit(&mut rig, "turn-1", &first).await;
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    let limit = rig.daemon.status().agents.codex.limit.unwrap();
+    assert_eq!(limit.next_try, Some(ends + 2_000));
+    rig.codex_runs().await;
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Codex).state,
+        AgentState::Limited
+    );
+}
+
+#[tokio::test]
+async fn a_limited_claude_is_left_alone_by_the_next_daemon_too() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    rig.call(&hooks, hook("StopFailure", Some("rate_limit")))
+        .await
+        .unwrap();
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let (hooks, codex) = (
+        rig.connect(Role::Hook, None, false),
+        rig.connect(Role::Codex, None, false),
+    );
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let asked = rig.call(&hooks, hook("UserPromptSubmit", None)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = asked else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(ids, []);
+    rig.call(&hooks, hook("Stop", None)).await.unwrap();
+    let asked = rig.call(&hooks, hook("UserPromptSubmit", None)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = asked else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(ids, [id]);
+}

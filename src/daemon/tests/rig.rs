@@ -167,6 +167,7 @@ impl Rig {
             let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
             daemon.record(vec![entry], Box::new(|_, _| {}));
         }
+        daemon.recall_limits();
         daemon.recover_codex();
         let mut rig = Self {
             daemon,

@@ -241,14 +241,16 @@ fn agent_changed() -> impl Strategy<Value = EntryKind> {
     ]);
     let thread = prop::option::of(text().prop_map(ThreadId::new));
     let pid = prop::option::of(any::<u32>());
-    (agent(), state, pid, thread, prop::option::of(text())).prop_map(
-        |(agent, state, pid, thread_id, why)| {
+    let until = prop::option::of(any::<i64>());
+    (agent(), state, pid, thread, prop::option::of(text()), until).prop_map(
+        |(agent, state, pid, thread_id, why, until_ms)| {
             EntryKind::AgentChanged(AgentChanged {
                 agent,
                 state,
                 pid,
                 thread_id,
                 why,
+                until_ms,
             })
         },
     )

@@ -315,6 +315,7 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             pid: take(&mut object, "pid"),
             thread_id: take(&mut object, "threadId"),
             why: take_text(&mut object, "why"),
+            until_ms: take(&mut object, "untilMs"),
         })),
         event::TURN => Some(EntryKind::Turn(TurnRecord {
             thread_id: take(&mut object, "threadId")?,

@@ -218,6 +218,7 @@ fn agent_object(change: &AgentChanged) -> Map<String, Value> {
         change.thread_id.as_ref().map(|id| id.as_str()),
     );
     put_some(&mut object, "why", change.why.as_deref());
+    put_some(&mut object, "untilMs", change.until_ms);
     object
 }
 

@@ -105,6 +105,8 @@ pub enum CodexInput {
         /// It failed because of a usage limit.
         limited: bool,
     },
+    /// A usage limit that an earlier process saw holds still.
+    LimitHolds,
     /// What became of a request.
     Answer {
         /// The app-server's life.

@@ -16,9 +16,7 @@ impl Ladder {
         }
         let unproven = self.waiting(backlog).filter_map(|row| {
             let offer = self.offers.get(&row.id)?;
-            let idle = self.idle_since.and_then(|since| self.idle_ms(offer, since));
-            let ring = self.unrung_ms(offer);
-            idle.into_iter().chain(ring).min()
+            self.idle_since.and_then(|since| self.idle_ms(offer, since))
         });
         let waits_for_bell = self.bell.is_none()
             && self.retry_at.is_none()
@@ -28,6 +26,7 @@ impl Ladder {
         let bell_due = self.bridge.map(|bridge| bridge.bell_due);
         let bell_due = bell_due.filter(|_| waits_for_bell);
         unproven
+            .chain(self.unrung_ms(backlog))
             .chain(self.retry_at)
             .chain(self.expiry_ms(backlog))
             .chain(bell_due)
@@ -76,10 +75,17 @@ impl Ladder {
         )
     }
 
-    /// When the doorbell may ring for a message that it has not rung for yet, ms.
-    fn unrung_ms(&self, offer: &Offer) -> Option<i64> {
-        (offer.waits_for_ring() && self.bell.is_some() && self.retry_at.is_none())
-            .then(|| self.ringing.next_ms())
+    /// When the doorbell may ring for what waits for it, ms.
+    fn unrung_ms(&self, backlog: &Backlog) -> Option<i64> {
+        if self.bell.is_none() || self.retry_at.is_some() {
+            return None;
+        }
+        let is_first = self.first_rung() == Some(Rung::Doorbell);
+        let waits = self.waiting(backlog).any(|row| {
+            let offer = self.offers.get(&row.id);
+            offer.map_or(is_first, |offer| offer.waits_for_ring())
+        });
+        waits.then(|| self.ringing.next_ms())
     }
 
     fn expiry_ms(&self, backlog: &Backlog) -> Option<i64> {

@@ -100,6 +100,8 @@ pub enum LadderInput {
         /// It failed because of a usage limit.
         limited: bool,
     },
+    /// A usage limit that an earlier process saw holds still.
+    LimitHolds,
     /// The usage limit is over, from another source than a turn.
     LimitOver,
     /// Bodies are about to leave, by a page or by a hook. They leave only after the rows that say
