@@ -17,8 +17,9 @@ pub fn alone(dirs: &ProjectDirs) -> Result<OwnerLock, Failure> {
         .ok_or_else(|| {
             Failure::unavailable(
                 "already_running",
-                "a daemon of this project is just starting or ending",
-                "run the command again in a moment",
+                "a daemon of this project is just starting or ending, or has another state folder",
+                "run the command again in a moment, with the same CONTEXTRELAY_STATE_DIR as the \
+                 daemon",
             )
         })
 }

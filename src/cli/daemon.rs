@@ -100,7 +100,8 @@ async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>)
                     .await
                     .unwrap_or(false)
             };
-            let started = setting.take_over(estate, yielded, true).await;
+            let detached = estate.detached;
+            let started = setting.take_over(estate, yielded, detached).await;
             if let Err(error) = &started {
                 before.refuse(error);
             }
@@ -134,10 +135,16 @@ pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Sig
         let begun = |begun: Result<(), &Failure>| {
             let _ = reply.send(begun.map(|()| Reply::Done).map_err(Refusal::from));
         };
-        running = match hand_over(setting, running, &program, begun).await {
+        // One that was started to stay stays.
+        let detached = running.published.detached;
+        running = match hand_over(setting, running, &program, detached, begun).await {
             HandedOver::Done => return Ok(ExitKind::Ok),
             HandedOver::Kept(running, _) => *running,
-            HandedOver::Ended(failure) => return Err(failure),
+            HandedOver::Ended(failure) => {
+                // A detached one has no other reader than the log.
+                tracing::error!(why = failure.message, "nobody goes on");
+                return Err(nobody_goes_on(failure));
+            }
         };
     };
     tokio::select! {
@@ -149,6 +156,19 @@ pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Sig
         () = signals.next() => tracing::warn!("a second signal: ending at once"),
     }
     Ok(ExitKind::Ok)
+}
+
+/// The daemon ended over handing over. Whoever asked for it may start one anew; no other will.
+fn nobody_goes_on(failure: Failure) -> Failure {
+    Failure {
+        message: format!("{}; no other daemon took over", failure.message),
+        hint: format!(
+            "{}; `ctxrelay status` says whether one was started anew, else start it with \
+             `ctxrelay daemon`",
+            failure.hint
+        ),
+        ..failure
+    }
 }
 
 /// The one line that says that the daemon is ready.
@@ -193,5 +213,19 @@ impl Signals {
             _ = interrupt.recv() => {}
             _ = hangup.recv() => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_ended_over_handing_over_says_so_and_what_to_do() {
+        let why = Failure::unavailable("not_handed_over", "it could not leave", "see the log");
+        let told = nobody_goes_on(why.clone());
+        assert_eq!((told.kind, &told.code), (why.kind, &why.code));
+        assert!(told.message.starts_with("it could not leave; no other"));
+        assert!(told.hint.starts_with("see the log; ") && told.hint.contains("`ctxrelay daemon`"));
     }
 }

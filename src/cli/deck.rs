@@ -134,7 +134,7 @@ async fn host(context: &Context, running: Running) -> Result<After, Failure> {
             }
         };
         let program = setting.own_program.clone();
-        let (kept, failure) = match hand_over(setting, running, &program, |_| ()).await {
+        let (kept, failure) = match hand_over(setting, running, &program, true, |_| ()).await {
             HandedOver::Done => return Ok(After::GoesOn(said)),
             HandedOver::Kept(kept, failure) => (*kept, failure),
             HandedOver::Ended(failure) => {

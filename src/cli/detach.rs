@@ -3,10 +3,10 @@
 //! The child says on its standard output, in one line of JSON, that it is ready or why it cannot
 //! be; nothing has to be guessed from its being alive.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{ChildStdout, Command, Stdio};
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -24,6 +24,12 @@ const READY_WAIT: Duration = Duration::from_secs(30);
 /// How long another daemon, which took the lock before ours did, may take to answer.
 const OTHER_WAIT: Duration = Duration::from_secs(10);
 
+/// From the end of a child's output to its own end, which mostly are one.
+const EXIT_WAIT: Duration = Duration::from_secs(2);
+
+/// How often a child is looked at that is about to end.
+const EXIT_LOOK: Duration = Duration::from_millis(10);
+
 /// More than the child's one line is long.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
@@ -39,6 +45,17 @@ struct SaidError {
     code: String,
     message: String,
     hint: String,
+}
+
+/// What came of waiting for the child's line.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    /// It.
+    Line(String),
+    /// The child's output ended without one.
+    End,
+    /// Nothing in time.
+    Nothing,
 }
 
 /// Starts a daemon in the background and waits until it answers; takes the one that runs if
@@ -107,36 +124,73 @@ fn spawn(setting: &Setting, clears_kill: bool) -> Result<(), Failure> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     forget_agent(&mut command);
-    let mut child = command
+    let child = command
         .spawn()
         .map_err(|error| Failure::internal("start the daemon", error))?;
-    let said = child
-        .stdout
-        .take()
-        .and_then(|stdout| first_line(stdout, READY_WAIT));
-    let Some(said) = said.and_then(|line| serde_json::from_str::<Said>(&line).ok()) else {
-        // It hangs, or ended without a word. A hanging one must not come up later unasked.
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(Failure::unavailable(
-            "daemon_silent",
-            format!(
-                "the daemon did not get ready within {} s",
-                READY_WAIT.as_secs()
-            ),
-            "see .contextrelay/state/contextrelay.log",
-        ));
+    ready(child, READY_WAIT)
+}
+
+/// Waits until the child says that it is ready.
+fn ready(mut child: Child, wait: Duration) -> Result<(), Failure> {
+    let heard = match child.stdout.take() {
+        Some(stdout) => first_line(stdout, wait),
+        None => Ok(Heard::End),
     };
-    match said.error {
-        None => Ok(()),
-        Some(error) => {
-            let code = child.wait().ok().and_then(|status| status.code());
-            Err(Failure::new(
-                kind(code),
-                &error.code,
-                error.message,
-                error.hint,
-            ))
+    let failure = match heard {
+        Ok(Heard::Line(line)) => match serde_json::from_str::<Said>(&line) {
+            Ok(Said { error: None }) => return Ok(()),
+            Ok(Said { error: Some(error) }) => {
+                let code = child.wait().ok().and_then(|status| status.code());
+                return Err(Failure::new(
+                    kind(code),
+                    &error.code,
+                    error.message,
+                    error.hint,
+                ));
+            }
+            Err(_) => silent("the daemon did not say that it is ready, but something else"),
+        },
+        Ok(Heard::End) => match exit(&mut child) {
+            Some(status) => died(status),
+            None => silent("the daemon closed its output before it was ready"),
+        },
+        Ok(Heard::Nothing) => silent(format!(
+            "the daemon did not get ready within {} s",
+            wait.as_secs()
+        )),
+        Err(error) => Failure::internal("wait for the daemon", error),
+    };
+    // A hanging one must not come up later unasked.
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(failure)
+}
+
+fn silent(message: impl Into<String>) -> Failure {
+    Failure::unavailable(
+        "daemon_silent",
+        message,
+        "see .contextrelay/state/contextrelay.log",
+    )
+}
+
+/// It ended at once and did not say why: it was killed, or panicked.
+fn died(status: ExitStatus) -> Failure {
+    Failure::unavailable(
+        "daemon_died",
+        format!("the daemon ended before it was ready ({status})"),
+        "see .contextrelay/state/contextrelay.log; `ctxrelay daemon` starts it in this terminal",
+    )
+}
+
+/// How a child ended whose output has ended; `None` when it lives on without.
+fn exit(child: &mut Child) -> Option<ExitStatus> {
+    let deadline = Instant::now() + EXIT_WAIT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(EXIT_LOOK),
+            Ok(None) | Err(_) => return None,
         }
     }
 }
@@ -154,7 +208,7 @@ fn kind(code: Option<i32>) -> ExitKind {
     .unwrap_or(ExitKind::Internal)
 }
 
-fn first_line(stdout: ChildStdout, wait: Duration) -> Option<String> {
+fn first_line(stdout: impl Read + Send + 'static, wait: Duration) -> io::Result<Heard> {
     let (said, line) = mpsc::channel();
     // A read of a pipe has no deadline, so it gets a thread that nobody has to join.
     std::thread::Builder::new()
@@ -162,9 +216,73 @@ fn first_line(stdout: ChildStdout, wait: Duration) -> Option<String> {
         .spawn(move || {
             let mut line = String::new();
             let read = BufReader::new(stdout.take(LINE_BYTES_MAX)).read_line(&mut line);
+            let heard = match read {
+                Ok(0) => Ok(Heard::End),
+                Ok(_) => Ok(Heard::Line(line)),
+                Err(error) => Err(error),
+            };
             // Nobody waits any more: the deadline has passed.
-            let _ = said.send(read.ok().map(|_| line));
-        })
-        .ok()?;
-    line.recv_timeout(wait).ok().flatten()
+            let _ = said.send(heard);
+        })?;
+    line.recv_timeout(wait).unwrap_or(Ok(Heard::Nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    /// Far above what a shell takes.
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn child(script: &str) -> Child {
+        Command::new("/bin/sh")
+            .args(["-c", script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    #[test]
+    fn an_output_without_a_line_is_told_from_one_that_stays_open() {
+        let heard = |text: &'static str| first_line(text.as_bytes(), LONG).unwrap();
+        assert_eq!(heard(""), Heard::End);
+        assert_eq!(heard("one\ntwo\n"), Heard::Line("one\n".to_owned()));
+        let (open, _writer) = io::pipe().unwrap();
+        let heard = first_line(open, Duration::from_millis(20)).unwrap();
+        assert_eq!(heard, Heard::Nothing);
+    }
+
+    #[test]
+    fn a_daemon_that_dies_at_once_is_reported_with_how_it_ended() {
+        for (script, how) in [("exit 7", "exit status: 7"), ("kill -9 $$", "signal: 9")] {
+            let failure = ready(child(script), LONG).unwrap_err();
+            assert_eq!(failure.code, "daemon_died", "{failure}");
+            assert_eq!(failure.kind.code(), 4);
+            assert!(failure.message.contains(how), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_daemon_that_hangs_or_babbles_is_ended() {
+        let failure = ready(child("exec sleep 60"), Duration::from_millis(50)).unwrap_err();
+        assert_eq!(failure.code, "daemon_silent");
+        assert!(failure.message.contains("did not get ready within"));
+        let failure = ready(child("echo hello; exec sleep 60"), LONG).unwrap_err();
+        assert_eq!(failure.code, "daemon_silent");
+        assert!(failure.message.contains("something else"), "{failure}");
+    }
+
+    #[test]
+    fn a_daemon_that_is_ready_or_says_why_not_is_taken_at_its_word() {
+        assert_eq!(ready(child(r#"echo '{"ready":true}'"#), LONG), Ok(()));
+        let refused = r#"echo '{"error":{"code":"killed","message":"m","hint":"h"}}'; exit 4"#;
+        let failure = ready(child(refused), LONG).unwrap_err();
+        assert_eq!(
+            failure,
+            Failure::new(ExitKind::Unavailable, "killed", "m", "h")
+        );
+    }
 }

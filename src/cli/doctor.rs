@@ -16,7 +16,8 @@ use super::launch::capture;
 use super::output::Tone;
 use super::settings::{environment, find_program};
 use crate::host::Setting;
-use crate::store::dirs::{Published, exists, open_private};
+use crate::store::dirs::{Published, exists};
+use crate::store::owner::is_owned;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{head, ledger, sentinel};
 
@@ -236,23 +237,13 @@ fn daemon(setting: &Setting, found: &Found) -> Check {
         Found::Nobody if sentinel::is_killed(&setting.dirs) => {
             note(ID, "stopped by `ctxrelay kill`", "start it with `ctxrelay`")
         }
-        Found::Nobody if is_locked(setting) => bad(
+        Found::Nobody if is_owned(&setting.dirs) => bad(
             ID,
             "a process owns this project and does not answer",
             "see who holds .contextrelay/state/daemon.lock, and end it",
         ),
         Found::Nobody => note(ID, "no daemon runs", "start it with `ctxrelay`"),
     }
-}
-
-/// Whether somebody holds the owner's lock. Opens the file and makes none.
-fn is_locked(setting: &Setting) -> bool {
-    open_private(&setting.dirs.state_file("daemon.lock")).is_ok_and(|file| {
-        matches!(
-            file.try_lock_shared(),
-            Err(std::fs::TryLockError::WouldBlock)
-        )
-    })
 }
 
 fn ports(setting: &Setting, found: &Found) -> Check {

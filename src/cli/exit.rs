@@ -49,11 +49,14 @@ impl ExitKind {
             "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
             | "blob_missing" | "blob_altered" | "blob_unreadable" | "stale_config"
             | "trust_failed" | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable"
-            | "rebuild_failed" | "search_failed" => Self::State,
+            | "rebuild_failed" | "search_failed" | "entry_refused" | "no_such_turn"
+            | "not_from_here" | "not_silent" | "not_limited" | "nothing_cut_off" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
             | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
             | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"
-            | "busy" => Self::Unavailable,
+            | "busy" | "codex_refused" | "protocol" | "no_hello" => Self::Unavailable,
+            // A daemon of another version, or no daemon of ours: it has none of our words.
+            code if code.starts_with("rpc") => Self::Unavailable,
             _ => Self::Internal,
         }
     }
@@ -178,5 +181,68 @@ impl From<StartError> for Failure {
             _ => ExitKind::State,
         };
         Self::new(kind, error.code(), error.to_string(), error.hint())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(code: &str) -> ExitKind {
+        Failure::from(Refusal::new(code, "why", "what now")).kind
+    }
+
+    #[test]
+    fn a_refusal_of_the_daemon_has_the_exit_code_of_its_word() {
+        let table: [(u8, &[&str]); 5] = [
+            (1, &["internal", "a_word_of_a_later_version"]),
+            (2, &["invalid_arguments", "too_large"]),
+            (
+                3,
+                &[
+                    "entry_refused",
+                    "ledger_unwritable",
+                    "no_such_turn",
+                    "not_found",
+                    "not_from_here",
+                    "not_limited",
+                    "not_silent",
+                    "nothing_cut_off",
+                    "wrong_state",
+                ],
+            ),
+            (
+                4,
+                &[
+                    "codex_refused",
+                    "codex_unavailable",
+                    "daemon_moving",
+                    "daemon_unreachable",
+                    "no_hello",
+                    "protocol",
+                    "protocol_version",
+                    "rpc-32601",
+                    "rpc-32700",
+                    "unanswered",
+                ],
+            ),
+            (5, &["operator_only", "rejected"]),
+        ];
+        for (exit, codes) in table {
+            for code in codes {
+                assert_eq!(kind(code).code(), exit, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_understood_is_a_daemon_that_is_not_there() {
+        for error in [
+            ClientError::Protocol("no result".to_owned()),
+            ClientError::Unanswered,
+            ClientError::Unreachable("no".to_owned()),
+        ] {
+            assert_eq!(Failure::from(error.clone()).kind.code(), 4, "{error}");
+        }
     }
 }

@@ -24,12 +24,13 @@ pub enum HandedOver {
     Ended(Failure),
 }
 
-/// Has a program go on in place of this process. `begun` is told whether it can, before anything is
-/// stopped.
+/// Has a program go on in place of this process, which ends by itself when nobody needs it if
+/// `detached`. `begun` is told whether it can, before anything is stopped.
 pub async fn hand_over(
     setting: &Setting,
     running: Running,
     program: &Path,
+    detached: bool,
     begun: impl FnOnce(Result<(), &Failure>),
 ) -> HandedOver {
     let successor = {
@@ -50,8 +51,8 @@ pub async fn hand_over(
         return HandedOver::Kept(Box::new(running), failure);
     }
     begun(Ok(()));
-    let detached = running.published.detached;
-    let Ok(Ok(estate)) = timeout(LEAVE_WAIT, running.estate).await else {
+    let was_detached = running.published.detached;
+    let Ok(Ok(mut estate)) = timeout(LEAVE_WAIT, running.estate).await else {
         successor.dismiss();
         return HandedOver::Ended(Failure::unavailable(
             "not_handed_over",
@@ -59,11 +60,12 @@ pub async fn hand_over(
             "see .contextrelay/state/contextrelay.log",
         ));
     };
+    estate.detached = detached;
     match blocking(move || Ok(successor.give(estate))).await {
         Ok(Ok(())) => HandedOver::Done,
         Ok(Err((estate, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
-            match setting.take_over(*estate, ready(true), detached).await {
+            match setting.take_over(*estate, ready(true), was_detached).await {
                 Ok(running) => HandedOver::Kept(Box::new(running), failure),
                 Err(error) => HandedOver::Ended(error.into()),
             }

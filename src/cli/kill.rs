@@ -1,9 +1,16 @@
 //! `ctxrelay kill`: ends the daemon and leaves the `killed` sentinel. An operator command.
 //!
-//! Depends on nothing that a broken daemon could hold up: when none answers, the sentinel alone
-//! is written.
+//! Depends on nothing that a broken daemon could hold up: the process of one that cannot be asked
+//! is known by the owner's lock and gets a signal, once the sentinel keeps others from starting.
 
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use super::connect::{self, Found, runtime};
 use super::context::Context;
@@ -12,9 +19,26 @@ use super::exit::{ExitKind, Failure, Verdict};
 use super::operator;
 use super::words::{count, now_ms};
 use crate::host::Setting;
-use crate::store::dirs::{ProjectDirs, exists, make_private_dir};
+use crate::store::dirs::{
+    ProjectDirs, Published, exists, make_private_dir, open_private, read_private,
+};
+use crate::store::owner::{is_free, is_owned};
 use crate::store::{registry, sentinel};
 use crate::wire::control::{Command, StopParams};
+
+/// How long an owner that cannot be asked may take to go by itself: a daemon that is just ending,
+/// or a command that has the project to itself for a moment.
+const GOES_WAIT: Duration = Duration::from_secs(2);
+
+/// From the signal to the end of a process. Above a daemon's own deadlines together.
+const END_WAIT: Duration = Duration::from_secs(20);
+
+/// How often the lock is looked at. There is no event for the end of a process that is not our
+/// child.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// More than a process id is long.
+const PID_BYTES_MAX: u64 = 64;
 
 /// Arguments of `kill`.
 #[derive(Debug, clap::Args)]
@@ -27,8 +51,19 @@ pub struct Args {
 
 /// What became of one project.
 struct Killed {
-    root: std::path::PathBuf,
-    was_running: bool,
+    root: PathBuf,
+    was: Was,
+}
+
+/// What there was to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Was {
+    /// Nothing.
+    Stopped,
+    /// A daemon that ended as it was asked, or by itself.
+    Running,
+    /// A process that could not be asked. It ended on a signal.
+    Stuck(Pid),
 }
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
@@ -52,9 +87,9 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         let mut failed = None;
         for setting in settings {
             match kill(&setting, stop.clone()).await {
-                Ok(was_running) => killed.push(Killed {
+                Ok(was) => killed.push(Killed {
                     root: setting.dirs.root,
-                    was_running,
+                    was,
                 }),
                 // The others are still to be ended.
                 Err(failure) => failed = failed.or(Some(failure)),
@@ -75,15 +110,28 @@ fn report(context: &Context, killed: &[Killed]) -> Result<(), Failure> {
     if context.out.is_json() {
         let rows: Vec<Value> = killed
             .iter()
-            .map(|one| json!({"projectRoot": one.root, "wasRunning": one.was_running}))
+            .map(|one| {
+                let signalled = match one.was {
+                    Was::Stuck(pid) => Some(pid.as_raw_pid()),
+                    Was::Running | Was::Stopped => None,
+                };
+                json!({
+                    "projectRoot": one.root,
+                    "wasRunning": one.was != Was::Stopped,
+                    "signalledPid": signalled,
+                })
+            })
             .collect();
         return context.out.json(&json!({"killed": rows}));
     }
     for one in killed {
-        let word = if one.was_running {
-            "ended"
-        } else {
-            "was not running, stays stopped"
+        let word = match one.was {
+            Was::Running => "ended".to_owned(),
+            Was::Stuck(pid) => format!(
+                "did not answer; process {} was told to end, and did",
+                pid.as_raw_pid()
+            ),
+            Was::Stopped => "was not running, stays stopped".to_owned(),
         };
         context
             .out
@@ -116,13 +164,14 @@ fn targets(context: &Context, all: bool) -> Result<Vec<Setting>, Failure> {
         .collect())
 }
 
-/// Says whether a daemon was running.
-async fn kill(setting: &Setting, stop: Command) -> Result<bool, Failure> {
-    let was_running = match connect::operator(setting).await {
-        Found::Live(live) => {
-            live.ask(stop).await?;
-            true
-        }
+async fn kill(setting: &Setting, stop: Command) -> Result<Was, Failure> {
+    let asked = match connect::operator(setting).await {
+        Found::Live(live) => match live.ask(stop).await {
+            Ok(_) => true,
+            // It went silent over it, or is of another version and does not know the word.
+            Err(failure) if failure.kind == ExitKind::Unavailable => false,
+            Err(failure) => return Err(failure),
+        },
         Found::Nobody | Found::Unfit(_) => false,
     };
     // The daemon writes it as it ends; here it also stands when there was none, or a stuck one.
@@ -136,5 +185,118 @@ async fn kill(setting: &Setting, stop: Command) -> Result<bool, Failure> {
                 "make it writable for you",
             )
         })?;
-    Ok(was_running)
+    if asked {
+        return Ok(Was::Running);
+    }
+    end_owner(&setting.dirs, GOES_WAIT, END_WAIT).await
 }
+
+/// Ends the process that has the project's lock, when there is one.
+async fn end_owner(
+    dirs: &ProjectDirs,
+    goes_wait: Duration,
+    end_wait: Duration,
+) -> Result<Was, Failure> {
+    if !is_owned(dirs) {
+        return Ok(Was::Stopped);
+    }
+    if becomes_free(dirs, goes_wait).await {
+        return Ok(Was::Running);
+    }
+    let Some(pid) = owner(dirs) else {
+        let lock = dirs.state_file("daemon.lock");
+        let named = named_owners(dirs).next().map_or_else(
+            || "see who has the file open, and end it".to_owned(),
+            |pid| format!("process {} may be it: look, and end it", pid.as_raw_pid()),
+        );
+        return Err(Failure::unavailable(
+            "owner_unknown",
+            format!(
+                "a process that cannot be asked has {}, and which one is not certain",
+                lock.display()
+            ),
+            named,
+        ));
+    };
+    let raw = pid.as_raw_pid();
+    if let Err(error) = kill_process(pid, Signal::TERM)
+        && error != rustix::io::Errno::SRCH
+    {
+        return Err(Failure::unavailable(
+            "still_running",
+            format!("process {raw} does not answer and takes no signal of yours: {error}"),
+            format!("end process {raw} as the user who started it"),
+        ));
+    }
+    // One that was stopped in its terminal takes the signal only when it goes on.
+    let _ = kill_process(pid, Signal::CONT);
+    if becomes_free(dirs, end_wait).await {
+        return Ok(Was::Stuck(pid));
+    }
+    Err(Failure::unavailable(
+        "still_running",
+        format!(
+            "process {raw} does not answer, was told to end, and did not within {} s",
+            end_wait.as_secs()
+        ),
+        format!("end it with `kill -9 {raw}`; the project stays stopped"),
+    ))
+}
+
+/// Waits until nobody has the owner's lock; whether that came in time.
+pub(super) async fn becomes_free(dirs: &ProjectDirs, wait: Duration) -> bool {
+    let free = async {
+        while !is_free(dirs) {
+            sleep(LOOK).await;
+        }
+    };
+    timeout(wait, free).await.is_ok()
+}
+
+/// The process that has the lock; `None` when it cannot be told for certain, which needs `/proc`.
+fn owner(dirs: &ProjectDirs) -> Option<Pid> {
+    let lock = open_private(&dirs.state_file("daemon.lock")).ok()?;
+    let lock = lock.metadata().ok()?;
+    named_owners(dirs).find(|pid| has_lock(*pid, &lock))
+}
+
+/// Whom the files name. That proves nothing: an agent can write them, the number may be somebody
+/// else's by now, and a successor that failed has signed the lock as well.
+fn named_owners(dirs: &ProjectDirs) -> impl Iterator<Item = Pid> {
+    let signed = read_private(&dirs.state_file("daemon.lock"), PID_BYTES_MAX)
+        .ok()
+        .and_then(|text| String::from_utf8(text).ok()?.trim().parse::<u32>().ok());
+    let published = Published::read(dirs).map(|published| published.pid);
+    [signed, published]
+        .into_iter()
+        .flatten()
+        .filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?))
+}
+
+/// Whether a process has the lock, which belongs to an open file: one of its descriptors is of this
+/// file, and the system says of it that it is locked.
+fn has_lock(pid: Pid, lock: &Metadata) -> bool {
+    let process = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
+    let Ok(descriptors) = fs::read_dir(process.join("fd")) else {
+        return false;
+    };
+    descriptors.flatten().any(|descriptor| {
+        // Through the link, to what is open, whatever its name is by now.
+        let is_lock_file = fs::metadata(descriptor.path())
+            .is_ok_and(|open| (open.dev(), open.ino()) == (lock.dev(), lock.ino()));
+        is_lock_file
+            && fs::read_to_string(process.join("fdinfo").join(descriptor.file_name()))
+                .is_ok_and(|about| about.lines().any(says_locked))
+    })
+}
+
+/// A line of `/proc/PID/fdinfo/FD`: `lock: 1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`.
+fn says_locked(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next() == Some("lock:")
+        && words.any(|word| word == "FLOCK")
+        && words.any(|word| word == "WRITE")
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,13 +10,8 @@ use std::io::IsTerminal as _;
 use super::connect::{self, Live};
 use super::context::Context;
 use super::exit::{ExitKind, Failure};
+use crate::core::agent::is_agents_variable;
 use crate::wire::control::{Command, Reply};
-
-/// What an agent's shell has in its environment.
-const AGENT_VARIABLES: [&str; 2] = ["CLAUDECODE", "CONTEXTRELAY_WORKER"];
-
-/// How the variables of Codex's sandbox begin.
-const SANDBOX_PREFIX: &str = "CODEX_SANDBOX";
 
 /// Why this process is not the operator's, if it is not.
 pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) -> Option<Failure> {
@@ -28,10 +23,7 @@ pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) ->
             "use the deck, or run the command yourself in a terminal of your own",
         )
     };
-    let agent = names.find(|name| {
-        let name = name.to_string_lossy();
-        AGENT_VARIABLES.contains(&name.as_ref()) || name.starts_with(SANDBOX_PREFIX)
-    });
+    let agent = names.find(|name| is_agents_variable(name.as_encoded_bytes()));
     if let Some(name) = agent {
         return Some(refuse(format!(
             "only the operator may do this, and {} says that this shell is an agent's",

@@ -10,23 +10,29 @@ use super::connect::{self, Found, Live, unexpected};
 use super::context::Context;
 use super::detach;
 use super::exit::Failure;
+use super::kill::becomes_free;
 use super::operator;
 use super::successor::CANNOT_TAKE_OVER;
 use crate::client::Connection;
 use crate::core::agent::AgentState;
 use crate::host::Setting;
 use crate::store::dirs::Published;
+use crate::store::owner::is_free;
 use crate::wire::control::{Command, HandOverParams, Reply};
 use crate::wire::status::Status;
 
 /// From the daemon's word that it begins to the other one's hello. Above the deadlines of both.
 const REPLACED_WAIT: Duration = Duration::from_secs(70);
 
+/// From the last word of a daemon that was stopped to its end. Above its own deadlines together.
+const FREE_WAIT: Duration = Duration::from_secs(20);
+
 /// What a daemon answers that is too old for the question.
 const NO_SUCH_METHOD: &str = "rpc-32601";
 
 /// Has this program go on in place of the running daemon. When the two do not understand each other
-/// it is stopped and started anew, which only an idle one is: a running turn would end.
+/// it is stopped and started anew, which only an idle one is: a running turn would end. When it
+/// ended and handed nothing over, one is started anew as well.
 ///
 /// # Errors
 ///
@@ -35,7 +41,8 @@ pub fn replace(context: &Context, runtime: &Runtime) -> Result<Published, Failur
     let setting = &context.setting;
     let live = runtime.block_on(operator::live(context))?;
     match runtime.block_on(hand_over(setting, &live)) {
-        Ok(published) => return Ok(published),
+        Ok(Some(published)) => return Ok(published),
+        Ok(None) => return detach::start(setting, false),
         Err(failure) if [CANNOT_TAKE_OVER, NO_SUCH_METHOD].contains(&failure.code.as_str()) => {}
         Err(failure) => return Err(failure),
     }
@@ -51,12 +58,15 @@ pub fn replace(context: &Context, runtime: &Runtime) -> Result<Published, Failur
         let mut connection = live.client.connection();
         let gone = connection.wait_for(|state| !matches!(state, Connection::Connected(_)));
         let _ = timeout(REPLACED_WAIT, gone).await;
+        // It sends its clients away before it closes its files, and has the lock until then.
+        becomes_free(&setting.dirs, FREE_WAIT).await;
         Ok(())
     })?;
     detach::start(setting, false)
 }
 
-async fn hand_over(setting: &Setting, live: &Live) -> Result<Published, Failure> {
+/// Returns the daemon that goes on; `None` when nobody does, because the one before ended.
+async fn hand_over(setting: &Setting, live: &Live) -> Result<Option<Published>, Failure> {
     let before = Published::read(&setting.dirs).map(|published| published.pid);
     let mut connection = live.client.connection();
     connection.borrow_and_update();
@@ -72,16 +82,38 @@ async fn hand_over(setting: &Setting, live: &Live) -> Result<Published, Failure>
             }
         }
     };
-    let _ = timeout(REPLACED_WAIT, again).await;
-    Published::read(&setting.dirs)
-        .filter(|now| Some(now.pid) != before)
-        .ok_or_else(|| {
-            Failure::unavailable(
-                "successor_failed",
-                "the next daemon did not come up; the one before goes on",
-                "see .contextrelay/state/contextrelay.log",
-            )
-        })
+    tokio::select! {
+        () = again => {}
+        // Two that hand over have the lock together: it is free only when neither is left.
+        _ = becomes_free(&setting.dirs, REPLACED_WAIT) => {}
+    }
+    if is_free(&setting.dirs) {
+        return Ok(None);
+    }
+    match Published::read(&setting.dirs) {
+        Some(now) if Some(now.pid) != before => Ok(Some(now)),
+        _ => {
+            let answers = matches!(*connection.borrow(), Connection::Connected(_));
+            Err(not_replaced(answers))
+        }
+    }
+}
+
+/// Nobody else went on; `answers`: the one before does.
+fn not_replaced(answers: bool) -> Failure {
+    if answers {
+        return Failure::unavailable(
+            "successor_failed",
+            "the next daemon did not come up; the one before goes on",
+            "see .contextrelay/state/contextrelay.log",
+        );
+    }
+    Failure::unavailable(
+        "successor_failed",
+        "the next daemon did not come up, and the one before does not answer",
+        "see .contextrelay/state/contextrelay.log; end it with `ctxrelay kill`, then start it with \
+         `ctxrelay daemon`",
+    )
 }
 
 /// When the running daemon is of another version: offers to replace it. Returns why the deck must
@@ -125,4 +157,18 @@ fn is_working(status: &Status) -> bool {
     let claude = status.agents.claude.state;
     status.agents.codex.turn_id.is_some()
         || matches!(claude, AgentState::Busy | AgentState::Waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_daemon_that_answers_is_said_to_go_on() {
+        assert!(not_replaced(true).message.contains("goes on"));
+        let silent = not_replaced(false);
+        assert!(!silent.message.contains("goes on"), "{silent}");
+        assert!(silent.hint.contains("ctxrelay daemon"), "{silent:?}");
+        assert_eq!(silent.kind.code(), 4);
+    }
 }

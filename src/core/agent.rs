@@ -150,3 +150,14 @@ impl AgentState {
         !matches!(self, Self::Offline | Self::Stale)
     }
 }
+
+/// What an agent's shell has in its environment.
+const AGENTS_VARIABLES: [&[u8]; 2] = [b"CLAUDECODE", b"CONTEXTRELAY_WORKER"];
+
+/// How the variables of Codex's sandbox begin.
+const SANDBOX_PREFIX: &[u8] = b"CODEX_SANDBOX";
+
+/// Whether an environment variable of this name tells that a shell is an agent's.
+pub fn is_agents_variable(name: &[u8]) -> bool {
+    AGENTS_VARIABLES.contains(&name) || name.starts_with(SANDBOX_PREFIX)
+}

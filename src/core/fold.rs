@@ -140,6 +140,11 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             for agent in world.agents.values_mut() {
                 agent.leave(entry.timestamp_ms);
             }
+            // The turns ended with the app-server that ran them, and nobody told.
+            for (id, (_, message)) in std::mem::take(&mut world.in_turn) {
+                keep_latest(&mut world.cut_off, |message| message.seq);
+                world.cut_off.insert(id, message);
+            }
         }
         EntryKind::Lifecycle { event } if event == DAEMON_TAKEN_OVER => {
             // Claude's bridge comes anew; Codex works on and notices nothing.

@@ -3,6 +3,7 @@
 //! inherits lock, ports and app-server instead, as an [`Estate`].
 
 mod bind;
+mod choice;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::choice::Choice;
 use super::codex_lane::CodexLane;
 use super::control::guard::Guard;
 use super::control::listener;
@@ -37,7 +39,7 @@ use crate::core::redact::Redactor;
 use crate::store::child;
 use crate::store::config::{self, Loaded};
 use crate::store::contextrelay3::{self, Unread};
-use crate::store::dirs::{ProjectDirs, Published, UserDirs, exists, write_private};
+use crate::store::dirs::{PUBLISHED_FILE, ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
 use crate::store::mend::mend;
@@ -166,20 +168,11 @@ impl Builder {
                 }) as Box<dyn Fn(WriterEvent) + Send>
             }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
         };
-        let current =
-            session::read_current(&self.dirs).map_err(|source| StartError::Unwritable {
-                path: self.dirs.current(),
-                source,
-            })?;
-        // `current` lies where an agent can write it; without a good one the youngest goes on.
-        let named = match current {
-            Some(session) => Some(session),
-            None => session::latest(&self.dirs).map_err(unwritable)?,
-        };
-        let is_new = named
-            .as_ref()
-            .is_none_or(|session| !exists(&self.dirs.ledger(session)));
-        let session_id = named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32()));
+        let Choice {
+            session: session_id,
+            is_new,
+            missing,
+        } = Choice::of(&self.dirs)?;
         let mended = mend(&self.dirs, &session_id);
         let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
         let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
@@ -250,7 +243,7 @@ impl Builder {
         // word of the owner before us, who can go on with it until then. Two that read from one
         // terminal would tear its stream apart.
         write_private(
-            &self.dirs.state_file("ports.json"),
+            &self.dirs.state_file(PUBLISHED_FILE),
             &serde_json::to_vec(&published).unwrap_or_default(),
         )
         .map_err(unwritable)?;
@@ -321,6 +314,9 @@ impl Builder {
         if let Some(aside) = &foreign_queue {
             daemon.note_foreign_queue(aside);
         }
+        if !server_runs_on {
+            daemon.note_unfinished();
+        }
         let (event, said) = if server_runs_on {
             (DAEMON_TAKEN_OVER, "the daemon goes on in another process")
         } else {
@@ -333,6 +329,18 @@ impl Builder {
             },
             said,
         );
+        if let Some(missing) = missing {
+            daemon.note_fact(
+                Party::System,
+                EntryKind::Error {
+                    code: "ledger_missing".to_owned(),
+                },
+                format!(
+                    ".contextrelay/current named {missing}, whose record does not exist: this \
+                     session goes on in its place"
+                ),
+            );
+        }
         daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
             daemon.note_fact(
@@ -388,7 +396,7 @@ impl Builder {
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
         let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
         let (leave, estate) = oneshot::channel();
-        let dirs = self.dirs.clone();
+        let (dirs, detached) = (self.dirs.clone(), self.detached);
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
         // that is no more, and who waits for the end may take the lock.
         let (end, stop_serving) = (ended.drop_guard(), stop.clone().drop_guard());
@@ -399,7 +407,10 @@ impl Builder {
             let premises = premises;
             let stop_serving = stop_serving;
             let Some(remains) = daemon.run(inbox).await else {
-                let _ = std::fs::remove_file(dirs.state_file("ports.json"));
+                // In a folder that was made anew it may be the next owner's.
+                if lock.is_named(&dirs).unwrap_or(true) {
+                    let _ = std::fs::remove_file(dirs.state_file(PUBLISHED_FILE));
+                }
                 return;
             };
             // Nothing is accepted here any more; who comes waits for the next owner to do it.
@@ -407,6 +418,7 @@ impl Builder {
             served.close();
             let _ = timeout(LAST_CALLS, served.wait()).await;
             let left = Estate {
+                detached,
                 lock,
                 premises,
                 remains,

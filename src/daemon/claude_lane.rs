@@ -100,6 +100,12 @@ impl Daemon {
 
     /// Offers what has not been offered, by the best way there is.
     pub(super) fn pump_claude(&mut self) {
+        if self.claude.terms.expiry_ms.is_some() {
+            // What waits for a Claude that never came expires too.
+            for pair in self.pairs_of_claude() {
+                self.claude.ladder_mut(&pair);
+            }
+        }
         self.tell_all_ladders(&LadderInput::News);
     }
 

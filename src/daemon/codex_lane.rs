@@ -24,6 +24,7 @@ use crate::adapters::codex::fact::ThreadStatus;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Checked, CodexFlow, Outcome};
+use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
 pub(super) use remembered::Remembered;
@@ -44,6 +45,8 @@ pub struct CodexLane {
     attempts: Remembered<EntryId, AttemptId>,
     relayed: Remembered<TurnId, Vec<Relayed>>,
     answered: Remembered<TurnId, ()>,
+    /// Ends of turns that were recorded, or are on their way to the record.
+    ends: Remembered<(TurnId, TurnStatus), ()>,
     turns_noted: HashSet<TurnId>,
     server: Option<AppServerStatus>,
     port: Option<u16>,
@@ -71,6 +74,7 @@ impl CodexLane {
             attempts: Remembered::default(),
             relayed: Remembered::default(),
             answered: Remembered::default(),
+            ends: Remembered::default(),
             turns_noted: HashSet::new(),
             server: None,
             port: None,

@@ -113,8 +113,7 @@ impl Daemon {
                 }
                 Effect::Push { bridge, id, repeat } => self.push_to_claude(bridge, id, repeat),
                 Effect::Ring { bell, ids } => self.ring(bell, ids),
-                // What the app-server itself holds goes on with the human's next message there.
-                Effect::ReleaseQueue => {}
+                Effect::ReleaseQueue => self.release_codex_queue(),
             }
         }
         stored
@@ -213,7 +212,7 @@ impl Daemon {
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
         let event = "delivery_cut_off".to_owned();
-        self.note_fact(
+        self.keep_fact(
             Party::System,
             EntryKind::Lifecycle { event },
             format!(
@@ -221,6 +220,24 @@ impl Daemon {
                  not get it again by itself"
             ),
         );
+    }
+
+    /// Tells of the messages that Codex was at work on when the daemon before this one ended, and
+    /// the app-server with it. To be called before the record says that this one started, which
+    /// counts them as cut off.
+    pub(super) fn note_unfinished(&mut self) {
+        let unfinished = self.world.in_turn.clone();
+        for (id, (turn, _)) in unfinished {
+            let event = "delivery_cut_off".to_owned();
+            self.keep_fact(
+                Party::System,
+                EntryKind::Lifecycle { event },
+                format!(
+                    "Codex was at work on {id} in turn {turn} when the daemon ended: it has the \
+                     message and does not get it again by itself"
+                ),
+            );
+        }
     }
 
     fn note_limit(&mut self, limited: bool) {
@@ -232,7 +249,7 @@ impl Daemon {
             let text = "Codex works again: the usage limit is over";
             (self.codex.state(), None, None, text)
         };
-        self.note_fact(
+        self.keep_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Codex,

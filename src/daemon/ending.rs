@@ -105,7 +105,10 @@ impl Daemon {
                     Event::Command { reply, .. }
                     | Event::TreeRead {
                         purpose:
-                            TreePurpose::Propose { reply, .. } | TreePurpose::Decide { reply, .. },
+                            TreePurpose::Propose {
+                                reply: Some(reply), ..
+                            }
+                            | TreePurpose::Decide { reply, .. },
                         ..
                     },
                 )) => answer(reply, Err(self.not_now())),

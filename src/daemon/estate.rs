@@ -20,11 +20,13 @@ use crate::store::registry::Ports;
 
 /// Which form of estate this program leaves and takes. Raised whenever the meaning of a field or
 /// the order of the descriptors changes: another version must not guess.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a daemon leaves. Dropping it is the end: the lock is free, and the app-server ends.
 #[derive(Debug)]
 pub struct Estate {
+    /// Whether the next owner ends by itself when nobody needs it.
+    pub detached: bool,
     pub(super) lock: OwnerLock,
     pub(super) premises: Premises,
     pub(super) remains: Remains,
@@ -96,6 +98,7 @@ pub enum EstateError {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Text {
+    detached: bool,
     ports: Ports,
     mcp_token: String,
     codex: PassedText,
@@ -120,13 +123,14 @@ impl Estate {
         let text = Form {
             format: FORMAT,
             estate: Text {
+                detached: self.detached,
                 ports: self.premises.ports,
                 mcp_token: self.premises.mcp_token.clone(),
                 codex: self.remains.codex.text(),
                 known: self.remains.known.clone(),
             },
         };
-        let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptor().into_iter().collect();
+        let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptors().to_vec();
         for listener in [
             &self.premises.control,
             &self.premises.proxy,
@@ -152,7 +156,7 @@ impl Estate {
         let text: Text = serde_json::from_str(form.estate.get())?;
         let mut descriptors = VecDeque::from(parcel.descriptors);
         let mut next = || descriptors.pop_front().ok_or(EstateError::Incomplete);
-        let lock = next()?;
+        let (file, folder) = (next()?, next()?);
         let premises = Premises {
             ports: text.ports,
             control: next()?,
@@ -164,8 +168,9 @@ impl Estate {
         if !descriptors.is_empty() {
             return Err(EstateError::Incomplete);
         }
-        let lock = OwnerLock::inherit(dirs, lock)?.ok_or(EstateError::NotOwned)?;
+        let lock = OwnerLock::inherit(dirs, file, folder)?.ok_or(EstateError::NotOwned)?;
         Ok(Self {
+            detached: text.detached,
             lock,
             premises,
             remains: Remains {

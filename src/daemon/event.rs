@@ -108,8 +108,8 @@ pub enum TreePurpose {
         conn: ConnId,
         /// What it proposes.
         params: ProposeParams,
-        /// The answer.
-        reply: Answer,
+        /// The answer; `None` when it was the last words of a turn.
+        reply: Option<Answer>,
     },
     /// The operator decides.
     Decide {

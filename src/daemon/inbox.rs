@@ -4,7 +4,7 @@ use super::event::Answer;
 use super::run::{Daemon, answer, now_ms};
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, DeliveryState};
+use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -31,9 +31,10 @@ const HEAD: &str = "gitHead";
 /// Room for the line that says that a text goes on, in UTF-16 units.
 const BEGINNING_LINE_UNITS: usize = 100;
 
-/// How long bodies that Codex asked for may take until they count as taken or not. The call
-/// that fetched them says so within milliseconds, unless its process died. In ms.
-const CLAIM_MS: i64 = 5_000;
+/// How long bodies that Codex asked for may take until they count as taken or not, in ms. The call
+/// that fetched them says so within milliseconds, unless its process died; what did not fit into
+/// its result Codex asks for with its next call, if it does.
+const CLAIM_MS: i64 = 20_000;
 
 /// Which messages somebody asks for.
 #[derive(Debug, Clone)]
@@ -57,7 +58,7 @@ impl Daemon {
         for row in self.outbox.lane(query.agent) {
             if row.runtime_session != *query.runtime_session
                 || row.state == DeliveryState::Cancelled
-                || (query.agent == Agent::Codex && row.state != DeliveryState::Queued)
+                || (query.agent == Agent::Codex && !self.is_codex_to_fetch(row, query.after))
             {
                 continue;
             }
@@ -100,6 +101,13 @@ impl Daemon {
             timed_out: false,
             acked: Vec::new(),
         }
+    }
+
+    /// Whether Codex gets it by asking: it waits, or it was on a page of which this asks for the
+    /// rest.
+    fn is_codex_to_fetch(&self, row: &Delivery, after: Option<Seq>) -> bool {
+        let is_rest = || after.is_some() && self.outbox.backlog.is_claimed(&row.id);
+        row.state == DeliveryState::Queued || is_rest()
     }
 
     /// These bodies are on their way to somebody who asked: they are not offered by another way

@@ -16,6 +16,7 @@ use crate::core::delivery::{
 };
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::snapshot::LimitSnapshot;
 use crate::wire::config::Config;
 use crate::wire::status::LimitStatus;
 
@@ -109,14 +110,18 @@ impl Daemon {
     pub(super) fn recall_limits(&mut self) {
         let now_ms = self.clock.now_ms();
         for agent in Agent::ALL {
-            let Some(limit) = self.world.agent(agent).limit else {
+            let holds = |limit: &LimitSnapshot| {
+                let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
+                // A clock that was set back must not hold a lane for ever.
+                end_ms > now_ms && limit.since_ms <= now_ms
+            };
+            let Some(limit) = self.world.agent(agent).limit.filter(holds) else {
+                if agent == Agent::Codex && self.codex.flow.is_limited() {
+                    // The process before held the lane; the next message is the test.
+                    self.codex_input(CodexInput::LimitOver);
+                }
                 continue;
             };
-            let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
-            // A clock that was set back must not hold a lane for ever.
-            if end_ms <= now_ms || limit.since_ms > now_ms {
-                continue;
-            }
             let (since_ms, until_ms) = (limit.since_ms, limit.until_ms);
             match agent {
                 Agent::Codex => {
@@ -134,7 +139,7 @@ impl Daemon {
     }
 
     /// The first pair, and those for which something waits.
-    fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
+    pub(super) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
         let waiting = self.outbox.backlog.lane(Agent::Claude);
         waiting
             .map(|row| row.runtime_session.clone())

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::control::connection::{self, Admission};
 use super::handle::DaemonHandle;
+use crate::core::agent::is_agents_variable;
 use crate::store::dirs::make_private_dir;
 
 /// How many parents are looked at; a chain longer than this is refused.
@@ -74,7 +75,7 @@ async fn admit(stream: &UnixStream, daemon: &DaemonHandle) -> Admission {
         return Admission::Agent;
     };
     match u32::try_from(pid) {
-        Ok(pid) if !descends_from_any(pid, &agents) => Admission::Operator,
+        Ok(pid) if !descends_from_any(pid, &agents) && !is_marked(pid) => Admission::Operator,
         _ => {
             tracing::warn!(
                 pid,
@@ -103,6 +104,29 @@ fn descends_from_any(pid: u32, agents: &[u32]) -> bool {
         }
     }
     true
+}
+
+/// Whether a process was started with the environment of an agent's shell: one whose parents have
+/// ended has no agent above it any more. Unreadable means yes.
+#[cfg(target_os = "linux")]
+fn is_marked(pid: u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/environ")).map_or(true, |environ| marks_agent(&environ))
+}
+
+/// Whether a process was started with the environment of an agent's shell. Not to be seen here.
+#[cfg(not(target_os = "linux"))]
+fn is_marked(_pid: u32) -> bool {
+    false
+}
+
+/// Whether an environment, as `NAME=value` with a zero byte after each, is that of an agent's
+/// shell. What is empty counts as not there.
+#[cfg(any(test, target_os = "linux"))]
+fn marks_agent(environ: &[u8]) -> bool {
+    environ.split(|byte| *byte == 0).any(|variable| {
+        let end = variable.iter().position(|byte| *byte == b'=');
+        end.is_some_and(|end| is_agents_variable(&variable[..end]) && end + 1 < variable.len())
+    })
 }
 
 /// The parent of a process.
@@ -146,5 +170,24 @@ mod tests {
     #[test]
     fn what_cannot_be_checked_is_not_let_in() {
         assert!(descends_from_any(u32::MAX - 1, &[]));
+        assert!(is_marked(u32::MAX - 1));
+    }
+
+    #[test]
+    fn an_orphan_of_an_agents_shell_is_known_by_its_environment() {
+        assert!(marks_agent(b"HOME=/root\0CLAUDECODE=1\0"));
+        assert!(marks_agent(b"CODEX_SANDBOX_NETWORK_DISABLED=1\0"));
+        assert!(!marks_agent(
+            b"CLAUDECODE=\0CLAUDECODE_X=1\0X=CLAUDECODE=1\0"
+        ));
+        let mut orphan = std::process::Command::new("sleep")
+            .arg("60")
+            .env_clear()
+            .env("CONTEXTRELAY_WORKER", "1")
+            .spawn()
+            .unwrap();
+        assert!(is_marked(orphan.id()));
+        orphan.kill().unwrap();
+        orphan.wait().unwrap();
     }
 }

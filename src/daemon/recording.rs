@@ -25,7 +25,7 @@ pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send
 const ENTRY_REFUSED: &str = "entry_refused";
 
 /// After the disk refused what has happened already, it is asked again this often.
-const WRITE_AGAIN: Duration = Duration::from_secs(1);
+pub(super) const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
 /// The key of the sentence that the record cannot be written, which is also the code of the entry
 /// that tells of it afterwards.
@@ -63,6 +63,10 @@ impl Daemon {
     /// Appends what has happened already. While the disk refuses it is kept and tried again: it
     /// cannot be undone, and nobody else would tell it a second time.
     pub(super) fn record_fact(&mut self, entries: Vec<Entry>, then: ThenDurable) {
+        if self.has_unwritten() && self.unwritten.len() < UNWRITTEN_MAX {
+            // Behind what waits already: the record tells things in their order.
+            return self.unwritten.push((entries, then));
+        }
         let kept = entries.clone();
         self.record(
             entries,
@@ -109,6 +113,12 @@ impl Daemon {
                 }
             }),
         );
+    }
+
+    /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
+    pub(super) fn keep_fact(&mut self, source: Party, kind: EntryKind, content: impl Into<String>) {
+        let entry = self.entry(source, None, kind, content, None);
+        self.record_fact(vec![entry], Box::new(|_, _| {}));
     }
 
     /// An entry of now.

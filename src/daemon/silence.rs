@@ -164,7 +164,12 @@ impl Daemon {
         let now_ms = self.clock.now_ms();
         [&self.silences.claude, &self.silences.codex]
             .into_iter()
-            .filter_map(|silence| silence.watchdog.next_ms(now_ms))
+            .filter_map(|silence| {
+                // Something else may have woken the loop in the very moment.
+                let is_due = silence.watchdog.watched(now_ms) != silence.told;
+                let next_ms = silence.watchdog.next_ms(now_ms);
+                is_due.then_some(now_ms).or(next_ms)
+            })
             .min()
             .map(|at_ms| self.clock.instant(at_ms))
     }

@@ -11,6 +11,7 @@
 //! All in one turn of the loop, so that nothing is recorded in between.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::run::{Daemon, answer, now_ms};
@@ -23,7 +24,7 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::{Erased, erase};
-use crate::store::ledger::{self, LedgerError, Stored};
+use crate::store::ledger::{self, LedgerError, Stored, WriterEvent};
 use crate::store::session;
 use crate::wire::control::{Refusal, Reply, Sent};
 
@@ -106,7 +107,7 @@ impl Daemon {
         for entry in &mut first {
             entry.session_id = next.clone();
         }
-        let (opened, stored) = match self.begin(&next, head, first) {
+        let (opened, stored) = match self.begin(&next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
                 self.note_not_sealed(&error);
@@ -115,6 +116,11 @@ impl Daemon {
         };
         if let Err(error) = session::write_current(&self.dirs, &next) {
             opened.close();
+            // It may have failed behind the step that gave the file its name, and must not go on
+            // naming what is removed here.
+            if let Err(error) = session::write_current(&self.dirs, &self.session_id) {
+                tracing::error!(%error, "`current` could not be put back");
+            }
             let _ = std::fs::remove_file(self.dirs.ledger(&next));
             self.note_not_sealed(&error);
             return Err(failed(&error));
@@ -139,12 +145,16 @@ impl Daemon {
         })
     }
 
-    fn begin(
+    /// Makes the ledger of a session and writes its first entries. On an error there is no such
+    /// session, and nothing is heard of it.
+    pub(super) fn begin(
         &self,
         next: &SessionId,
         head: String,
         first: Vec<Entry>,
+        deadline: Duration,
     ) -> Result<(ledger::Ledger, Vec<Arc<Stored>>), LedgerError> {
+        let begun = Arc::new(AtomicBool::new(false));
         let opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
@@ -153,10 +163,13 @@ impl Daemon {
                 redactor: Arc::clone(&self.redactor),
                 checkpoint: None,
             },
-            (self.writer_events)(),
+            self.events_once(&begun),
         )?;
-        match opened.ledger.append_and_wait(first, APPEND) {
-            Ok(stored) => Ok((opened.ledger, stored)),
+        match opened.ledger.append_and_wait(first, deadline) {
+            Ok(stored) => {
+                begun.store(true, Ordering::Release);
+                Ok((opened.ledger, stored))
+            }
             Err(error) => {
                 // An empty session, or half of one, must not be found at the next start.
                 opened.ledger.close();
@@ -164,6 +177,21 @@ impl Daemon {
                 Err(error)
             }
         }
+    }
+
+    /// What a writer says, once its session has begun. Until then the answer to the only append is
+    /// waited for, and what comes after the deadline is of a session that is being taken back: the
+    /// loop would fold it into the world of the old one. It would also wait for a place in the
+    /// queue of this very loop, which waits for the writer's end.
+    fn events_once(&self, begun: &Arc<AtomicBool>) -> Box<dyn Fn(WriterEvent) + Send> {
+        let (begun, say) = (Arc::clone(begun), (self.writer_events)());
+        Box::new(move |event: WriterEvent| {
+            if begun.load(Ordering::Acquire) {
+                say(event);
+            } else {
+                tracing::warn!("the disk was too late for a session that is taken back");
+            }
+        })
     }
 
     /// Folds and publishes what became durable outside of the usual way.

@@ -19,5 +19,6 @@ mod queue;
 mod rig;
 mod silence;
 mod succession;
+mod unwritten;
 mod watch;
 mod whole;

@@ -12,7 +12,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::owner;
 use crate::core::id::SessionId;
+
+/// What a running daemon publishes, in the state folder.
+pub const PUBLISHED_FILE: &str = "ports.json";
 
 /// The folder in a project that holds everything of ours.
 pub const RELAY_DIR: &str = ".contextrelay";
@@ -205,11 +209,13 @@ pub struct Published {
 }
 
 impl Published {
-    /// What the last daemon of a project published; `None` when there is nothing readable. A
-    /// file proves nothing: whether somebody lives there is told by connecting.
+    /// What the owner of a project published; `None` when there is nothing readable, or the one
+    /// that published it has died without taking it back: who listens there now is a stranger, and
+    /// must not get a token. Whether the owner answers is told by connecting.
     pub fn read(dirs: &ProjectDirs) -> Option<Self> {
-        let text = read_private(&dirs.state_file("ports.json"), 64 * 1024).ok()?;
-        serde_json::from_slice(&text).ok()
+        let text = read_private(&dirs.state_file(PUBLISHED_FILE), 64 * 1024).ok()?;
+        let published: Self = serde_json::from_slice(&text).ok()?;
+        owner::is_owned(dirs).then_some(published)
     }
 }
 

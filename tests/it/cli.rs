@@ -428,6 +428,44 @@ fn kill_without_a_daemon_leaves_the_mark() {
 }
 
 #[test]
+fn kill_ends_a_daemon_that_cannot_be_asked() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    for run in std::fs::read_dir(project.registry().join("run")).unwrap() {
+        std::fs::remove_file(run.unwrap().path().join("operator.sock")).unwrap();
+    }
+    let (code, screen) = confirm(&project.ctxrelay(["kill"]), "Type `kill`", "kill");
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("told to end"), "{screen}");
+    wait_until("the daemon's end", timeout(), || daemon.child().try_exit());
+    assert!(project.state().join("state/killed").exists());
+    let last = project.ledger().pop().unwrap();
+    assert_eq!(last["runtimeEvent"]["event"], "daemon_stopped", "{last}");
+    assert_eq!(project.run(["ledger", "verify"]).code(), 0);
+}
+
+#[test]
+fn a_daemon_that_ends_over_handing_over_is_not_said_to_go_on() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    // Neither the next daemon nor the one before can publish where it is; nor can the one that is
+    // started anew then, and its reason is what the operator is told.
+    let published = project.state().join("state/ports.json");
+    std::fs::remove_file(&published).unwrap();
+    std::fs::create_dir(&published).unwrap();
+    let mut replace = Pty::spawn(&project.ctxrelay(["daemon", "--replace"]));
+    let code = replace.wait_exit();
+    let screen = replace.screen();
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("cannot write"), "{screen}");
+    assert!(!screen.contains("goes on"), "{screen}");
+    let ended = wait_until("the daemon's end", timeout(), || daemon.child().try_exit());
+    assert_eq!(ended.code(), Some(3), "{:?}", daemon.child().stderr());
+    std::fs::remove_dir(&published).unwrap();
+    let _daemon = project.daemon();
+}
+
+#[test]
 fn a_detached_daemon_answers_before_its_starter_ends_and_stops_on_sigterm() {
     let project = Project::new();
     let first = project

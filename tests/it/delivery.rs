@@ -11,7 +11,9 @@ use crate::support::chance::Chance;
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, says};
+use crate::support::operator::Operator;
 use crate::support::pair::Pair;
+use crate::support::pty::Key;
 use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
@@ -111,6 +113,39 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone() {
     };
     assert_eq!(result(&steered["id"]), ["confirmed"]);
     assert_eq!(result(&rejected["message_id"]), ["rejected"]);
+    verify(&pair);
+}
+
+/// The app-server holds its queue after the human has stopped a turn, whatever is added to it.
+#[test]
+fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_says_so() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    let mut codex = attached_codex(&pair);
+    let mut claude = as_claude(&pair);
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "never seen"));
+    codex.submit("work for long");
+    gate.wait_arrived();
+    let sent = send(&mut claude, "reply", "the word is held", "queue");
+    codex.press(Key::Escape);
+    let held = wait_status(&pair, "a lane that is held", |status| {
+        let why = status["agents"]["codex"]["why"].as_str();
+        why.is_some_and(|why| why.contains("you stopped a turn"))
+    });
+    assert_eq!(held["agents"]["codex"]["state"], "idle");
+    assert_eq!(pair.responses.times_heard("the word is held"), 0);
+    let retry = json!({"id": sent["message_id"], "change": "retry"});
+    operator.call("queue/change", retry).unwrap();
+    pair.responses
+        .wait_for_request("the message", says("the word is held"));
+    wait_settled(&pair, "codex");
+    assert_eq!(pair.responses.times_heard("the word is held"), 1);
+    gate.open();
     verify(&pair);
 }
 

@@ -16,7 +16,7 @@ use super::memory::Memory;
 use super::passed::Passed;
 use super::proxy::{Proxy, Waits};
 use super::request::CodexRequest;
-use super::run::{Left, Run};
+use super::run::{Left, Patience, Run};
 use super::session::Terms;
 
 /// Requests that wait for the adapter. The daemon hands over one message at a time.
@@ -126,6 +126,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
             mcp_token: options.mcp_token,
         },
         terms,
+        patience: Patience::default(),
         memory,
         inherited,
         preferred_port: options.preferred_port,

@@ -22,6 +22,10 @@ pub(super) struct Memory {
     pub(super) inflight: Inflight,
     /// Messages that wait for an idle thread, where the app-server has no queue.
     pub(super) waiting: VecDeque<(EntryId, String)>,
+    /// The operator lets the visible thread's queue go on, and nothing of ours was in it yet. It is
+    /// held for what is added to it, too (Codex 0.169.0, observed).
+    #[serde(default)]
+    pub(super) released: bool,
     /// Questions to the human: request id, thread. They end with the connection.
     #[serde(skip)]
     pub(super) approvals: BTreeMap<String, Option<String>>,

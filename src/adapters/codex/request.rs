@@ -37,6 +37,9 @@ pub enum CodexRequest {
         /// Done, or a sentence.
         reply: oneshot::Sender<Result<(), String>>,
     },
+    /// Have the app-server's queue go on, which is held since the human stopped a turn, because the
+    /// operator says so. Only a message of ours is begun with.
+    ReleaseQueue,
     /// Ask the vendor whether the usage limit still holds. Dropped unanswered when it cannot be
     /// asked.
     AskLimit {

@@ -30,12 +30,8 @@ use super::server::{AppServer, PassedServer, Upstream};
 use super::session::{CallError, Session, Terms};
 use backlog::{interruptible, take_end};
 
-/// Between an app-server that went away and the next.
-const BACKOFF_MIN: Duration = Duration::from_millis(200);
+/// Between an app-server that went away and the next, at the most.
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
-
-/// An app-server that lived shorter than this counts as a failure.
-const QUICK: Duration = Duration::from_secs(5);
 
 /// Failures in a row after which nobody tries any more by itself: 0.2 + 0.4 + … s, about 6 s of
 /// waiting besides the starts themselves.
@@ -47,10 +43,29 @@ const TERMINAL_REST: Duration = Duration::from_secs(10);
 /// The exit of a process whose connection just ended.
 const EXIT_WAIT: Duration = Duration::from_secs(1);
 
+/// How an app-server that fails is borne with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// Between the first that went away and the next; twice as long each time.
+    pub(super) backoff_min: Duration,
+    /// One that could not be used for this long counts as a failure, however long it took.
+    pub(super) quick: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            backoff_min: Duration::from_millis(200),
+            quick: Duration::from_secs(5),
+        }
+    }
+}
+
 /// The adapter's state.
 pub(super) struct Run {
     pub(super) surroundings: Surroundings,
     pub(super) terms: Terms,
+    pub(super) patience: Patience,
     pub(super) memory: Memory,
     /// The app-server of the owner before us, until it is connected to.
     pub(super) inherited: Option<PassedServer>,
@@ -81,6 +96,15 @@ enum Over {
     Lost(String),
     /// The app-server is gone.
     Gone(String),
+}
+
+/// What is known of the life of one app-server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
+    /// That it runs was told, or the owner before us knew it.
+    told: bool,
+    /// A session with it could be used for a while.
+    lasted: bool,
 }
 
 /// What is left for another process, and who waits for it.
@@ -151,10 +175,9 @@ impl Run {
     async fn serve(&mut self) -> End {
         let mut failures = 0;
         loop {
-            let started = Instant::now();
-            let (why, server_ran) = match self.serve_once().await {
+            let (why, life) = match self.serve_once().await {
                 Ok(end) => return end,
-                Err((why, server_ran)) => (why, server_ran),
+                Err(failed) => failed,
             };
             let failure = match why {
                 Why::Unavailable(unavailable) if unavailable.code != "failed" => {
@@ -164,13 +187,10 @@ impl Run {
                 Why::Unavailable(unavailable) => unavailable,
                 Why::Gone(why) => Unavailable::new("failed", why),
             };
-            failures = if started.elapsed() < QUICK {
-                failures + 1
-            } else {
-                1
-            };
+            // One that hangs takes its time and is of no more use than one that ends at once.
+            failures = if life.lasted { 1 } else { failures + 1 };
             let gave_up = failures >= FAILURES_MAX;
-            if server_ran {
+            if life.told {
                 let why = failure.why.clone();
                 self.tell(CodexFact::ServerLost { why, gave_up }).await;
             }
@@ -179,7 +199,7 @@ impl Run {
                 self.tell_unavailable(&failure).await;
                 return End::GaveUp(failure);
             }
-            let pause = BACKOFF_MIN * 2_u32.saturating_pow(failures - 1);
+            let pause = self.patience.backoff_min * 2_u32.saturating_pow(failures - 1);
             let pause = sleep(pause.min(BACKOFF_MAX));
             if let Err(end) = interruptible(&mut self.requests, &mut self.backlog, pause).await {
                 self.close_turns().await;
@@ -188,11 +208,14 @@ impl Run {
         }
     }
 
-    /// One app-server, from its start to its end. `Err` holds whether it is known to have run: it
-    /// was told, or the owner before us knew it.
-    async fn serve_once(&mut self) -> Result<End, (Why, bool)> {
+    /// One app-server, from its start to its end.
+    async fn serve_once(&mut self) -> Result<End, (Why, Life)> {
         let inherited = self.inherited.take();
         let fresh = inherited.is_none();
+        let mut life = Life {
+            told: !fresh,
+            lasted: false,
+        };
         let started = match inherited.map(AppServer::inherit) {
             Some(Ok(server)) => Ok(server),
             Some(Err(error)) => Err(Unavailable::new("failed", error.to_string())),
@@ -210,16 +233,15 @@ impl Run {
                 }
             }
         };
-        let mut server = started.map_err(|unavailable| (Why::Unavailable(unavailable), !fresh))?;
+        let mut server = started.map_err(|unavailable| (Why::Unavailable(unavailable), life))?;
         (self.record_child)(Some(server.record().clone()));
-        let mut told = false;
-        let over = self.converse(&mut server, &mut told, fresh).await;
+        let over = self.converse(&mut server, &mut life, fresh).await;
         self.upstream.send_replace(None);
         let result = match over {
             Over::End(End::Release(reply, _)) => {
                 return match server.pass() {
                     Ok(server) => Ok(End::Release(reply, Some(server))),
-                    Err(error) => Err((Why::Gone(error.to_string()), told || !fresh)),
+                    Err(error) => Err((Why::Gone(error.to_string()), life)),
                 };
             }
             Over::End(end) => {
@@ -228,7 +250,7 @@ impl Run {
             }
             Over::Lost(why) | Over::Gone(why) => {
                 server.end().await;
-                Err((Why::Gone(why), told || !fresh))
+                Err((Why::Gone(why), life))
             }
         };
         (self.record_child)(None);
@@ -241,15 +263,17 @@ impl Run {
 
     /// Sessions with one app-server: a connection that ends is made again, once. `fresh`: it was
     /// just started.
-    async fn converse(&mut self, server: &mut AppServer, told: &mut bool, fresh: bool) -> Over {
+    async fn converse(&mut self, server: &mut AppServer, life: &mut Life, fresh: bool) -> Over {
         let mut fresh = fresh;
+        // The owner before us told of its app-server, and we tell it again.
+        let mut told = false;
         loop {
-            let opened = Instant::now();
             let upstream = server.upstream().clone();
             let pid = server.record().pid;
             let opening = async {
                 let mut session = Session::open(&upstream, &self.terms, &mut self.memory).await?;
-                if !std::mem::replace(told, true) {
+                if !std::mem::replace(&mut told, true) {
+                    life.told = true;
                     let version = session.version().to_owned();
                     let port = upstream.port;
                     let started = CodexFact::ServerStarted { pid, version, port };
@@ -276,6 +300,7 @@ impl Run {
             // Only now: a terminal that comes back resumes the thread, and that starts the
             // delivery of what is queued before it could be noted.
             self.upstream.send_replace(Some(upstream));
+            let usable_since = Instant::now();
             let over = talk(
                 session,
                 server,
@@ -284,13 +309,15 @@ impl Run {
                 &mut self.wishes,
             )
             .await;
+            let lasted = usable_since.elapsed() >= self.patience.quick;
+            life.lasted |= lasted;
             let Over::Lost(why) = over else {
                 return over;
             };
             if let Ok(gone) = timeout(EXIT_WAIT, server.gone()).await {
                 return Over::Gone(gone);
             }
-            if opened.elapsed() < QUICK {
+            if !lasted {
                 // It hangs, or does not want us.
                 return Over::Lost(why);
             }
@@ -422,6 +449,7 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             let _ = reply.send(done);
             Ok(())
         }
+        CodexRequest::ReleaseQueue => session.release_queue().await,
         CodexRequest::AskLimit { reply } => {
             let checked = session.ask_limit().await?;
             let _ = reply.send(checked);

@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
+use crate::core::entry::TurnStatus;
 use crate::core::id::ThreadId;
 use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
@@ -210,6 +211,14 @@ impl<'a> Session<'a> {
             } = &fact
             {
                 self.memory.inflight.remove(id);
+            }
+            if let CodexFact::TurnCompleted {
+                status: TurnStatus::Interrupted,
+                ..
+            } = &fact
+            {
+                // Stopped once more: what the operator said was about the time before.
+                self.memory.released = false;
             }
             self.tell(fact).await;
         }

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::store::owner::OwnerLock;
 
 const TOKEN: &str = "a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4";
 
@@ -14,6 +15,10 @@ fn project() -> (tempfile::TempDir, ProjectDirs) {
     let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
     dirs.create().unwrap();
     (dir, dirs)
+}
+
+fn own(dirs: &ProjectDirs) -> OwnerLock {
+    OwnerLock::try_acquire(dirs).unwrap().unwrap()
 }
 
 fn publish(dirs: &ProjectDirs, port: u16) {
@@ -41,6 +46,7 @@ fn the_endpoint_is_what_the_daemon_published() {
     let (_dir, dirs) = project();
     let dial = project_dial(dirs.clone(), None);
     assert_eq!(why((dial.0)()), NO_DAEMON);
+    let _owner = own(&dirs);
     publish(&dirs, 4502);
     let token = TOKEN.to_owned();
     assert_eq!((dial.0)(), Ok(Endpoint::Control { port: 4502, token }));
@@ -51,6 +57,7 @@ fn the_endpoint_is_what_the_daemon_published() {
 #[test]
 fn a_token_that_is_a_link_or_no_token_is_not_used() {
     let (dir, dirs) = project();
+    let _owner = own(&dirs);
     publish(&dirs, 4502);
     let dial = project_dial(dirs.clone(), None);
     let token = dirs.state_file("token");
@@ -102,6 +109,26 @@ fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     }
 
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let _owner = own(&dirs);
     publish(&dirs, listener.local_addr().unwrap().port());
     assert!((dial.0)().is_ok());
+}
+
+#[test]
+fn a_stranger_on_the_port_of_a_daemon_that_died_is_not_dialled_and_another_one_is_started() {
+    let (dir, dirs) = project();
+    let stranger = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let owner = own(&dirs);
+    publish(&dirs, stranger.local_addr().unwrap().port());
+    let waiting = project_dial(dirs.clone(), None);
+    assert!((waiting.0)().is_ok());
+    drop(owner);
+    assert_eq!(why((waiting.0)()), NO_DAEMON);
+    let program = dir.path().join("nothing");
+    let starting = project_dial(dirs.clone(), Some(Autostart::detached(program, &dirs)));
+    let why = why((starting.0)());
+    assert!(why.contains("none can be started"), "{why}");
+    let nobody = stranger.accept().unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
 }

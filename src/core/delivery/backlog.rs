@@ -163,6 +163,11 @@ impl Backlog {
         self.lane(to).count() < LANE_MAX
     }
 
+    /// Whether its body is on its way to somebody who asked.
+    pub fn is_claimed(&self, id: &EntryId) -> bool {
+        self.claims.contains_key(id)
+    }
+
     /// Whether bodies are on their way to somebody who asked.
     pub fn has_claims(&self) -> bool {
         !self.claims.is_empty()

@@ -8,6 +8,7 @@ use super::{CodexLane, Relayed, Remembered};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CarriedFlow, Outcome};
+use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::AppServerStatus;
 
@@ -19,6 +20,8 @@ pub(in crate::daemon) struct CarriedLane {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, ())>,
+    #[serde(default)]
+    ends: Vec<((TurnId, TurnStatus), ())>,
     turns_noted: Vec<TurnId>,
     server: Option<AppServerStatus>,
     port: Option<u16>,
@@ -45,6 +48,7 @@ impl CodexLane {
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
+            ends: self.ends.to_vec(),
             turns_noted: self.turns_noted.iter().cloned().collect(),
             server: self.server.clone(),
             port: self.port,
@@ -71,6 +75,7 @@ impl CodexLane {
         self.attempts = Remembered::from_vec(carried.attempts);
         self.relayed = Remembered::from_vec(carried.relayed);
         self.answered = Remembered::from_vec(carried.answered);
+        self.ends = Remembered::from_vec(carried.ends);
         self.turns_noted = carried.turns_noted.into_iter().collect();
         self.life = carried.life;
         self.flow.inherit(carried.flow, server_stays);

@@ -102,6 +102,19 @@ impl Daemon {
         }
     }
 
+    /// The operator lets go on what the app-server holds since the human stopped a turn.
+    pub(in crate::daemon) fn release_codex_queue(&mut self) {
+        if self
+            .codex
+            .adapter
+            .requests
+            .try_send(CodexRequest::ReleaseQueue)
+            .is_err()
+        {
+            tracing::warn!("the Codex adapter takes no requests");
+        }
+    }
+
     pub(in crate::daemon) fn ensure_codex(&mut self, reply: Answer) {
         let (sender, thread) = oneshot::channel();
         if self

@@ -142,7 +142,7 @@ impl Daemon {
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
         if let Some(server) = self.codex.server.take() {
             self.known_agent_pids.remove(&server.pid);
-            self.note_fact(
+            self.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -177,7 +177,7 @@ impl Daemon {
                 true => (AgentState::Limited, known.why),
                 false => (AgentState::Idle, None),
             };
-            self.note_fact(
+            self.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,

@@ -1,8 +1,6 @@
 //! What the final message of a turn asks for, when it begins with a [`Marker`]: for a Codex that
 //! has our instructions and not our tools.
 
-use tokio::sync::oneshot;
-
 use super::turns::{Relayed, TurnEnd};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
@@ -80,7 +78,6 @@ impl Daemon {
                     .into_iter()
                     .filter(|id| self.check_handles(std::slice::from_ref(id)).is_ok())
                     .collect();
-                let (reply, _) = oneshot::channel();
                 self.read_tree(TreePurpose::Propose {
                     conn: ConnId::next(),
                     params: ProposeParams {
@@ -91,7 +88,7 @@ impl Daemon {
                         handles,
                         runtime_session_id: Some(pair),
                     },
-                    reply,
+                    reply: None,
                 });
                 return None;
             }

@@ -114,6 +114,12 @@ impl Daemon {
         if self.codex.turn.as_ref() == Some(&end.turn_id) {
             self.codex.turn = None;
         }
+        let known = (end.turn_id.clone(), end.status);
+        if self.codex.ends.get(&known).is_some() {
+            // Told again, by a history that was read anew: what follows from it has followed.
+            return;
+        }
+        self.codex.ends.insert(known, ());
         let relayed = self
             .codex
             .relayed

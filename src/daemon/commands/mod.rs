@@ -69,7 +69,7 @@ impl Daemon {
             Command::ProposeFinal(params) => self.read_tree(TreePurpose::Propose {
                 conn,
                 params,
-                reply,
+                reply: Some(reply),
             }),
             Command::ReadContext(params) => answer(reply, self.read_context(&params)),
             Command::ReadSnapshot => {

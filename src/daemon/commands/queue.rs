@@ -47,7 +47,9 @@ impl Daemon {
             QueueChange::Retry => DeliveryResult::Requeued,
             QueueChange::Remove => DeliveryResult::Cancelled,
         };
-        let waits = to == Agent::Codex && state == DeliveryState::Queued;
+        // Here, or in the app-server's own queue.
+        let waits =
+            to == Agent::Codex && matches!(state, DeliveryState::Queued | DeliveryState::Offered);
         if params.change == QueueChange::Retry && waits && self.codex.flow.is_held() {
             // What the human stopped goes on, because the operator says so.
             self.codex_input(CodexInput::Released);

@@ -88,13 +88,17 @@ impl Daemon {
         conn: ConnId,
         params: ProposeParams,
         tree: Option<WorkTree>,
-        reply: Answer,
+        reply: Option<Answer>,
     ) {
         let checked = check_text("summary", &params.summary)
             .and_then(|()| check_text("evidence", &params.evidence.join("\n")))
             .and_then(|()| self.check_handles(&params.handles));
         if let Err(refusal) = checked {
-            return answer(reply, Err(refusal));
+            match reply {
+                Some(reply) => answer(reply, Err(refusal)),
+                None => tracing::warn!(code = refusal.code, "a proposal by marker was refused"),
+            }
+            return;
         }
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
         let proposal = FinalityProposal {
@@ -112,6 +116,10 @@ impl Daemon {
             content,
             Some(runtime_session),
         );
+        let Some(reply) = reply else {
+            // Nobody is there who could try again.
+            return self.record_fact(vec![entry], Box::new(|_, _| {}));
+        };
         let proposal_id = entry.id.clone();
         self.record(
             vec![entry],

@@ -46,8 +46,8 @@ impl Daemon {
             params.text,
             Some(runtime_session),
         );
-        self.codex.answered_by_tool(params.from, params.turn_id);
-        self.dispatch(entry, to, params.on_busy, reply);
+        let said_in = (params.from, params.turn_id);
+        self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
     pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: Answer) {
@@ -84,11 +84,19 @@ impl Daemon {
                 return answer(reply, self.sent_before(first).map(Reply::Sent));
             }
         }
-        self.codex.answered_by_tool(params.from, params.turn_id);
-        self.dispatch(entry, to, params.on_busy, reply);
+        let said_in = (params.from, params.turn_id);
+        self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
-    fn dispatch(&mut self, mut entry: Entry, to: Agent, on_busy: OnBusy, reply: Answer) {
+    /// Records a message and answers. `said_in`: the agent and the turn whose tool said it.
+    fn dispatch(
+        &mut self,
+        mut entry: Entry,
+        to: Agent,
+        on_busy: OnBusy,
+        said_in: (Option<Agent>, Option<String>),
+        reply: Answer,
+    ) {
         self.note_head(&mut entry);
         let id = entry.id.clone();
         let rejected = on_busy == OnBusy::Reject && self.is_busy(to);
@@ -106,6 +114,11 @@ impl Daemon {
                         return answer(reply, Err(refusal.clone()));
                     }
                 };
+                if !rejected {
+                    // What was refused answers nobody: the turn's last words still do.
+                    let (from, turn) = said_in;
+                    daemon.codex.answered_by_tool(from, turn);
+                }
                 let mut sent = Sent {
                     message_id: id.clone(),
                     delivery_attempt_id: None,

@@ -202,7 +202,7 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
                 handles: vec![delivered.clone()],
                 runtime_session_id: None,
             },
-            reply,
+            reply: Some(reply),
         },
         tree: None,
     });

@@ -26,7 +26,7 @@ async fn of_two_decisions_at_once_one_is_recorded() {
                 handles: Vec::new(),
                 runtime_session_id: None,
             },
-            reply,
+            reply: Some(reply),
         },
         tree: None,
     });

@@ -13,6 +13,7 @@ fn estate(place: &Place) -> Estate {
     let socket = place.dir.path().join("operator.sock");
     let (requests, _) = tokio::sync::mpsc::channel(1);
     Estate {
+        detached: true,
         lock: OwnerLock::try_acquire(&place.dirs).unwrap().unwrap(),
         premises: Premises {
             ports: Ports {
@@ -44,6 +45,9 @@ fn sockets() -> (StdUnixStream, StdUnixStream) {
 #[tokio::test]
 async fn everything_arrives_and_nothing_is_free_in_between() {
     let place = Place::new();
+    let moved = place.dir.path().join("moved");
+    let moved = ProjectDirs::new(place.dirs.root.clone(), Some(moved));
+    moved.create().unwrap();
     let estate = estate(&place);
     let (ours, theirs) = sockets();
     estate.send(&ours).unwrap();
@@ -51,6 +55,7 @@ async fn everything_arrives_and_nothing_is_free_in_between() {
     let ports = estate.premises.ports;
     estate.leave();
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
+    assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
     // Who comes now waits for the receiver.
     let early = TcpStream::connect(("127.0.0.1", ports.control)).unwrap();
     let received = Estate::receive(&theirs, &place.dirs).unwrap();
@@ -62,6 +67,7 @@ async fn everything_arrives_and_nothing_is_free_in_between() {
     let (_, peer) = listeners.control.accept().await.unwrap();
     assert_eq!(peer, early.local_addr().unwrap());
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
+    assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
     drop(received);
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
 }

@@ -156,6 +156,9 @@ impl Rig {
         if is_new {
             daemon.start_session();
         }
+        if known.is_none() {
+            daemon.note_unfinished();
+        }
         let event = DAEMON_STARTED.to_owned();
         daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, "started");
         daemon.note_mended(mended);
@@ -257,6 +260,14 @@ impl Rig {
             let event = self.inbox.recv().await.unwrap();
             self.daemon.on_event(event);
         }
+    }
+
+    /// Hands in the next thing that happens; whether it was the state of the work tree.
+    pub async fn next_is_tree(&mut self) -> bool {
+        let event = self.inbox.recv().await.unwrap();
+        let is_tree = matches!(event, Event::TreeRead { .. });
+        self.daemon.on_event(event);
+        is_tree
     }
 
     /// As `settle`, and hands in what the daemon told itself.

@@ -289,3 +289,24 @@ async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
         assert_eq!(state(&rig), AgentState::Idle);
     }
 }
+
+#[tokio::test]
+async fn a_silence_is_looked_at_though_something_else_woke_the_daemon_in_that_moment() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let (config, _) = read(
+        serde_json::json!({"watchdog": {"codexSilenceSeconds": 10}})
+            .as_object()
+            .unwrap(),
+    );
+    rig.daemon.set_silences(&config);
+    turn_started(&mut rig);
+    rig.settle().await;
+    // Later than every step, and nobody has looked.
+    rig.daemon.clock.pass(21_000);
+    assert!(rig.daemon.next_look_at_silence().is_some());
+    rig.daemon.on_deadline();
+    rig.settle().await;
+    assert_eq!(told(&rig), 1);
+    assert!(rig.daemon.next_look_at_silence().is_none());
+}

@@ -1,12 +1,14 @@
 //! Between two sessions: nothing open vanishes unsaid, and a crash is mended at the next start.
 
 use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::id::{EntryId, SessionId};
-use crate::store::ledger::{self, Stored};
+use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{ClearParams, Cleared, Command, Reply, Role, SendParams};
@@ -145,6 +147,38 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
     assert_eq!(fs::read_dir(place.dirs.sessions()).unwrap().count(), 1);
     fs::remove_dir(place.dirs.current()).unwrap();
     clear(&mut rig, &operator, false).await;
+}
+
+#[tokio::test]
+async fn what_a_session_that_never_began_writes_late_is_not_heard() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let world = Arc::clone(&rig.daemon.world);
+    let (_, head) = rig.daemon.ledger.stats().head.unwrap();
+    // No disk is so fast; a system that lets this thread wait is.
+    let late = (0..100).any(|n| {
+        let next = session::new_id(1_795_000_000_000, n);
+        let kind = EntryKind::SessionStarted { predecessor: None };
+        let mut first = rig.daemon.entry(Party::System, None, kind, "begins", None);
+        first.session_id = next.clone();
+        let begun = rig
+            .daemon
+            .begin(&next, head.clone(), vec![first], Duration::ZERO);
+        match begun {
+            Ok((ledger, _)) => {
+                ledger.close();
+                false
+            }
+            Err(error) => {
+                assert!(matches!(error, LedgerError::Late { .. }), "{error}");
+                assert!(!place.dirs.ledger(&next).exists());
+                true
+            }
+        }
+    });
+    assert!(late);
+    rig.pump().await;
+    assert_eq!(rig.daemon.world, world);
 }
 
 /// As after a crash before the old file was put away.

@@ -157,6 +157,18 @@ async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
 }
 
 #[tokio::test]
+async fn a_daemon_that_nobody_can_find_any_more_says_so_and_ends() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.on_event(Event::Watch(WatchFact::LockLost));
+    rig.daemon.on_event(Event::Watch(WatchFact::LockLost));
+    rig.settle().await;
+    assert_eq!(codes(&rig), ["lock_lost"]);
+    assert!(contents(&rig).last().unwrap().contains("stopped"));
+    assert!(rig.daemon.may_stop());
+}
+
+#[tokio::test]
 async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;

@@ -9,6 +9,7 @@ use super::fact::{Touch, Verdict, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
 use crate::core::id::{Seq, SessionId};
+use crate::daemon::ending::Stop;
 use crate::daemon::run::Daemon;
 use crate::store::dirs::UserDirs;
 use crate::store::head::{self, Head};
@@ -74,6 +75,7 @@ impl Daemon {
             } if session == self.session_id => self.on_touched(&touches, &verdict),
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } => {}
+            WatchFact::LockLost => self.on_lock_lost(),
             WatchFact::Degraded { why } => {
                 let notice = format!(
                     "changes of files are noticed late, because the system gives no signs: {why}"
@@ -110,6 +112,19 @@ impl Daemon {
         self.alarm("ledger_touched", text.clone());
         self.notices
             .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
+    }
+
+    /// Ends, because nobody can find this daemon any more, and the next one cannot start before it
+    /// has gone: it has the project's folder.
+    fn on_lock_lost(&mut self) {
+        if self.stopping.is_some() {
+            return;
+        }
+        let text = "somebody else removed the lock of this daemon with the state folder: nobody \
+                    finds it there any more, so it ends; the next start makes the folder anew";
+        tracing::error!(text, "alarm");
+        self.alarm("lock_lost", text.to_owned());
+        self.stop(Stop::now(false));
     }
 
     fn on_current(&mut self, found: Option<SessionId>) {

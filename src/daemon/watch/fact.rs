@@ -97,6 +97,9 @@ pub enum WatchFact {
         /// What `verify` says.
         verdict: Verdict,
     },
+    /// The owner's lock of this daemon has lost its name, in a project that is there: whoever looks
+    /// for an owner finds none.
+    LockLost,
     /// The system gives no signs: it is looked at from time to time instead.
     Degraded {
         /// Why.

@@ -17,9 +17,10 @@ use super::signs::{self, Signs};
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
 use crate::store::config;
-use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::dirs::{ProjectDirs, UserDirs, exists};
 use crate::store::head;
 use crate::store::ledger::{Ledger, verify};
+use crate::store::owner;
 use crate::store::session;
 use crate::wire::config::changed_keys;
 
@@ -104,6 +105,8 @@ struct Watcher {
     config: Map<String, Value>,
     /// What `current` was last said to name.
     current: Option<Option<SessionId>>,
+    /// Which file the owner's lock is; until it was said that it has lost its name.
+    lock: Option<(u64, u64)>,
     /// Why there are no signs; until it was said.
     blind: Option<String>,
 }
@@ -163,6 +166,7 @@ impl Watcher {
             verified: None,
             config: watched.config.clone().unwrap_or_default(),
             current: None,
+            lock: owner::lock_file(&watched.dirs).unwrap_or(None),
             blind: None,
             watched,
         };
@@ -251,6 +255,9 @@ impl Watcher {
         if signs & signs::CURRENT != 0 {
             self.look_at_current();
         }
+        if signs & signs::NAMED != 0 {
+            self.look_at_lock();
+        }
         if signs & !(signs::CONFIG | signs::CURRENT) != 0 || self.verify_at().is_some() {
             self.look_at_ledger(signs);
         }
@@ -291,6 +298,18 @@ impl Watcher {
         if self.current.as_ref() != Some(&found) {
             self.current = Some(found.clone());
             self.say(WatchFact::Current { found });
+        }
+    }
+
+    fn look_at_lock(&mut self) {
+        let found = owner::lock_file(&self.watched.dirs);
+        // A project that is not there as a whole may come back with its lock.
+        if self.lock.is_some()
+            && found.is_ok_and(|found| found != self.lock)
+            && exists(&self.watched.dirs.relay)
+        {
+            self.lock = None;
+            self.say(WatchFact::LockLost);
         }
     }
 

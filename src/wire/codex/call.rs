@@ -211,6 +211,18 @@ pub struct QueueDelete {
 }
 call!(QueueDelete, "thread/queue/delete", IgnoredAny);
 
+/// `thread/queue/start`: begins a turn with this one of an idle thread's queue. What else waits
+/// there then follows, also when the queue was held after `turn/interrupt`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueStart {
+    /// The thread.
+    pub thread_id: String,
+    /// [`QueuedSubmission::id`].
+    pub queued_submission_id: String,
+}
+call!(QueueStart, "thread/queue/start", IgnoredAny);
+
 /// `turn/start`. On a busy thread it silently becomes a steer, so only for an idle one.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -209,7 +209,7 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
     let before = agents(&pair);
     let taken = project.base().join("taken");
     let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
-    let program = successor(project, r#"{"format":1,"version":"x"}"#, &then);
+    let program = successor(project, r#"{"format":2,"version":"x"}"#, &then);
     operator.hand_over(program).unwrap();
     let now = wait_until("Codex in its turn again", timeout(), || {
         let now = run(&pair.ctxrelay(["status", "--json"])).json()["agents"].take();

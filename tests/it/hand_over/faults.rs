@@ -163,7 +163,7 @@ fn a_daemon_that_is_killed_before_its_successor_speaks_leaves_no_second_owner() 
 fn a_successor_that_fails_or_lies_gets_nothing() {
     for word in [
         r#"{"failed":{"code":"ledger","message":"no luck"}}"#,
-        r#"{"format":1,"version":"x"}"#,
+        r#"{"format":2,"version":"x"}"#,
         "",
     ] {
         let project = Project::new();
@@ -176,7 +176,7 @@ fn a_successor_that_fails_or_lies_gets_nothing() {
             "head -c 64 >{}\nprintf '%s\\n' '{word}' >&0\ncat >/dev/null",
             taken.display()
         );
-        let program = successor(&project, r#"{"format":1,"version":"x"}"#, &then);
+        let program = successor(&project, r#"{"format":2,"version":"x"}"#, &then);
         let watch = LockWatch::start(&project);
         operator.hand_over(program).unwrap();
         wait_until("the successor to have the estate", timeout(), || {
@@ -279,7 +279,7 @@ fn an_app_server_that_dies_on_the_way_is_missed_and_nothing_is_sent_twice() {
         taken.display(),
         go.display()
     );
-    let program = successor(project, r#"{"format":1,"version":"x"}"#, &then);
+    let program = successor(project, r#"{"format":2,"version":"x"}"#, &then);
     operator.hand_over(program).unwrap();
     wait_until("the successor to have the estate", timeout(), || {
         taken.exists().then_some(())

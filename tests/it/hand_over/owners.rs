@@ -71,7 +71,7 @@ fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
     // It takes the estate in and dies of it.
     let taken = project.base().join("taken");
     let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
-    let program = successor(&project, r#"{"format":1,"version":"x"}"#, &then);
+    let program = successor(&project, r#"{"format":2,"version":"x"}"#, &then);
     operator.hand_over(program).unwrap();
     wait_until("the successor to have the estate", timeout(), || {
         std::fs::metadata(&taken)

@@ -79,7 +79,8 @@ fn clients_start_a_killed_daemon_again_and_their_record_is_whole() {
             wait_for_more_of(&account, "claude");
             wait_for_more_of(&account, "codex");
             sleep(Duration::from_micros(chance.below(MOMENT_US)));
-            let pid = detached.pid().expect("a daemon that answers is published");
+            // What was on its way is answered after the kill, and the next one may just be starting.
+            let pid = wait_until("a published daemon", timeout(), || detached.pid());
             kill(pid, Signal::KILL);
         }
         wait_for_more_of(&account, "claude");

@@ -36,6 +36,8 @@ impl Run {
                 CodexRequest::Interrupt { reply, .. } => {
                     let _ = reply.send(Err(why.to_owned()));
                 }
+                // The queue is held over a restart.
+                CodexRequest::ReleaseQueue => self.memory.released = true,
                 // Unanswered: nobody can be asked.
                 CodexRequest::AskLimit { .. } => {}
                 end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
@@ -61,6 +63,8 @@ impl Run {
                 CodexRequest::Interrupt { reply, .. } => {
                     let _ = reply.send(Err("another process goes on".to_owned()));
                 }
+                // The next owner has the memory of it.
+                CodexRequest::ReleaseQueue => self.memory.released = true,
                 // Asked anew by the next owner.
                 CodexRequest::AskLimit { .. }
                 | CodexRequest::Ensure { .. }

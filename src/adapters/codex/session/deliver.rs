@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use crate::core::delivery::recovery::Doubt;
 use crate::core::delivery::{OnBusy, Way, way};
 use crate::core::id::{EntryId, ThreadId, TurnId};
-use crate::wire::codex::call::{QueueAdd, TextInput, TurnStart, TurnSteer};
+use crate::wire::codex::call::{QueueAdd, QueueStart, TextInput, TurnStart, TurnSteer};
 use crate::wire::codex::frame::RpcError;
 
 use super::super::fact::CodexFact;
@@ -109,10 +109,66 @@ impl Session<'_> {
                 }
                 Err(CallError::Refused(error)) if is_unloaded(&error) && !resubscribed => {
                     resubscribed = true;
-                    self.resubscribe().await?;
+                    // It was certainly not taken: nothing of it is to be found out.
+                    self.memory.inflight.remove(id.as_str());
+                    let again = self.resubscribe().await;
+                    if again.is_err() || self.memory.thread_id() != Some(&thread_id) {
+                        let why = "its conversation cannot be gone on with".to_owned();
+                        self.tell(CodexFact::NotTaken {
+                            message_id: id,
+                            why,
+                        })
+                        .await;
+                        return again;
+                    }
+                    if !self.sent(&id, &text, &thread_id, None).await {
+                        return Ok(());
+                    }
                 }
-                other => return self.answered(id, other.map(|_| ())).await,
+                other => {
+                    self.answered(id, other.map(|_| ())).await?;
+                    if self.memory.released {
+                        self.release_queue().await?;
+                    }
+                    return Ok(());
+                }
             }
+        }
+    }
+
+    /// Has the visible thread's queue go on with the first of our messages in it, or with the next
+    /// that is added. After the human stopped a turn the app-server holds its queue until their
+    /// next one (Codex 0.169.0, observed).
+    pub(in super::super) async fn release_queue(&mut self) -> Result<(), Lost> {
+        // What waits follows a turn that runs.
+        self.memory.released = self.is_idle();
+        let Some(thread_id) = self.memory.thread_id().cloned() else {
+            return Ok(());
+        };
+        if !self.memory.released || self.memory.inflight.on(&thread_id, false).is_empty() {
+            return Ok(());
+        }
+        let queue = self.queue(&thread_id).await?;
+        let ours = queue.into_iter().find(|submission| {
+            let id = &submission.client_user_message_id;
+            self.memory.inflight.holds(id)
+        });
+        let Some(ours) = ours.filter(|_| self.is_idle()) else {
+            return Ok(());
+        };
+        self.memory.released = false;
+        let start = QueueStart {
+            thread_id: thread_id.to_string(),
+            queued_submission_id: ours.id,
+        };
+        match self.call(start).await {
+            Ok(_) => Ok(()),
+            // A turn begins just now, or the queue is not held any more: it goes on by itself.
+            Err(CallError::Refused(error)) => {
+                tracing::warn!(why = error.message, "codex did not let its queue go on");
+                Ok(())
+            }
+            Err(CallError::Lost(lost)) => Err(lost),
         }
     }
 
@@ -164,7 +220,7 @@ impl Session<'_> {
         self.answered(id, started.map(|_| ())).await
     }
 
-    /// Notes a message before its first byte leaves.
+    /// Notes a message before its first byte leaves. `false`: it must not leave.
     async fn sent(
         &mut self,
         id: &EntryId,
@@ -172,6 +228,16 @@ impl Session<'_> {
         thread_id: &ThreadId,
         steered_into: Option<TurnId>,
     ) -> bool {
+        if let Some(held) = self.memory.inflight.get_mut(id.as_str()) {
+            if held.thread_id == *thread_id {
+                // It is asked for once more, and may be there: what became of it is told first.
+                held.doubt.get_or_insert_default();
+                self.look_by(Instant::now());
+                return false;
+            }
+            // Of a thread that was left behind, where nobody looks for it any more.
+            self.memory.inflight.remove(id.as_str());
+        }
         let noted = self.memory.inflight.add(Unproven {
             id: id.clone(),
             thread_id: thread_id.clone(),
@@ -179,7 +245,7 @@ impl Session<'_> {
             steered_into,
             doubt: None,
         });
-        if !noted && !self.memory.inflight.holds(id.as_str()) {
+        if !noted {
             let why = "too many messages wait for their proof".to_owned();
             self.tell(CodexFact::NotTaken {
                 message_id: id.clone(),
@@ -197,9 +263,13 @@ impl Session<'_> {
             && let Some(message) = self.memory.inflight.get_mut(id.as_str())
         {
             message.doubt = Some(Doubt::default());
-            let when = Instant::now() + PROOF_WAIT;
-            self.next_look = Some(self.next_look.map_or(when, |look| look.min(when)));
+            self.look_by(Instant::now() + PROOF_WAIT);
         }
+    }
+
+    /// The messages in doubt are looked at then, or before.
+    fn look_by(&mut self, when: Instant) {
+        self.next_look = Some(self.next_look.map_or(when, |look| look.min(when)));
     }
 
     async fn answered(&mut self, id: EntryId, answer: Result<(), CallError>) -> Result<(), Lost> {

@@ -5,12 +5,13 @@ use crate::wire::codex::call::{
     ThreadNameSet, ThreadResume, ThreadStart, ThreadTurnsList, ThreadUnsubscribe,
 };
 use crate::wire::codex::thread::Thread;
+use crate::wire::codex::turn::Turn;
 
 use super::super::fact::{CodexFact, ThreadStatus};
 use super::super::memory::Memory;
 use super::super::rpc::Lost;
 use super::super::turns::TurnBook;
-use super::{CallError, Session};
+use super::{CallError, Session, Todo};
 
 /// Turns that a lost connection can have hidden from us, and are worth telling.
 const CATCH_UP_TURNS: u32 = 3;
@@ -113,6 +114,56 @@ impl Session<'_> {
         self.unsubscribe(thread_id).await
     }
 
+    /// After a reconnect: a turn that ran in a thread that was left behind is seen to its end, which
+    /// has come when that thread does nothing. `fresh`: as for [`Self::take_up`].
+    pub(super) async fn take_up_left(&mut self, fresh: bool) -> Result<(), Lost> {
+        self.memory.left.retain(|book| book.open_turn().is_some());
+        let left = self.memory.left.iter().map(TurnBook::thread_id);
+        let left: Vec<ThreadId> = left.cloned().collect();
+        for thread_id in left {
+            let resumed = if fresh {
+                // Nothing runs there, and nothing should begin.
+                None
+            } else {
+                match self.resume(&thread_id).await {
+                    Ok(thread) => Some(thread),
+                    Err(CallError::Refused(_)) => None,
+                    Err(CallError::Lost(lost)) => return Err(lost),
+                }
+            };
+            let runs = resumed.is_some_and(|thread| thread.status.is_active());
+            let turns = self.newest_turns(&thread_id).await?;
+            let mut facts = Vec::new();
+            let Memory { left, inflight, .. } = &mut *self.memory;
+            if let Some(book) = left.iter_mut().find(|book| *book.thread_id() == thread_id) {
+                // Oldest first; only the newest can be running.
+                for (age, turn) in turns.iter().enumerate().rev() {
+                    book.recall(turn, !runs || age > 0, |_| false, &mut facts);
+                }
+                if !runs {
+                    book.close_as_interrupted(&mut facts);
+                }
+            }
+            // As while it is left behind: what others say and begin there is nobody's concern.
+            facts.retain(|fact| match fact {
+                CodexFact::TurnStarted { .. } => false,
+                CodexFact::UserMessage { client_id, .. } => {
+                    client_id.as_ref().is_some_and(|id| inflight.holds(id))
+                }
+                _ => true,
+            });
+            self.tell_all(facts).await;
+            if !fresh {
+                // Unless something runs there.
+                self.todo.push_back(Todo::Leave(thread_id));
+            }
+        }
+        if fresh {
+            self.memory.left.clear();
+        }
+        Ok(())
+    }
+
     /// The human went on elsewhere: what still waits in the old thread's queue is taken back, so
     /// that it reaches the conversation that they look at; what runs there is seen to its end.
     async fn move_away_from(&mut self, before: TurnBook) -> Result<(), Lost> {
@@ -170,20 +221,8 @@ impl Session<'_> {
         if was_open.is_none() && self.is_idle() {
             return Ok(());
         }
-        let page = self
-            .call(ThreadTurnsList {
-                thread_id: book.thread_id().to_string(),
-                cursor: None,
-                limit: CATCH_UP_TURNS,
-                sort_direction: "desc",
-                items_view: "full",
-            })
-            .await;
-        let turns = match page {
-            Ok(page) => page.data,
-            Err(CallError::Refused(_)) => Vec::new(),
-            Err(CallError::Lost(lost)) => return Err(lost),
-        };
+        let thread_id = book.thread_id().clone();
+        let turns = self.newest_turns(&thread_id).await?;
         let mut facts = Vec::new();
         let ended = cut_off.is_some() || self.is_idle();
         let Memory {
@@ -203,6 +242,24 @@ impl Session<'_> {
         }
         self.tell_all(facts).await;
         Ok(())
+    }
+
+    /// A thread's last turns, newest first; none where the history cannot be read.
+    async fn newest_turns(&mut self, thread_id: &ThreadId) -> Result<Vec<Turn>, Lost> {
+        let page = self
+            .call(ThreadTurnsList {
+                thread_id: thread_id.to_string(),
+                cursor: None,
+                limit: CATCH_UP_TURNS,
+                sort_direction: "desc",
+                items_view: "full",
+            })
+            .await;
+        match page {
+            Ok(page) => Ok(page.data),
+            Err(CallError::Refused(_)) => Ok(Vec::new()),
+            Err(CallError::Lost(lost)) => Err(lost),
+        }
     }
 }
 

@@ -169,14 +169,15 @@ impl Session<'_> {
         .await;
     }
 
-    /// After a reconnect: settles the messages in threads that are no longer the visible one.
+    /// After a reconnect: settles the messages in threads that are no longer the visible one, and
+    /// sees to the turns that ran there.
     pub(super) async fn settle_elsewhere(&mut self, fresh: bool) -> Result<(), Lost> {
-        for thread_id in self
-            .memory
-            .inflight
-            .threads_besides(self.memory.thread_id())
-        {
+        // Before any of them is resumed: that starts the delivery of what is queued.
+        for thread_id in self.threads_elsewhere() {
             self.take_back_queued(&thread_id).await?;
+        }
+        self.take_up_left(fresh).await?;
+        for thread_id in self.threads_elsewhere() {
             let ids = self.memory.inflight.on(&thread_id, false);
             let history = self.history(&thread_id, &ids).await?;
             self.tell_history(&thread_id, &history).await;
@@ -192,8 +193,13 @@ impl Session<'_> {
                 self.tell(fact).await;
             }
         }
-        self.memory.left.clear();
         Ok(())
+    }
+
+    /// The threads besides the visible one with messages of ours.
+    fn threads_elsewhere(&self) -> Vec<ThreadId> {
+        let inflight = &self.memory.inflight;
+        inflight.threads_besides(self.memory.thread_id())
     }
 
     /// Takes our messages out of a thread's queue. What was taken out is certainly not delivered.
@@ -250,7 +256,10 @@ impl Session<'_> {
     }
 
     /// What waits in a thread's queue; nothing where there is no queue.
-    async fn queue(&mut self, thread_id: &ThreadId) -> Result<Vec<QueuedSubmission>, Lost> {
+    pub(super) async fn queue(
+        &mut self,
+        thread_id: &ThreadId,
+    ) -> Result<Vec<QueuedSubmission>, Lost> {
         let mut found = Vec::new();
         let mut cursor = None;
         for _ in 0..QUEUE_PAGES_MAX {

@@ -25,6 +25,7 @@ const SOON: std::time::Duration = std::time::Duration::from_secs(5);
 pub(super) enum Ask {
     Deliver(&'static str, OnBusy),
     Recover(Vec<EntryId>),
+    Release,
 }
 
 /// The test's side of the connection.
@@ -257,6 +258,7 @@ async fn drive(
                         session.deliver(id.into(), format!("text of {id}"), on_busy).await?;
                     }
                     Ask::Recover(ids) => session.recover(ids).await?,
+                    Ask::Release => session.release_queue().await?,
                 },
                 () = async { tokio::time::sleep_until(look.unwrap()).await }, if look.is_some() => {
                     session.look().await?;

@@ -1,7 +1,7 @@
 //! Handing messages over, and the races of it.
 
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, message};
 use crate::adapters::codex::fact::CodexFact;
@@ -190,4 +190,181 @@ async fn an_unloaded_thread_is_loaded_and_the_message_sent_then() {
     let add = script.expect("thread/queue/add").await;
     script.answer(&add, json!({})).await;
     assert_eq!(script.fact().await, queued("m1"));
+}
+
+fn row(id: &str, client: &str) -> Value {
+    json!({"id": id, "clientUserMessageId": client, "input": []})
+}
+
+/// A thread whose turn `U` was stopped while `m1` waited in the queue behind it.
+async fn stopped_with_a_message() -> Script {
+    let mut script = Script::busy().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    script.answer(&add, json!({})).await;
+    assert_eq!(script.fact().await, queued("m1"));
+    script
+        .notify(
+            "thread/status/changed",
+            json!({"threadId": "T", "status": {"type": "idle"}}),
+        )
+        .await;
+    script
+        .notify(
+            "turn/completed",
+            json!({"threadId": "T", "turn": {"id": "U", "status": "interrupted"}}),
+        )
+        .await;
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::TurnCompleted { .. }
+    ));
+    script
+}
+
+#[tokio::test]
+async fn a_held_queue_goes_on_with_the_first_message_of_ours() {
+    let mut script = stopped_with_a_message().await;
+    script.ask(Ask::Release).await;
+    let list = script.expect("thread/queue/list").await;
+    let rows = json!([row("Q0", "human"), row("Q1", "m1")]);
+    script.answer(&list, json!({"data": rows})).await;
+    let start = script.expect("thread/queue/start").await;
+    assert_eq!(
+        start["params"],
+        json!({"threadId": "T", "queuedSubmissionId": "Q1"})
+    );
+    script.answer(&start, json!({"turn": {}})).await;
+    script.user_message("V", "m1").await;
+    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    assert_eq!(script.fact().await, message("V", "m1", false));
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn a_held_queue_that_will_not_go_on_and_one_with_nothing_of_ours_are_left_alone() {
+    let mut script = stopped_with_a_message().await;
+    script.ask(Ask::Release).await;
+    let list = script.expect("thread/queue/list").await;
+    let rows = json!([row("Q0", "human")]);
+    script.answer(&list, json!({"data": rows})).await;
+    script.ask(Ask::Release).await;
+    let list = script.expect("thread/queue/list").await;
+    let rows = json!([row("Q1", "m1")]);
+    script.answer(&list, json!({"data": rows})).await;
+    let start = script.expect("thread/queue/start").await;
+    script
+        .refuse(&start, "thread already has an active or pending turn")
+        .await;
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_added_to_a_released_queue_goes_on_too() {
+    let mut script = Script::idle().await;
+    script.ask(Ask::Release).await;
+    for (id, is_first) in [("m1", true), ("m2", false), ("m3", false)] {
+        script.ask(Ask::Deliver(id, OnBusy::Queue)).await;
+        let add = script.expect("thread/queue/add").await;
+        assert_eq!(add["params"]["clientUserMessageId"], id);
+        script.answer(&add, json!({})).await;
+        assert_eq!(script.fact().await, queued(id));
+        // Once it goes on, it goes on.
+        if is_first {
+            let list = script.expect("thread/queue/list").await;
+            script
+                .answer(&list, json!({"data": [row("Q1", "m1")]}))
+                .await;
+            let start = script.expect("thread/queue/start").await;
+            script.answer(&start, json!({"turn": {}})).await;
+        }
+        script.user_message("U", id).await;
+        if is_first {
+            assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+        }
+        assert_eq!(script.fact().await, message("U", id, !is_first));
+    }
+}
+
+#[tokio::test]
+async fn a_queue_behind_a_turn_that_runs_needs_no_release() {
+    let mut script = Script::busy().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    script.answer(&add, json!({})).await;
+    assert_eq!(script.fact().await, queued("m1"));
+    script.ask(Ask::Release).await;
+    script.ask(Ask::Deliver("m2", OnBusy::Steer)).await;
+    script.expect("turn/steer").await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_sent_again_while_it_is_held_is_looked_for_first() {
+    let mut script = stopped_with_a_message().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.look(json!([row("Q1", "m1")]), json!([])).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::StillQueued {
+            message_id: "m1".into()
+        }
+    );
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    // Somebody took it out of the queue.
+    script.look(json!([]), json!([])).await;
+    script.look(json!([]), json!([])).await;
+    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.expect("thread/queue/add").await;
+}
+
+#[tokio::test]
+async fn a_message_for_a_thread_that_is_gone_for_good_was_not_taken() {
+    let mut script = Script::idle().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    script.refuse(&add, "thread not found: T").await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .refuse(&resume, "no rollout found for thread id T")
+        .await;
+    let start = script.expect("thread/start").await;
+    script
+        .answer(
+            &start,
+            json!({"thread": super::app_server::thread("N", "idle")}),
+        )
+        .await;
+    let name = script.expect("thread/name/set").await;
+    script.answer(&name, json!({})).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "N".into()
+        }
+    );
+    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    assert_eq!(add["params"]["threadId"], "N");
+    script.answer(&add, json!({})).await;
+    assert_eq!(script.fact().await, queued("m1"));
+}
+
+#[tokio::test]
+async fn a_message_whose_thread_was_unloaded_was_not_taken_when_the_connection_ends_then() {
+    let mut script = Script::idle().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    script.refuse(&add, "thread not found: T").await;
+    script.expect("thread/resume").await;
+    let (_, told) = script.cut().await;
+    assert!(
+        matches!(&told[..], [CodexFact::NotTaken { .. }]),
+        "{told:?}"
+    );
 }

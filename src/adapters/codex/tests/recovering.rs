@@ -318,3 +318,124 @@ async fn a_message_that_only_the_rollout_holds_is_not_sent_again() {
     );
     script.quiet().await;
 }
+
+/// Cut off while `U`, with `m1` in it, runs in the thread `T`, which the human left for `N`.
+async fn cut_with_a_turn_left_behind() -> Memory {
+    let mut script = Script::busy().await;
+    script.user_message("U", "m1").await;
+    assert_eq!(script.fact().await, message("U", "m1", false));
+    script
+        .notify("thread/started", json!({"thread": thread("N", "idle")}))
+        .await;
+    let name = script.expect("thread/name/set").await;
+    script.answer(&name, json!({})).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("N", "idle")}))
+        .await;
+    adopted_n(&mut script).await;
+    let (memory, told) = script.cut().await;
+    assert_eq!(told, []);
+    memory
+}
+
+async fn adopted_n(script: &mut Script) {
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted {
+            thread_id: "N".into()
+        }
+    );
+    assert!(matches!(
+        script.fact().await,
+        CodexFact::ThreadStatus { .. }
+    ));
+}
+
+/// Connected again; the visible thread does nothing.
+async fn again_on_n(memory: Memory, fresh: bool) -> Script {
+    let mut script = Script::connect(memory, fresh).await;
+    let resume = script.expect("thread/resume").await;
+    assert_eq!(resume["params"]["threadId"], "N");
+    script
+        .answer(&resume, json!({"thread": thread("N", "idle")}))
+        .await;
+    adopted_n(&mut script).await;
+    script
+}
+
+fn ended_left_behind(status: TurnStatus, answer: Option<&str>) -> CodexFact {
+    CodexFact::TurnCompleted {
+        thread_id: "T".into(),
+        turn_id: "U".into(),
+        status,
+        final_answer: answer.map(str::to_owned),
+        client_ids: vec!["m1".to_owned()],
+        error: None,
+        usage_limited: false,
+    }
+}
+
+#[tokio::test]
+async fn a_turn_left_behind_is_seen_to_its_end_over_a_lost_connection() {
+    let mut script = again_on_n(cut_with_a_turn_left_behind().await, false).await;
+    let resume = script.expect("thread/resume").await;
+    assert_eq!(resume["params"]["threadId"], "T");
+    script
+        .answer(&resume, json!({"thread": thread("T", "active")}))
+        .await;
+    let list = script.expect("thread/turns/list").await;
+    assert_eq!(list["params"]["threadId"], "T");
+    let running = json!([{"id": "U", "status": "inProgress", "items": [user("m1")]}]);
+    script.answer(&list, json!({"data": running})).await;
+    let answer =
+        json!({"type": "agentMessage", "id": "a", "text": "done", "phase": "final_answer"});
+    let item = json!({"threadId": "T", "turnId": "U", "item": answer});
+    script.notify("item/completed", item).await;
+    script
+        .notify(
+            "turn/completed",
+            json!({"threadId": "T", "turn": {"id": "U", "status": "completed"}}),
+        )
+        .await;
+    assert_eq!(
+        script.fact().await,
+        ended_left_behind(TurnStatus::Completed, Some("done"))
+    );
+    let leave = script.expect("thread/unsubscribe").await;
+    assert_eq!(leave["params"]["threadId"], "T");
+}
+
+#[tokio::test]
+async fn a_turn_left_behind_that_ended_while_we_were_away_has_its_answer() {
+    let mut script = again_on_n(cut_with_a_turn_left_behind().await, false).await;
+    let resume = script.expect("thread/resume").await;
+    script
+        .answer(&resume, json!({"thread": thread("T", "idle")}))
+        .await;
+    let list = script.expect("thread/turns/list").await;
+    let answer =
+        json!({"type": "agentMessage", "id": "a", "text": "done", "phase": "final_answer"});
+    let turn = json!({"id": "U", "status": "completed", "items": [user("m1"), answer]});
+    script.answer(&list, json!({"data": [turn]})).await;
+    assert_eq!(
+        script.fact().await,
+        ended_left_behind(TurnStatus::Completed, Some("done"))
+    );
+    script.expect("thread/unsubscribe").await;
+}
+
+#[tokio::test]
+async fn a_turn_left_behind_that_died_with_the_app_server_is_closed() {
+    let mut script = again_on_n(cut_with_a_turn_left_behind().await, true).await;
+    let list = script.expect("thread/turns/list").await;
+    assert_eq!(list["params"]["threadId"], "T");
+    let turn = json!({"id": "U", "status": "interrupted", "items": [user("m1")]});
+    script.answer(&list, json!({"data": [turn]})).await;
+    assert_eq!(
+        script.fact().await,
+        ended_left_behind(TurnStatus::Interrupted, None)
+    );
+    script.ask(Ask::Deliver("m2", OnBusy::Queue)).await;
+    script.expect("thread/queue/add").await;
+}

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::content::Content;
 use crate::store::ledger::Stored;
 
 /// What the card shows in its own place.
@@ -42,7 +43,7 @@ pub(super) struct Card<'a> {
 }
 
 impl<'a> Card<'a> {
-    pub(super) fn of(stored: &'a Stored, content: Cow<'a, str>) -> Self {
+    pub(super) fn of(stored: &'a Stored, content: Content<'a>) -> Self {
         let entry = &stored.entry;
         let mut details = Vec::new();
         if let Value::Object(fields) = stored.to_value() {
@@ -54,6 +55,9 @@ impl<'a> Card<'a> {
         }
         // A handoff says its ask twice.
         details.retain(|(_, text)| !text.is_empty() && *text != entry.content);
+        if let Some(remark) = content.remark {
+            details.insert(0, ("remark".to_owned(), remark));
+        }
         Self {
             seq: entry.seq.0,
             id: entry.id.as_str(),
@@ -65,7 +69,7 @@ impl<'a> Card<'a> {
                 |at| at.to_string(),
             ),
             hash: &stored.hash,
-            content,
+            content: content.text,
             details,
         }
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
+use crate::store::blobs::Blobs;
 
 /// What a page or a document must not obey.
 const HOSTILE: [&str; 9] = [
@@ -164,4 +165,74 @@ fn a_long_last_piece_without_a_line_end_is_left_out_too() {
     out.clear();
     assert!(matches!(jsonl::write(&path, false, &mut out), Ok(0)));
     assert!(out.is_empty());
+}
+
+/// A record in its project: one text that is too long for its line, and whose whole is kept.
+fn long_record() -> (tempfile::TempDir, ProjectDirs, PathBuf, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = ProjectDirs::new(dir.path().to_path_buf(), None);
+    dirs.create().unwrap();
+    let text = format!("{}\n<the end> of it", "a line of it\n".repeat(2_000));
+    let cut = crate::core::whole::cut(&text).unwrap();
+    let path = dirs.sessions().join("session_1795000000000_a1b2c3d4.jsonl");
+    let sha256 = Blobs::of_ledger(&path).put(&text).unwrap();
+    let line = json!({
+        "schema": "v1", "id": "long", "timestamp": 1_795_000_000_000_i64,
+        // Where it says to be from leads nowhere.
+        "sessionId": "../../elsewhere/x", "type": "note", "source": "claude",
+        "content": cut.content, "meta": {"truncated": true},
+        "whole": {"sha256": sha256, "units": cut.units},
+    });
+    std::fs::write(&path, format!("{line}\n")).unwrap();
+    (dir, dirs, path, text)
+}
+
+fn exported(dirs: &ProjectDirs, path: &Path, format: Format) -> String {
+    let mut out = Vec::new();
+    assert!(matches!(
+        write(dirs, path, "session_x", format, false, &mut out),
+        Ok(1)
+    ));
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_text_that_was_cut_for_its_line_is_exported_whole() {
+    let (_dir, dirs, path, text) = long_record();
+    let md = exported(&dirs, &path, Format::Md);
+    assert!(md.contains(&text), "all of it, in its fence");
+    let html = exported(&dirs, &path, Format::Html);
+    assert!(html.contains("&lt;the end&gt; of it"));
+    for export in [&md, &html] {
+        assert_eq!(export.matches("a line of it").count(), 2_000);
+        assert!(!export.contains("TRUNCATED") && !export.contains("remark"));
+    }
+    // The line stays the line.
+    let file = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(exported(&dirs, &path, Format::Jsonl), file);
+}
+
+#[test]
+fn where_the_whole_text_is_gone_the_beginning_is_exported_and_it_is_said() {
+    let (_dir, dirs, path, text) = long_record();
+    let blobs = dirs.relay.join("blobs");
+    for (altered, why) in [
+        (true, "it was altered"),
+        (false, "it is not there any more"),
+    ] {
+        for blob in std::fs::read_dir(&blobs).unwrap() {
+            let blob = blob.unwrap().path();
+            if altered {
+                std::fs::write(blob, "another text").unwrap();
+            } else {
+                std::fs::remove_file(blob).unwrap();
+            }
+        }
+        for format in [Format::Md, Format::Html] {
+            let export = exported(&dirs, &path, format);
+            assert!(export.contains("remark") && export.contains(why), "{why}");
+            assert!(export.contains("TRUNCATED") && !export.contains("the end"));
+            assert!(export.contains(&text.len().to_string()), "how long it was");
+        }
+    }
 }

@@ -213,6 +213,10 @@ impl CodexFlow {
             // Also when the operator calls ambiguous what is on its way: nobody waits for it then,
             // and the lane goes on.
             self.landed(id);
+            if result != DeliveryResult::Confirmed {
+                // It tried nothing out.
+                self.untried();
+            }
         }
         if row.is_none() {
             self.heard.remove(id);

@@ -1,0 +1,223 @@
+//! What happens while the disk refuses, and what a daemon that ended leaves in the middle.
+
+use super::rig::Rig;
+use super::silence::attend;
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::id::ThreadId;
+use crate::daemon::event::Event;
+use crate::daemon::recording::WRITE_AGAIN;
+use crate::store::ledger::WriterEvent;
+use crate::store::testing::Place;
+use crate::wire::control::{Attendance, Command, Role, SendParams, WaitMessagesParams};
+
+/// The disk takes everything again, and what was kept is written.
+async fn recover(rig: &mut Rig) {
+    rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
+    rig.daemon.write_again_at = Some(tokio::time::Instant::now() - WRITE_AGAIN);
+    rig.daemon.write_again();
+    rig.pump().await;
+}
+
+fn said(rig: &Rig, kind: impl Fn(&EntryKind) -> bool) -> Vec<String> {
+    let recent = rig.daemon.recent.iter();
+    recent
+        .filter(|stored| kind(&stored.entry.kind))
+        .map(|stored| stored.entry.content.clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_tool_that_the_disk_refused_does_not_swallow_the_turns_last_words() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    let send = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "by the tool".to_owned(),
+        turn_id: Some("turn-1".to_owned()),
+        ..SendParams::default()
+    });
+    let refused = rig.ask(&codex, send);
+    rig.fail_writes().await;
+    assert_eq!(
+        refused.await.unwrap().unwrap_err().code,
+        "ledger_unwritable"
+    );
+    recover(&mut rig).await;
+    rig.completed("turn-1", std::slice::from_ref(&id), "as the last words");
+    rig.pump().await;
+    let texts = said(&rig, |kind| matches!(kind, EntryKind::Message(_)));
+    assert!(texts.contains(&"as the last words".to_owned()), "{texts:?}");
+}
+
+#[tokio::test]
+async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.fail_writes().await;
+    // It works again, and the next fact comes before anybody has asked it.
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: crate::core::id::TurnId::new("turn-1"),
+        status: TurnStatus::Interrupted,
+        final_answer: None,
+        client_ids: vec![id.to_string()],
+        error: None,
+        usage_limited: false,
+    });
+    rig.pump().await;
+    recover(&mut rig).await;
+    // Only a turn's end that stands behind the proof cuts its message off.
+    assert!(rig.daemon.world.cut_off.contains_key(&id));
+    assert!(!rig.daemon.has_unwritten());
+}
+
+#[tokio::test]
+async fn the_thread_of_codex_is_remembered_though_the_disk_refused_it_at_first() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-2"),
+    });
+    rig.fail_writes().await;
+    recover(&mut rig).await;
+    let known = rig.daemon.world.agent(Agent::Codex).thread_id;
+    assert_eq!(known, Some(ThreadId::new("thread-2")));
+}
+
+#[tokio::test]
+async fn a_proposal_by_marker_waits_for_the_disk() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    rig.completed(
+        "turn-1",
+        &[],
+        "[IMPORTANT] CONTEXTRELAY_PROPOSE_FINAL:\nsummary: it parses\nevidence: cargo test",
+    );
+    while !rig.next_is_tree().await {}
+    rig.fail_writes().await;
+    assert!(rig.daemon.world.pending_proposals.is_empty());
+    recover(&mut rig).await;
+    assert_eq!(rig.daemon.world.pending_proposals.len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_ended_with_the_daemon_is_cut_off_and_can_be_had_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
+    drop(rig);
+
+    let mut rig = Rig::with_codex(&place).await;
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
+    assert_eq!(rig.delivered_ids(), []);
+    let told = said(
+        &rig,
+        |kind| matches!(kind, EntryKind::Lifecycle { event } if event == "delivery_cut_off"),
+    );
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("turn-1") && told[0].contains(id.as_str()));
+    let operator = rig.connect(Role::Deck, None, true);
+    let again = attend(Agent::Codex, Attendance::Requeue);
+    rig.call(&operator, again).await.unwrap();
+    assert_eq!(rig.delivered_ids(), [id]);
+    // Said once: the next start knows nothing of it any more.
+    drop(rig);
+    let rig = Rig::start(&place).await;
+    let told = said(
+        &rig,
+        |kind| matches!(kind, EntryKind::Lifecycle { event } if event == "delivery_cut_off"),
+    );
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_a_turn_that_is_told_again_says_nothing_twice() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    for _ in 0..2 {
+        rig.completed("turn-1", std::slice::from_ref(&id), "the answer");
+        rig.pump().await;
+    }
+    let texts = said(&rig, |kind| matches!(kind, EntryKind::Message(_)));
+    assert_eq!(texts.iter().filter(|text| *text == "the answer").count(), 1);
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    rig.completed("turn-1", std::slice::from_ref(&id), "the answer");
+    rig.pump().await;
+    let to_claude = rig.daemon.world.unsettled.values();
+    let to_claude = to_claude.filter(|message| message.from == Party::Agent(Agent::Codex));
+    assert_eq!(to_claude.count(), 1);
+}
+
+#[tokio::test]
+async fn codex_gets_the_rest_of_a_page_by_asking_on() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.status(ThreadStatus::Active { waiting: false });
+    rig.user_message("turn-0", None);
+    rig.settle().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(rig.send(&claude, Agent::Claude, OnBusy::Queue).await);
+    }
+    let sent = rig.delivered_ids();
+    let waiting: Vec<_> = ids.into_iter().filter(|id| !sent.contains(id)).collect();
+    assert!(waiting.len() > 1);
+    let mut asked = Vec::new();
+    let mut after = None;
+    for _ in 0..waiting.len() {
+        let wait = Command::WaitMessages(WaitMessagesParams {
+            agent: Agent::Codex,
+            after,
+            reply_to: None,
+            timeout_ms: 0,
+            runtime_session_id: None,
+        });
+        let page = rig.call(&codex, wait).await.unwrap();
+        let crate::wire::control::Reply::Messages(page) = page else {
+            panic!("{page:?}");
+        };
+        // As if one were all that fits into a result.
+        let first = &page.messages[0];
+        asked.push(first.message_id.clone());
+        after = Some(first.seq);
+    }
+    assert_eq!(asked, waiting);
+}
+
+#[tokio::test]
+async fn what_waits_for_a_claude_that_never_came_expires() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.claude.set_terms(20_000, Some(60_000));
+    rig.daemon.pump_claude();
+    assert!(rig.daemon.world.unsettled.contains_key(&id));
+    rig.later(61_000).await;
+    assert!(!rig.daemon.world.unsettled.contains_key(&id));
+}
