@@ -276,6 +276,12 @@ impl Daemon {
         ids.into_iter().filter(can).collect()
     }
 
+    /// Whether the end of an agent's limit has something sent again.
+    pub(super) fn sends_again(&self, agent: Agent) -> bool {
+        let spoken = self.limits.get(agent).spoken(self.clock.now_ms());
+        spoken.is_some_and(|limit| limit.again > 0 && !limit.is_cancelled)
+    }
+
     /// Records that these are sent again, and has them sent.
     pub(super) fn send_again(
         &mut self,

@@ -161,12 +161,17 @@ impl Daemon {
             .map(|id| EntryId::new(id.as_str()))
             .filter(|id| self.ledger.seq_of(id).is_some())
             .collect();
+        // A turn that worked ends a limit; what died of it goes before what has come since, so the
+        // lane rests until the record says that it is sent again.
+        let waits = end.status == TurnStatus::Completed
+            && self.codex.flow.is_limited()
+            && self.sends_again(Agent::Codex);
         let ended = CodexInput::TurnEnded {
             life: self.codex.life,
             turn: end.turn_id,
             status: end.status,
             ids: ids.clone(),
-            limited: end.usage_limited,
+            limited: end.usage_limited || waits,
         };
         self.record_fact(
             entries,

@@ -370,3 +370,24 @@ async fn a_limited_claude_is_left_alone_by_the_next_daemon_too() {
     };
     assert_eq!(ids, [id]);
 }
+
+#[tokio::test]
+async fn what_died_of_a_limit_goes_before_what_has_come_since() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    hit(&mut rig, "turn-1", &first).await;
+    rig.status(ThreadStatus::Idle);
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    // The human goes on, and it works.
+    rig.user_message("turn-2", None);
+    ended(&mut rig, "turn-2", TurnStatus::Completed, &[], false).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    rig.user_message("turn-3", Some(&first));
+    rig.settle().await;
+    ended(&mut rig, "turn-3", TurnStatus::Completed, &[&first], false).await;
+    assert_eq!(rig.delivered_ids(), [second]);
+}
