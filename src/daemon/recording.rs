@@ -149,6 +149,7 @@ impl Daemon {
     pub(super) fn on_writer(&mut self, event: WriterEvent) {
         match event {
             WriterEvent::Durable { token, entries } => {
+                self.ledger_gone = false;
                 for stored in &entries {
                     self.publish(stored);
                 }
@@ -182,8 +183,9 @@ impl Daemon {
                 if self.notices.set(LEDGER_UNWRITABLE, refusal.message.clone()) {
                     self.status_changed();
                 }
+                self.ledger_gone = matches!(error, LedgerError::Gone { .. });
                 // A file that was taken away stays so until somebody restarts the daemon.
-                if begins && !matches!(error, LedgerError::Gone { .. }) {
+                if begins && !self.ledger_gone {
                     self.record_outage(refusal.message.clone());
                 }
                 if let Some(pending) = self.pending.remove(&token) {

@@ -76,8 +76,10 @@ pub struct Daemon {
     pub(super) pending: HashMap<u64, Pending>,
     pub(super) unwritten: Vec<(Vec<Entry>, ThenDurable)>,
     pub(super) write_again_at: Option<Instant>,
+    /// The session's file was taken away, and nothing has been recorded since.
+    pub(super) ledger_gone: bool,
     pub(super) next_token: u64,
-    idle_since: Option<Instant>,
+    pub(super) idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
     /// It stops because another process goes on.
     pub(super) leaving: Option<Leaving>,
@@ -154,6 +156,7 @@ impl Daemon {
             pending: HashMap::new(),
             unwritten: Vec::new(),
             write_again_at: None,
+            ledger_gone: false,
             next_token: 0,
             idle_since: None,
             stopping: None,
@@ -301,9 +304,10 @@ impl Daemon {
             .any(|attachment| attachment.hello.pid != std::process::id());
         let idle = self.identity.detached
             && !attached
-            && self.pending.is_empty()
             && !self.codex.is_needed()
-            && self.unwritten.is_empty();
+            // What a file that was taken away would have been told keeps nobody here: the project
+            // may be gone for good.
+            && (self.pending.is_empty() && self.unwritten.is_empty() || self.ledger_gone);
         match (idle, self.idle_since) {
             (true, None) => self.idle_since = Some(Instant::now()),
             (false, Some(_)) => self.idle_since = None,

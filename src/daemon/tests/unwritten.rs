@@ -221,3 +221,28 @@ async fn what_waits_for_a_claude_that_never_came_expires() {
     rig.later(61_000).await;
     assert!(!rig.daemon.world.unsettled.contains_key(&id));
 }
+
+#[tokio::test]
+async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.daemon.identity.detached = true;
+    rig.fact(CodexFact::ServerLost {
+        why: "it was removed too".to_owned(),
+        gave_up: true,
+    });
+    rig.fail_writes().await;
+    assert!(rig.daemon.has_unwritten());
+    rig.daemon.watch_idleness();
+    let since = rig.daemon.idle_since;
+    assert!(since.is_some());
+    // It is asked for again and again meanwhile.
+    rig.daemon.write_again_at = Some(tokio::time::Instant::now() - WRITE_AGAIN);
+    rig.daemon.write_again();
+    rig.daemon.watch_idleness();
+    assert_eq!(rig.daemon.idle_since, since);
+    rig.fail_writes().await;
+    // A disk that is only full gets its facts yet.
+    recover(&mut rig).await;
+    assert!(!rig.daemon.has_unwritten());
+}

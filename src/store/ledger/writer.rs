@@ -267,7 +267,10 @@ impl Writer {
                 None
             }
             Err(error) => {
-                tracing::error!(%error, "the ledger cannot be written");
+                // Said once: it is asked again every second, perhaps for days.
+                if !self.failing {
+                    tracing::error!(%error, "the ledger cannot be written");
+                }
                 Some(error)
             }
         };
