@@ -160,8 +160,14 @@ impl World {
 
     pub fn tell_claude(&mut self, conn: u64, told: Told) {
         if let Some(process) = self.claude.as_ref().map(|claude| claude.process) {
-            let hop = self.hop();
-            self.after(hop, Event::Claude(process, ClaudeStep::Told(conn, told)));
+            let mut at = self.now + self.hop();
+            if matches!(told, Told::Push(..)) {
+                // Through the connection by which the bridge gets its answers.
+                at = at.max(self.handed_until);
+                self.handed_until = at;
+            }
+            let step = ClaudeStep::Told(conn, told);
+            self.after(at - self.now, Event::Claude(process, step));
         }
     }
 
