@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::dirs::{PUBLISHED_FILE, ProjectDirs, exists, open_private};
+use super::dirs::{PUBLISHED_FILE, ProjectDirs, open_private};
 
 /// How often a lock file that vanished between opening and locking is opened again.
 const ATTEMPTS_MAX: u32 = 10;
@@ -201,10 +201,10 @@ pub fn is_owned(dirs: &ProjectDirs) -> bool {
     }
 }
 
-/// Whether nobody owns the project. A lock file that is not there says nothing: a daemon may have
-/// lost it.
+/// Whether nobody owns the project. A lock file that is not there, or that cannot be opened, says
+/// nothing: a daemon may have lost it.
 pub fn is_free(dirs: &ProjectDirs) -> bool {
-    exists(&lock_path(dirs)) && !is_owned(dirs)
+    open_private(&lock_path(dirs)).is_ok() && !is_owned(dirs)
 }
 
 /// Which file has the name of the owner's lock, by device and inode; `None` when none has.
@@ -376,11 +376,17 @@ mod tests {
     fn who_looks_sees_an_owner_and_is_none() {
         let place = Place::new();
         assert!(!is_owned(&place.dirs));
+        assert!(!is_free(&place.dirs), "no lock file says nothing");
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        assert!(is_owned(&place.dirs));
+        assert!(is_owned(&place.dirs) && !is_free(&place.dirs));
         drop(lock);
         // The file is there still.
-        assert!(!is_owned(&place.dirs));
+        assert!(!is_owned(&place.dirs) && is_free(&place.dirs));
+        let path = lock_path(&place.dirs);
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        std::os::unix::fs::symlink(path.with_extension("away"), &path).unwrap();
+        assert!(!is_free(&place.dirs), "neither does a link");
+        fs::remove_file(&path).unwrap();
         assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
     }
 
