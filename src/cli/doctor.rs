@@ -12,6 +12,7 @@ use super::connect::{self, Found, runtime};
 use super::context::Context;
 use super::disk;
 use super::exit::{ExitKind, Failure, Verdict};
+use super::instruction_files::{Homes, Plan};
 use super::launch::capture;
 use super::output::Tone;
 use super::settings::{environment, find_program};
@@ -81,6 +82,7 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
     let checks = vec![
         project(setting),
         git(setting),
+        instructions(setting),
         permissions(setting),
         daemon(setting, &found),
         ports(setting, &found),
@@ -166,6 +168,17 @@ fn git(setting: &Setting) -> Check {
             "the project is no git repository: decisions cannot name a commit",
             "run `git init` if it should be one",
         )
+    }
+}
+
+fn instructions(setting: &Setting) -> Check {
+    const ID: &str = "instructions";
+    let plan = Plan::of(&setting.dirs.root, &Homes::from_env());
+    let hidden: Vec<String> = plan.hiding.iter().map(ToString::to_string).collect();
+    if hidden.is_empty() {
+        good(ID, "no file of ours hides one of yours")
+    } else {
+        bad(ID, hidden.join("; "), "mend it with `ctxrelay init`")
     }
 }
 

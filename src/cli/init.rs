@@ -13,15 +13,10 @@ use super::connect::{self, Found, runtime};
 use super::context::Context;
 use super::disk::{self, unreadable};
 use super::exit::{ExitKind, Failure, Verdict};
-use super::managed_block::{Unpaired, diff, with_block};
+use super::instruction_files::{FILE_BYTES_MAX, Homes, Plan};
+use super::managed_block::{Unpaired, diff, with_block, without_block};
 use super::output::Tone;
 use crate::store::dirs::{exists, read_private, write_private};
-
-/// The files that the agents read their instructions from.
-pub const INSTRUCTION_FILES: [&str; 2] = ["CLAUDE.md", "AGENTS.md"];
-
-/// More than any instruction file is long.
-const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// How long the daemon that writes the first entry may take to end.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -42,10 +37,10 @@ Claude Code and Codex work on this project together through ctxrelay. When the c
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay init --dry-run")]
 pub struct Args {
-    /// Managed blocks in the project's CLAUDE.md and AGENTS.md, or none
+    /// A managed block in the CLAUDE.md or AGENTS.md that each agent reads, or none
     #[arg(long, value_enum, default_value_t = Instructions::Project)]
     pub instructions: Instructions,
-    /// Do not ask before those two files are changed
+    /// Do not ask before such a file is changed
     #[arg(long)]
     pub yes: bool,
     /// Say what would be done and do nothing
@@ -67,7 +62,7 @@ pub enum Instructions {
 pub struct Step {
     /// What.
     pub what: String,
-    /// `made`, `there`, `left` or `would`.
+    /// `made`, `removed`, `there`, `left` or `would`.
     pub state: &'static str,
 }
 
@@ -78,14 +73,50 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         plugin(context, args.dry_run)?,
     ];
     if args.instructions == Instructions::Project {
-        for name in INSTRUCTION_FILES {
-            let path = context.setting.dirs.root.join(name);
-            let change = |text: &str| with_block(text, INSTRUCTIONS).map(Some);
-            steps.push(edit(context, &path, args.yes, args.dry_run, change)?);
-        }
+        steps.extend(instruct(context, args)?);
     }
     report(context, &steps)?;
     Ok(ExitKind::Ok)
+}
+
+/// The block in the files that the agents read, and out of those in which it is in the way.
+fn instruct(context: &Context, args: &Args) -> Result<Vec<Step>, Failure> {
+    let root = &context.setting.dirs.root;
+    let plan = Plan::of(root, &Homes::from_env());
+    let mut steps = Vec::new();
+    for name in &plan.with {
+        let change = |text: &str| with_block(text, INSTRUCTIONS).map(Some);
+        let path = root.join(name);
+        steps.push(edit(context, &path, args.yes, args.dry_run, change)?);
+    }
+    for name in &plan.without {
+        steps.extend(take_out(context, name, args.yes, args.dry_run)?);
+    }
+    steps.extend(plan.left.map(|what| Step {
+        what,
+        state: "left",
+    }));
+    Ok(steps)
+}
+
+/// Takes our block out of a file of the project, and the file away when it holds nothing else.
+/// `None` when no block is in it.
+///
+/// # Errors
+///
+/// As [`edit`].
+pub fn take_out(
+    context: &Context,
+    name: &str,
+    yes: bool,
+    dry_run: bool,
+) -> Result<Option<Step>, Failure> {
+    let path = context.setting.dirs.root.join(name);
+    let mut step = edit(context, &path, yes, dry_run, without_block)?;
+    if step.state == "made" {
+        step.state = "removed";
+    }
+    Ok((step.state != "there").then_some(step))
 }
 
 /// Prints what was done.
@@ -186,7 +217,8 @@ fn plugin(context: &Context, dry_run: bool) -> Result<Step, Failure> {
 }
 
 /// Changes a file of the user's: shows the diff and asks first. Without a terminal and without
-/// `--yes` it is left alone. `change` gives `None` when nothing is to be done.
+/// `--yes` it is left alone. `change` gives `None` when nothing is to be done; a file in which
+/// nothing remains is removed.
 ///
 /// # Errors
 ///
@@ -199,10 +231,10 @@ pub fn edit(
     change: impl Fn(&str) -> Result<Option<String>, Unpaired>,
 ) -> Result<Step, Failure> {
     let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+        .strip_prefix(&context.setting.dirs.root)
+        .unwrap_or(path)
+        .display()
+        .to_string();
     let step = |what: String, state| Ok(Step { what, state });
     // A link is followed to a file of the project: AGENTS.md is often one to CLAUDE.md.
     let real = match real_file(context, path) {
@@ -240,7 +272,7 @@ pub fn edit(
     if !yes && !agrees(context, &name)? {
         return step(format!("{name} as it was; change it with --yes"), "left");
     }
-    if after.is_empty() {
+    if after.trim().is_empty() {
         std::fs::remove_file(&real).map_err(|error| unwritable(&real, &error))?;
     } else {
         replace(&real, &after, before.is_some()).map_err(|error| unwritable(&real, &error))?;

@@ -32,6 +32,7 @@ mod hold;
 mod hook;
 mod init;
 mod instances;
+mod instruction_files;
 mod kill;
 mod launch;
 mod ledger;

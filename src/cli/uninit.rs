@@ -7,8 +7,8 @@ use super::claude::plugin_dir;
 use super::connect::{self, Found, runtime};
 use super::context::Context;
 use super::exit::{ExitKind, Failure, Verdict};
-use super::init::{INSTRUCTION_FILES, Step, edit, report};
-use super::managed_block::without_block;
+use super::init::{Step, report, take_out};
+use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::exists;
 use crate::store::{registry, trust};
@@ -17,7 +17,7 @@ use crate::store::{registry, trust};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay uninit --dry-run")]
 pub struct Args {
-    /// Do not ask before CLAUDE.md and AGENTS.md are changed
+    /// Do not ask before a file with our block is changed
     #[arg(long)]
     pub yes: bool,
     /// Say what would be done and do nothing
@@ -37,15 +37,9 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         ));
     }
     let mut steps = Vec::new();
-    for name in INSTRUCTION_FILES {
-        let path = setting.dirs.root.join(name);
-        if exists(&path) {
-            let mut step = edit(context, &path, args.yes, args.dry_run, without_block)?;
-            if step.state == "made" {
-                step.state = "removed";
-            }
-            steps.push(step);
-        }
+    let Plan { with, without, .. } = Plan::of(&setting.dirs.root, &Homes::from_env());
+    for name in with.iter().chain(&without) {
+        steps.extend(take_out(context, name, args.yes, args.dry_run)?);
     }
     let plugin = plugin_dir(setting);
     steps.push(remove(&plugin, "the Claude plugin", args.dry_run)?);

@@ -19,6 +19,7 @@ mod ladder;
 mod ledger;
 mod limits;
 mod pair;
+mod projects;
 mod readme;
 mod recovery;
 mod relay;

@@ -1,0 +1,3 @@
+//! Which folder is a project, what is written into it, and who owns it.
+
+mod instructions;
