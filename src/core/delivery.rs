@@ -7,7 +7,8 @@
 //!                           └─► ambiguous   nobody can know; only the operator sends it again
 //! ```
 //!
-//! - [`Delivery`]: one message, and [`DeliveryFact`], what can happen to it.
+//! - [`Delivery`]: one message, and [`DeliveryFact`], what can happen to it; [`Shown`]: what of
+//!   its text the model was given.
 //! - [`Backlog`]: all that are not settled, in the order of the record.
 //! - [`CodexFlow`]: the lane to Codex, one message in flight.
 //! - [`Ladder`]: the ways to Claude, chosen by proof.
@@ -27,6 +28,7 @@ mod ladder;
 mod limit;
 pub mod recovery;
 mod row;
+mod shown;
 mod watchdog;
 mod way;
 
@@ -42,6 +44,7 @@ pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
 pub use row::{Delivery, DeliveryFact};
+pub use shown::Shown;
 pub use watchdog::{Watchdog, Watched};
 pub use way::{Way, way};
 

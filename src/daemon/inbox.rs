@@ -4,7 +4,7 @@ use super::event::Answer;
 use super::run::{Daemon, answer, now_ms};
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
+use crate::core::delivery::{CodexInput, Delivery, DeliveryState, Shown};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -82,14 +82,7 @@ impl Daemon {
             {
                 continue;
             }
-            let message = self.enveloped(
-                &stored.entry,
-                row.maybe_shown
-                    || matches!(
-                        row.state,
-                        DeliveryState::Confirmed | DeliveryState::Ambiguous
-                    ),
-            );
+            let message = self.enveloped(&stored.entry, row.is_repeat());
             bytes += message.text.len();
             messages.push(message);
         }
@@ -126,21 +119,30 @@ impl Daemon {
             let Some(pair) = ids.clone().next().and_then(|id| self.pair_of(id)) else {
                 return Ok(());
             };
-            return self.hand_out(&pair, ids.cloned().collect());
+            return self.hand_out(&pair, ids.cloned().collect(), None);
         }
         let at = self.moment();
         let until = at.now_ms + CLAIM_MS;
         let mut effects = Vec::new();
         for id in ids {
-            self.outbox
-                .backlog
-                .hand_out(id, &at.attempt, until, at.now_ms, &mut effects);
+            self.outbox.backlog.claim(
+                id,
+                Shown::Whole,
+                &at.attempt,
+                until,
+                at.now_ms,
+                &mut effects,
+            );
         }
         let stored = self.perform(agent, effects);
         if stored.is_err() {
+            let mut effects = Vec::new();
             for message in &page.messages {
-                self.outbox.backlog.take_back(&message.message_id);
+                let backlog = &mut self.outbox.backlog;
+                backlog.take_back(&message.message_id, &mut effects);
             }
+            // The first refusal says it all.
+            let _ = self.perform(agent, effects);
         }
         stored
     }

@@ -23,9 +23,10 @@ use super::dirs::ProjectDirs;
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("queue/0001_deliveries.sql"),
     include_str!("queue/0002_maybe_shown.sql"),
+    include_str!("queue/0003_shown.sql"),
 ];
 
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
@@ -202,7 +203,7 @@ impl Queue {
         let read = || {
             let mut rows = self.db.prepare_cached(
                 "SELECT id, seq, receiver, runtime_session, on_busy, state, attempts, attempt,
-                        changed_ms, maybe_shown
+                        changed_ms, shown
                  FROM deliveries ORDER BY seq, id",
             )?;
             rows.query_map([], delivery)?.collect::<Result<Vec<_>, _>>()
@@ -245,11 +246,11 @@ impl Queue {
             {
                 let mut put = step.prepare_cached(
                     "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
-                                             attempts, attempt, changed_ms, maybe_shown)
+                                             attempts, attempt, changed_ms, shown)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
                      ON CONFLICT (id) DO UPDATE SET
                         seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
-                        attempts = ?7, attempt = ?8, changed_ms = ?9, maybe_shown = ?10",
+                        attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10",
                 )?;
                 for delivery in deliveries {
                     put.execute(params![
@@ -262,7 +263,7 @@ impl Queue {
                         delivery.attempts,
                         delivery.attempt.as_ref().map(AttemptId::as_str),
                         delivery.changed_ms,
-                        delivery.maybe_shown,
+                        delivery.shown.as_str(),
                     ])?;
                 }
             }
@@ -441,7 +442,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         attempts: row.get(6)?,
         attempt: row.get::<_, Option<String>>(7)?.map(AttemptId::new),
         changed_ms: row.get(8)?,
-        maybe_shown: row.get(9)?,
+        shown: word(row, 9)?,
     })
 }
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ctxrelay::core::agent::Agent as Who;
-use ctxrelay::core::delivery::{Delivery, DeliveryFact, OnBusy};
+use ctxrelay::core::delivery::{Delivery, DeliveryFact, OnBusy, Shown};
 use ctxrelay::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::store::queue::Queue;
@@ -166,7 +166,7 @@ impl Claimed {
     fn claim(&mut self, n: usize) {
         let place = (self.rows.len() / 2 + n) % self.rows.len();
         let row = &mut self.rows[place];
-        let attempt = DeliveryFact::HandedOut(AttemptId::new(format!("attempt-{n}")));
+        let attempt = DeliveryFact::HandedOut(AttemptId::new(format!("attempt-{n}")), Shown::Whole);
         assert!(row.apply(attempt, n as i64));
         self.times.time(|| self.queue.put(row).unwrap());
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Delivery, DeliveryFact, DeliveryState, Effect};
+use super::{Delivery, DeliveryFact, DeliveryState, Effect, Shown};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, Seq, TurnId};
@@ -20,10 +20,19 @@ pub const LANE_MAX: usize = 10_000;
 pub struct Backlog {
     rows: BTreeMap<Seq, Delivery>,
     by_id: BTreeMap<EntryId, Seq>,
-    /// Bodies on their way to somebody who asked, and until when that may take, ms.
-    claims: BTreeMap<EntryId, i64>,
+    /// Texts on their way to an agent.
+    claims: BTreeMap<EntryId, Claim>,
     /// What is being appended to the ledger about a message, by its word.
     recording: BTreeSet<(EntryId, &'static str)>,
+}
+
+/// A text is on its way to an agent.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    /// How long that may take, ms.
+    until_ms: i64,
+    /// What had left before it.
+    shown_before: Shown,
 }
 
 /// The backlog after a start.
@@ -76,10 +85,11 @@ impl Backlog {
             row.seq = message.seq;
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
+                row.show(Shown::Whole);
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
                 // When lost, asked for again or not: whether an attempt followed is what was lost.
                 row.state = DeliveryState::Ambiguous;
-                row.maybe_shown = true;
+                row.show(Shown::Whole);
             } else if message.result == Some(DeliveryResult::Requeued)
                 && (row.state == DeliveryState::Confirmed
                     || row.state == DeliveryState::Ambiguous && row.attempts > 0)
@@ -88,7 +98,9 @@ impl Backlog {
                 // the row was made when the queue had been lost after that wish.
                 row.state = DeliveryState::Queued;
             }
-            row.maybe_shown |= message.result == Some(DeliveryResult::Requeued);
+            if message.result == Some(DeliveryResult::Requeued) {
+                row.show(Shown::Whole);
+            }
             if row.state == DeliveryState::Ambiguous
                 && message.result != Some(DeliveryResult::Ambiguous)
             {
@@ -101,11 +113,9 @@ impl Backlog {
     }
 
     /// Takes a message in again that was settled: it was shown before.
-    pub fn insert_again(&mut self, row: Delivery) {
-        self.insert(Delivery {
-            maybe_shown: true,
-            ..row
-        });
+    pub fn insert_again(&mut self, mut row: Delivery) {
+        row.show(Shown::Whole);
+        self.insert(row);
     }
 
     /// Gives every message the place that it has in the ledger by now, and forgets what is not in
@@ -182,33 +192,52 @@ impl Backlog {
             && !self.is_recording(&row.id)
     }
 
-    /// Its body goes to an agent that reads it at once, by a page or a hook; nobody else gets it
-    /// until it is known whether it arrived.
-    pub fn hand_out(
+    /// So much of its text goes to an agent that reads it at once; nobody else gets it until it is
+    /// known whether it arrived.
+    pub fn claim(
         &mut self,
         id: &EntryId,
+        shown: Shown,
         attempt: &AttemptId,
         until_ms: i64,
         now_ms: i64,
         effects: &mut Vec<Effect>,
     ) {
-        if self.get(id).is_none() {
+        let Some(shown_before) = self.get(id).map(|row| row.shown) else {
             return;
-        }
-        self.claims.insert(id.clone(), until_ms);
-        if self.apply(id, DeliveryFact::HandedOut(attempt.clone()), now_ms) {
+        };
+        let claim = Claim {
+            until_ms,
+            shown_before,
+        };
+        self.claims.insert(id.clone(), claim);
+        if self.apply(id, DeliveryFact::HandedOut(attempt.clone(), shown), now_ms) {
             effects.push(Effect::Store(id.clone()));
         }
     }
 
-    /// Its body did not leave after all.
-    pub fn take_back(&mut self, id: &EntryId) {
-        self.claims.remove(id);
+    /// So much of its text turns out to have left.
+    pub fn show(&mut self, id: &EntryId, shown: Shown, effects: &mut Vec<Effect>) {
+        let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
+        if row.is_some_and(|row| row.show(shown)) {
+            effects.push(Effect::Store(id.clone()));
+        }
+    }
+
+    /// Its text did not leave after all. Its row may be on disk already and say otherwise.
+    pub fn take_back(&mut self, id: &EntryId, effects: &mut Vec<Effect>) {
+        let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
+        if let (Some(claim), Some(row)) = (self.claims.remove(id), row)
+            && row.shown != claim.shown_before
+        {
+            row.shown = claim.shown_before;
+            effects.push(Effect::Store(id.clone()));
+        }
     }
 
     /// When the next claim runs out, ms.
     pub fn next_claim_ms(&self) -> Option<i64> {
-        self.claims.values().min().copied()
+        self.claims.values().map(|claim| claim.until_ms).min()
     }
 
     /// Whoever asked for these went away, or is silent for too long.
@@ -216,7 +245,7 @@ impl Backlog {
         let expired: Vec<EntryId> = self
             .claims
             .iter()
-            .filter(|(_, until)| **until <= now_ms)
+            .filter(|(_, claim)| claim.until_ms <= now_ms)
             .map(|(id, _)| id.clone())
             .collect();
         for id in &expired {

@@ -19,7 +19,7 @@ use offer::{Bridge, Offer};
 use ringing::Ringing;
 pub use terms::LadderTerms;
 
-use super::{Backlog, Delivery, DeliveryState, Effect, Moment, OnBusy};
+use super::{Backlog, Delivery, DeliveryState, Effect, Moment, OnBusy, Shown};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
@@ -241,10 +241,11 @@ impl Ladder {
             LadderInput::TurnEnded { limited } => self.turn_ended(at, limited, effects),
             LadderInput::LimitHolds => self.limit(true, effects),
             LadderInput::LimitOver => self.limit(false, effects),
-            LadderInput::HandedOut { ids } => {
+            LadderInput::HandedOut { whole, head } => {
                 let until = at.now_ms + self.terms.claim_ms;
-                for id in &ids {
-                    backlog.hand_out(id, &at.attempt, until, at.now_ms, effects);
+                let whole = whole.iter().map(|id| (id, Shown::Whole));
+                for (id, shown) in whole.chain(head.iter().map(|id| (id, Shown::Head))) {
+                    backlog.claim(id, shown, &at.attempt, until, at.now_ms, effects);
                     #[cfg(test)]
                     if self.fault == Some(super::fault::Fault::ReadConsumes) {
                         backlog.record(id, DeliveryResult::Confirmed, Some("pull"), None, effects);
@@ -254,18 +255,21 @@ impl Ladder {
             LadderInput::Proven { ids, rung } => self.proven_by(backlog, &ids, &rung, effects),
             LadderInput::Acknowledged { ids } => {
                 for id in &ids {
-                    self.learn(id);
+                    if !backlog.get(id).is_some_and(Delivery::can_be_proven) {
+                        continue;
+                    }
+                    self.learn(backlog, id, effects);
                     backlog.record(id, DeliveryResult::Acknowledged, None, None, effects);
                 }
             }
             LadderInput::OutletFull { id } => {
-                backlog.take_back(&id);
+                backlog.take_back(&id, effects);
                 self.offers.remove(&id);
                 self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
             }
             LadderInput::NotStored { id } => {
                 // Nothing has left, and nothing leaves before the disk is asked again.
-                backlog.take_back(&id);
+                backlog.take_back(&id, effects);
                 self.offers.remove(&id);
                 self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
             }
@@ -335,25 +339,42 @@ impl Ladder {
     ) {
         for id in ids {
             let unproven = backlog.get(id).is_some_and(|row| {
-                row.to == Agent::Claude && row.state != DeliveryState::Confirmed
+                row.to == Agent::Claude
+                    && row.state != DeliveryState::Confirmed
+                    && row.can_be_proven()
             });
             if unproven {
-                self.learn(id);
+                self.learn(backlog, id, effects);
                 backlog.record(id, DeliveryResult::Confirmed, Some(rung), None, effects);
             }
         }
     }
 
-    /// Whatever the message was offered by has reached this process.
-    fn learn(&mut self, id: &EntryId) {
-        if let Some(offer) = self.offers.get(id)
-            && offer.rung < Rung::Pull
-        {
-            self.proven = Some(offer.rung);
-            if offer.rung == Rung::Channel && std::mem::take(&mut self.is_deaf) {
-                // What was not even pushed does not let later ones pass.
-                self.offers.retain(|_, offer| offer.rung < Rung::Hooks);
+    /// The way that the message was offered by has reached this process.
+    fn learn(&mut self, backlog: &mut Backlog, id: &EntryId, effects: &mut Vec<Effect>) {
+        let Some(row) = backlog.get(id) else { return };
+        match self.offers.get(id) {
+            // Known by its text, which left by no other way.
+            Some(offer) if offer.was_pushed && row.shown == Shown::Nothing => {
+                self.proven = Some(Rung::Channel);
+                self.pushes_arrived(backlog, effects);
+                if std::mem::take(&mut self.is_deaf) {
+                    // What was not even pushed does not let later ones pass.
+                    self.offers.retain(|_, offer| offer.rung < Rung::Hooks);
+                }
             }
+            Some(offer) if matches!(offer.rung, Rung::Doorbell | Rung::Hooks) => {
+                self.proven = Some(offer.rung);
+            }
+            _ => {}
+        }
+    }
+
+    /// Channels are on in this process: what was pushed to it has left for its model.
+    fn pushes_arrived(&self, backlog: &mut Backlog, effects: &mut Vec<Effect>) {
+        let pushed = self.offers.iter().filter(|(_, offer)| offer.was_pushed);
+        for (id, _) in pushed {
+            backlog.show(id, Shown::Whole, effects);
         }
     }
 
@@ -409,10 +430,15 @@ impl Ladder {
                 }
                 (Rung::Channel, Some(bridge)) => {
                     pushes += 1;
-                    // The body leaves: should it come by another way too, that says so.
-                    let repeat = backlog.get(&id).is_some_and(|row| row.maybe_shown);
+                    let repeat = backlog.get(&id).is_some_and(Delivery::is_repeat);
                     let until = at.now_ms + self.terms.push_ms;
-                    backlog.hand_out(&id, &at.attempt, until, at.now_ms, effects);
+                    let shown = if self.proven == Some(Rung::Channel) {
+                        Shown::Whole
+                    } else {
+                        Shown::Nothing
+                    };
+                    backlog.claim(&id, shown, &at.attempt, until, at.now_ms, effects);
+                    offer.was_pushed = true;
                     let bridge = bridge.id;
                     effects.push(Effect::Push {
                         bridge,

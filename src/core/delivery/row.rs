@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeliveryState, OnBusy};
+use super::{DeliveryState, OnBusy, Shown};
 use crate::core::agent::Agent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
@@ -30,9 +30,12 @@ pub struct Delivery {
     pub attempt: Option<AttemptId>,
     /// When the state last changed, ms since the epoch.
     pub changed_ms: i64,
-    /// An attempt may have shown it to the model, so that the next one says that it repeats.
+    /// What of its text has left for the model. [`Self::show`] lets it grow; a [`Backlog`] takes it
+    /// back when nothing left after all.
+    ///
+    /// [`Backlog`]: super::Backlog
     #[serde(default)]
-    pub maybe_shown: bool,
+    pub shown: Shown,
 }
 
 /// What can happen to a delivery.
@@ -40,9 +43,9 @@ pub struct Delivery {
 pub enum DeliveryFact {
     /// We are about to hand it to the receiver's side. Written before the first byte leaves.
     AttemptBegan(AttemptId),
-    /// Its body leaves for an agent that reads it at once, so that nobody can find out afterwards
-    /// whether it was seen. Written before the first byte leaves.
-    HandedOut(AttemptId),
+    /// This much of its text leaves for an agent that reads it at once, so that nobody can find out
+    /// afterwards whether it was seen. Written before the first byte leaves.
+    HandedOut(AttemptId, Shown),
     /// The receiver's side took it.
     Offered,
     /// The receiver's side certainly does not have it (refused, or recovery did not find it).
@@ -84,7 +87,7 @@ impl Delivery {
             attempts: 0,
             attempt: None,
             changed_ms: at_ms,
-            maybe_shown: false,
+            shown: Shown::Nothing,
         }
     }
 
@@ -96,6 +99,28 @@ impl Delivery {
         )
     }
 
+    /// So much of its text has left, or may have. Returns whether that is more than before.
+    pub fn show(&mut self, shown: Shown) -> bool {
+        let grows = shown > self.shown;
+        self.shown = self.shown.max(shown);
+        grows
+    }
+
+    /// Whether the receiver had all of its text, perhaps: shown once more it says so.
+    pub fn is_repeat(&self) -> bool {
+        self.shown == Shown::Whole
+            || matches!(
+                self.state,
+                DeliveryState::Confirmed | DeliveryState::Ambiguous
+            )
+    }
+
+    /// Whether an acknowledgement, or the word that it was fetched, is about the whole message.
+    /// Of one whose beginning alone was shown it is not.
+    pub fn can_be_proven(&self) -> bool {
+        self.shown != Shown::Head || self.is_repeat()
+    }
+
     /// Takes a fact in. Returns whether something changed.
     pub fn apply(&mut self, fact: DeliveryFact, now_ms: i64) -> bool {
         use DeliveryState as S;
@@ -105,10 +130,10 @@ impl Delivery {
                 self.attempt = Some(attempt);
                 S::Attempted
             }
-            (S::Queued | S::Attempted | S::Offered, DeliveryFact::HandedOut(attempt)) => {
+            (S::Queued | S::Attempted | S::Offered, DeliveryFact::HandedOut(attempt, shown)) => {
                 self.attempts += 1;
                 self.attempt = Some(attempt);
-                self.maybe_shown = true;
+                self.show(shown);
                 S::Attempted
             }
             (S::Attempted, DeliveryFact::Offered) => S::Offered,
@@ -117,15 +142,20 @@ impl Delivery {
             (
                 S::Queued | S::Attempted | S::Offered | S::Ambiguous | S::Expired,
                 DeliveryFact::Confirmed,
-            ) => S::Confirmed,
+            ) => {
+                self.show(Shown::Whole);
+                S::Confirmed
+            }
             (S::Queued | S::Attempted, DeliveryFact::Rejected) => S::Rejected,
             (S::Queued | S::Attempted | S::Offered, DeliveryFact::Unknowable) => S::Ambiguous,
             (S::Ambiguous | S::Rejected | S::Expired | S::Cancelled, DeliveryFact::Requeued) => {
-                self.maybe_shown |= self.state == S::Ambiguous;
+                if self.state == S::Ambiguous {
+                    self.show(Shown::Whole);
+                }
                 S::Queued
             }
             (S::Confirmed, DeliveryFact::CutOff) => {
-                self.maybe_shown = true;
+                self.show(Shown::Whole);
                 S::Queued
             }
             (S::Queued | S::Ambiguous | S::Attempted | S::Offered, DeliveryFact::Cancelled) => {

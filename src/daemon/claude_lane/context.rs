@@ -1,7 +1,7 @@
 //! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit, of the next one
 //! its beginning, and how many more wait.
 
-use crate::core::delivery::{Carrier, LadderInput};
+use crate::core::delivery::{Carrier, LadderInput, Shown};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
@@ -71,13 +71,10 @@ impl Daemon {
         let Some(context) = self.hook_context(pair, carrier) else {
             return HookReply::default();
         };
-        let handed: Vec<EntryId> = context
-            .whole
-            .iter()
-            .map(|message| message.message_id.clone())
-            .chain(context.begun.clone())
-            .collect();
-        if !handed.is_empty() && self.hand_out(pair, handed).is_err() {
+        let whole = context.whole.iter();
+        let whole = whole.map(|message| message.message_id.clone()).collect();
+        let head = context.begun.clone();
+        if self.hand_out(pair, whole, head).is_err() {
             return HookReply::default();
         }
         for message in &context.whole {
@@ -101,7 +98,7 @@ impl Daemon {
             let Some(stored) = self.stored(row.seq) else {
                 continue;
             };
-            let message = self.enveloped(&stored.entry, row.maybe_shown);
+            let message = self.enveloped(&stored.entry, row.is_repeat());
             let room = context.room();
             if units(&message.text) < room {
                 context.put(&message.text);
@@ -109,7 +106,7 @@ impl Daemon {
                 continue;
             }
             // Its beginning is said once; whoever wants the rest asks.
-            if !row.maybe_shown && room > BEGINNING_UNITS_MIN {
+            if row.shown == Shown::Nothing && room > BEGINNING_UNITS_MIN {
                 let beginning = self.enveloped_beginning(&stored.entry, room - 1);
                 // A reason can be long too, and marks before forged lines take room.
                 if units(&beginning.text) < room {
@@ -124,17 +121,23 @@ impl Daemon {
         context.finish(carrier)
     }
 
-    /// These bodies are on their way to a Claude that reads them at once.
+    /// These texts are on their way to a Claude that reads them at once: all of `whole`, and of
+    /// `head` not the last character.
     ///
     /// # Errors
     ///
-    /// When the rows that say so cannot be written; the bodies must not leave then.
+    /// When the rows that say so cannot be written; the texts must not leave then.
     pub(in crate::daemon) fn hand_out(
         &mut self,
         pair: &RuntimeSession,
-        ids: Vec<EntryId>,
+        whole: Vec<EntryId>,
+        head: Option<EntryId>,
     ) -> Result<(), Refusal> {
-        let handed = LadderInput::HandedOut { ids: ids.clone() };
+        let ids: Vec<EntryId> = whole.iter().chain(&head).cloned().collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
         if stored.is_err() {
             for id in ids {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::core::delivery::OnBusy;
+use crate::core::delivery::{OnBusy, Shown};
 use crate::store::testing::{Place, mode};
 
 fn message(id: &str, seq: u64) -> Delivery {
@@ -15,7 +15,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         attempts: 3,
         attempt: Some(AttemptId::new("a3")),
         changed_ms: 1_795_000_000_000,
-        maybe_shown: false,
+        shown: Shown::Nothing,
     }
 }
 
@@ -95,7 +95,7 @@ fn it_is_a_write_ahead_log_and_synced() {
     };
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     assert_eq!(pragma("synchronous"), "Integer(2)");
-    assert_eq!(pragma("user_version"), "Integer(2)");
+    assert_eq!(pragma("user_version"), "Integer(3)");
 }
 
 #[test]
@@ -168,4 +168,30 @@ fn a_link_is_not_followed() {
     std::os::unix::fs::symlink(&elsewhere, place.dirs.state_file("queue.db")).unwrap();
     assert!(Queue::open(&place.dirs).is_err());
     assert_eq!(fs::read(&elsewhere).unwrap(), b"");
+}
+
+#[test]
+fn a_row_of_an_older_version_that_may_have_been_shown_counts_as_shown() {
+    let place = Place::new();
+    let path = place.dirs.state_file("queue.db");
+    let old = Connection::open(&path).unwrap();
+    for step in &MIGRATIONS[..2] {
+        old.execute_batch(step).unwrap();
+    }
+    old.execute_batch(
+        "INSERT INTO deliveries VALUES
+            ('m1', 1, 'claude', 'default', 'queue', 'attempted', 1, 'a', 5, 1),
+            ('m2', 2, 'claude', 'default', 'queue', 'attempted', 1, 'b', 5, 0);
+         PRAGMA user_version = 2; PRAGMA journal_mode = WAL;",
+    )
+    .unwrap();
+    drop(old);
+    let queue = Queue::open(&place.dirs).unwrap();
+    assert!(!queue.is_new());
+    let shown: Vec<Shown> = queue.load().unwrap().iter().map(|row| row.shown).collect();
+    assert_eq!(shown, [Shown::Whole, Shown::Nothing]);
+    let mut head = queue.load().unwrap().remove(1);
+    assert!(head.show(Shown::Head));
+    queue.put(&head).unwrap();
+    assert_eq!(queue.load().unwrap()[1], head);
 }

@@ -34,7 +34,7 @@ impl CodexFlow {
             .filter(|row| row.state == DeliveryState::Queued && backlog.may_be_offered(row))
             .filter(|row| is_free || row.on_busy == OnBusy::Steer)
             .min_by_key(|row| (row.on_busy != OnBusy::Steer, row.seq))
-            .map(|row| (row.id.clone(), row.on_busy, row.maybe_shown));
+            .map(|row| (row.id.clone(), row.on_busy, row.is_repeat()));
         let Some((id, on_busy, repeat)) = next else {
             return;
         };
@@ -175,7 +175,7 @@ impl CodexFlow {
         self.untried();
         let rejects = backlog
             .get(id)
-            .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.maybe_shown);
+            .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
         if self.is_busy() && rejects {
             // Codex began to work before the message reached it, and its sender wants no waiting.
             return backlog.record(id, DeliveryResult::Rejected, None, None, effects);

@@ -104,11 +104,13 @@ pub enum LadderInput {
     LimitHolds,
     /// The usage limit is over, from another source than a turn.
     LimitOver,
-    /// Bodies are about to leave, by a page or by a hook. They leave only after the rows that say
+    /// Texts are about to leave, by a page or by a hook. They leave only after the rows that say
     /// so are stored.
     HandedOut {
-        /// The messages.
-        ids: Vec<EntryId>,
+        /// To their last character.
+        whole: Vec<EntryId>,
+        /// Not to its last character.
+        head: Option<EntryId>,
     },
     /// A hook has handed them into a turn, or the call that fetched them has returned.
     Proven {

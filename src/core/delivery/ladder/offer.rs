@@ -24,6 +24,8 @@ pub(super) struct Offer {
     pub(super) is_second: bool,
     /// A turn has begun since.
     pub(super) turn_began: bool,
+    /// Its body was pushed to the Claude that is there, perhaps in vain.
+    pub(super) was_pushed: bool,
 }
 
 impl Offer {
@@ -34,6 +36,7 @@ impl Offer {
             is_told: false,
             is_second: false,
             turn_began: false,
+            was_pushed: false,
         }
     }
 
@@ -55,6 +58,9 @@ impl Offer {
 
     /// This way brought no proof.
     pub(super) fn descend(&mut self, at: &Moment) {
-        *self = Self::at(self.rung.below(), at);
+        *self = Self {
+            was_pushed: self.was_pushed,
+            ..Self::at(self.rung.below(), at)
+        };
     }
 }

@@ -288,3 +288,74 @@ fn a_ring_that_claude_did_not_hear_is_repeated_once() {
     way.send();
     assert_eq!(way.ladder.next_ms(&way.backlog), None);
 }
+
+fn handed(whole: bool) -> LadderInput {
+    let ids = vec![id()];
+    LadderInput::HandedOut {
+        head: (!whole).then(id),
+        whole: if whole { ids } else { Vec::new() },
+    }
+}
+
+#[test]
+fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
+    let mut way = Way::new(Mode::Push, false);
+    way.send();
+    assert!(!way.backlog.get(&id()).unwrap().is_repeat());
+    // A hook that carries it proves the hook, and nothing about channels.
+    way.wait(LadderTerms::default().push_ms);
+    way.hear(handed(true));
+    let rung = "hook".to_owned();
+    let ids = vec![id()];
+    way.hear(LadderInput::Proven { ids, rung });
+    assert_eq!(way.ladder.proven(), None);
+
+    let mut way = Way::new(Mode::Push, false);
+    way.send();
+    let second = EntryId::new("m2");
+    way.backlog.insert(Delivery::recorded(
+        second.clone(),
+        Seq(2),
+        Agent::Claude,
+        RuntimeSession::default(),
+        OnBusy::Queue,
+        way.now_ms,
+    ));
+    way.hear(LadderInput::News);
+    // Known by its text, which left by no other way: the second one arrived as well.
+    let effects = way.hear(LadderInput::Acknowledged { ids: vec![id()] });
+    assert_eq!(way.ladder.proven(), Some(Rung::Channel));
+    assert!(way.backlog.get(&second).unwrap().is_repeat());
+    assert!(effects.contains(&Effect::Store(second)), "{effects:?}");
+}
+
+#[test]
+fn an_acknowledged_or_fetched_head_settles_nothing() {
+    let mut way = Way::new(Mode::Auto, true);
+    way.send();
+    way.hear(handed(false));
+    let ids = vec![id()];
+    let proven = LadderInput::Proven {
+        ids: ids.clone(),
+        rung: "pull".to_owned(),
+    };
+    assert_eq!(way.hear(proven.clone()), []);
+    let acknowledged = LadderInput::Acknowledged { ids };
+    assert_eq!(way.hear(acknowledged.clone()), []);
+    assert!(!way.backlog.get(&id()).unwrap().is_repeat());
+    // With its last character it is whole.
+    way.hear(handed(true));
+    assert!(way.backlog.get(&id()).unwrap().is_repeat());
+    assert_eq!(way.hear(proven).len(), 1);
+    assert_eq!(way.hear(acknowledged).len(), 1);
+}
+
+#[test]
+fn a_text_that_did_not_leave_is_no_repeat() {
+    let mut way = Way::new(Mode::Auto, true);
+    way.send();
+    way.hear(handed(true));
+    let effects = way.hear(LadderInput::NotStored { id: id() });
+    assert!(effects.contains(&Effect::Store(id())), "{effects:?}");
+    assert!(!way.backlog.get(&id()).unwrap().is_repeat());
+}

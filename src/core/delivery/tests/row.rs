@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Delivery, DeliveryFact, DeliveryState, OnBusy};
+use crate::core::delivery::{Delivery, DeliveryFact, DeliveryState, OnBusy, Shown};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 fn delivery() -> Delivery {
@@ -20,7 +20,7 @@ fn delivery() -> Delivery {
 fn fact() -> impl Strategy<Value = DeliveryFact> {
     prop_oneof![
         Just(DeliveryFact::AttemptBegan(AttemptId::new("a"))),
-        Just(DeliveryFact::HandedOut(AttemptId::new("h"))),
+        Just(DeliveryFact::HandedOut(AttemptId::new("h"), Shown::Whole)),
         Just(DeliveryFact::Offered),
         Just(DeliveryFact::NotTaken),
         Just(DeliveryFact::Confirmed),
@@ -39,7 +39,7 @@ fn what_the_receiver_had_in_a_turn_that_ended_early_comes_again_and_says_so() {
     assert!(delivery.apply(DeliveryFact::Confirmed, 2));
     assert!(delivery.apply(DeliveryFact::CutOff, 3));
     assert_eq!(delivery.state, DeliveryState::Queued);
-    assert!(delivery.maybe_shown);
+    assert!(delivery.is_repeat());
     assert!(!delivery.apply(DeliveryFact::CutOff, 4), "told of twice");
 }
 

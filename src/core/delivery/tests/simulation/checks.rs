@@ -13,14 +13,21 @@ use crate::core::id::{EntryId, TurnId};
 pub struct Showing {
     pub id: EntryId,
     pub repeat: bool,
+    /// The row says that all of it has left for the model.
+    pub counts: bool,
 }
 
 /// What was seen, and the first thing that was wrong.
 #[derive(Debug, Default)]
 pub struct Checks {
     pub wrong: Option<String>,
-    /// How often each message was shown.
-    pub shown: BTreeMap<EntryId, u32>,
+    /// What was shown, and whether its row says so.
+    pub shown: BTreeMap<EntryId, bool>,
+    /// Bodies that left for Claude's model.
+    pub left: BTreeSet<EntryId>,
+    /// The daemon died, or its disk refused, between a row and its body: nobody knows whether the
+    /// body left.
+    pub unknown: BTreeSet<EntryId>,
     /// What senders were told is recorded.
     pub accepted: Vec<EntryId>,
     /// Whoever had them died in the moment in which they were marked as fetched.
@@ -94,9 +101,9 @@ impl Checks {
     }
 
     fn show(&mut self, showing: &Showing) {
-        let count = self.shown.entry(showing.id.clone()).or_default();
-        *count += 1;
-        if *count > 1 && !showing.repeat {
+        let counted = self.shown.entry(showing.id.clone()).or_default();
+        let is_again = std::mem::replace(counted, *counted || showing.counts);
+        if is_again && !showing.repeat {
             let id = &showing.id;
             self.fail(format!("{id} was shown again as if it were new"));
         }
@@ -182,6 +189,21 @@ impl World {
             }
         }
         self.checks.show(&showing);
+    }
+
+    /// A body leaves for Claude's model. A mark on a first copy would lose it.
+    pub fn check_repeat(&mut self, showing: &Showing) {
+        let id = &showing.id;
+        let is_first = self.checks.left.insert(id.clone());
+        let was_doubted = self.checks.unknown.contains(id)
+            || self.disk.fates.get(id).is_some_and(|fate| {
+                let doubts = [DeliveryResult::Ambiguous, DeliveryResult::Requeued];
+                fate.results.iter().any(|result| doubts.contains(result))
+            });
+        if is_first && showing.repeat && !was_doubted {
+            let wrong = format!("the first copy of {id} is called a repeat");
+            self.checks.fail(wrong);
+        }
     }
 
     /// It came before Claude's eyes.

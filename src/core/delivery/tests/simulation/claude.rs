@@ -43,7 +43,7 @@ pub struct Claude {
 /// What a client is told by itself.
 #[derive(Debug, Clone)]
 pub enum Told {
-    Push(EntryId, bool),
+    Push(Showing),
     Ring,
 }
 
@@ -200,9 +200,12 @@ impl World {
                 self.tell_ladder(LadderInput::BellHung { bell });
             }
             ClaudeStep::Prompted => self.begin_claude_turn(),
-            ClaudeStep::Told(conn, Told::Push(id, repeat)) => {
+            ClaudeStep::Told(conn, Told::Push(showing)) => {
                 if claude.bridge == Some(conn) && self.nature.channel_works {
-                    self.sees(Showing { id, repeat });
+                    if !showing.counts {
+                        self.check_repeat(&showing);
+                    }
+                    self.sees(showing);
                     self.begin_claude_turn();
                 }
             }

@@ -8,7 +8,8 @@ use super::world::{Draft, Event, World};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     Activity, Admissions, Backlog, CarriedFlow, Carrier, CodexFlow, CodexInput, CodexTerms,
-    Delivery, DeliveryState, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, Watchdog,
+    Delivery, DeliveryState, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, Shown,
+    Watchdog,
 };
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
@@ -213,6 +214,11 @@ impl World {
                 self.kill_daemon("between two effects");
             }
             if self.daemon.is_none() || self.incarnations != incarnation {
+                let stored = effects.iter().filter_map(|effect| match effect {
+                    Effect::Store(id) => Some(id.clone()),
+                    _ => None,
+                });
+                self.checks.unknown.extend(stored);
                 return false;
             }
             self.note(|| format!("  {effect:?}"));
@@ -268,7 +274,13 @@ impl World {
             Effect::ReleaseQueue => self.adapter_orders(Order::Release),
             Effect::Push { bridge, id, repeat } => {
                 self.check_offer(&id, "pushed");
-                self.tell_claude(bridge, Told::Push(id, repeat));
+                let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
+                let counts = row.is_some_and(|row| row.shown == Shown::Whole);
+                let showing = Showing { id, repeat, counts };
+                if counts {
+                    self.check_repeat(&showing);
+                }
+                self.tell_claude(bridge, Told::Push(showing));
             }
             Effect::Ring { bell, ids } => {
                 for id in &ids {
@@ -284,6 +296,7 @@ impl World {
     /// Writes a row. `false`: the disk refuses.
     fn store(&mut self, id: &EntryId) -> bool {
         if self.percent(self.nature.disk_refuses) {
+            self.checks.unknown.insert(id.clone());
             return false;
         }
         if let Some(row) = self.daemon.as_ref().and_then(|d| d.backlog.get(id)) {
@@ -337,14 +350,7 @@ impl World {
             .lane(Agent::Claude)
             .filter(|row| row.state != DeliveryState::Cancelled)
             .take(limit)
-            .map(|row| {
-                let repeat = row.maybe_shown
-                    || matches!(
-                        row.state,
-                        DeliveryState::Confirmed | DeliveryState::Ambiguous
-                    );
-                (row.id.clone(), repeat)
-            })
+            .map(|row| (row.id.clone(), row.is_repeat()))
             .collect();
         for (id, _) in &rows {
             self.checks.asked_for(id);
@@ -371,7 +377,7 @@ impl World {
             .into_iter()
             .take(fits)
             .map(|id| {
-                let repeat = daemon.backlog.get(&id).is_some_and(|row| row.maybe_shown);
+                let repeat = daemon.backlog.get(&id).is_some_and(Delivery::is_repeat);
                 (id, repeat)
             })
             .collect();
@@ -396,18 +402,29 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        let input = LadderInput::HandedOut { ids };
+        let input = LadderInput::HandedOut {
+            whole: ids,
+            head: None,
+        };
         let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
         if !self.perform(effects) {
             for (id, _) in rows {
+                self.checks.unknown.insert(id.clone());
                 self.ladder(LadderInput::NotStored { id });
             }
             return;
         }
-        let bodies = rows
+        let bodies: Vec<Showing> = rows
             .into_iter()
-            .map(|(id, repeat)| Showing { id, repeat })
+            .map(|(id, repeat)| Showing {
+                id,
+                repeat,
+                counts: true,
+            })
             .collect();
+        for body in &bodies {
+            self.check_repeat(body);
+        }
         let hop = self.hop();
         let at = self.handed_until.max(self.now + hop);
         self.handed_until = at;

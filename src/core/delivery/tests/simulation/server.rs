@@ -280,6 +280,7 @@ impl World {
         self.shown_to_codex(Showing {
             id: message.id.clone(),
             repeat: message.repeat,
+            counts: true,
         });
         self.tell(Note::UserMessage(turn.clone(), Some(message.id), joins));
     }
