@@ -24,6 +24,9 @@ use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
 pub struct Setting {
     /// The project.
     pub dirs: ProjectDirs,
+    /// What an agent's client waits for before it starts a daemon: it is there once somebody has
+    /// begun to work with us in this folder.
+    pub begun: PathBuf,
     /// Outside of it.
     pub user_dirs: UserDirs,
     /// `CONTEXTRELAY_PORT_BASE`.

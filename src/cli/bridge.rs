@@ -46,12 +46,14 @@ pub fn client(
     })
 }
 
-/// How a bridge starts a daemon: not below a worker, and never one that the operator killed.
+/// How a bridge starts a daemon: not below a worker, never one that the operator killed, and only
+/// where somebody has begun a project.
 fn autostart(setting: &Setting) -> Option<Autostart> {
     if setting.worker {
         return None;
     }
-    let mut autostart = Autostart::detached(setting.own_program.clone(), &setting.dirs);
+    let program = setting.own_program.clone();
+    let mut autostart = Autostart::detached(program, &setting.dirs, setting.begun.clone());
     autostart.args.push("--unless-killed".into());
     Some(autostart)
 }

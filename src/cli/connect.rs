@@ -125,7 +125,7 @@ async fn first_attempt(setting: &Setting, dial: Dial) -> Found {
     };
     match state {
         Connection::Connected(welcome) => Found::Live(Live { client, welcome }),
-        Connection::Dormant => Found::Nobody,
+        Connection::Dormant(_) => Found::Nobody,
         Connection::Connecting { why } => {
             if is_anybody_there(setting).await {
                 Found::Unfit(why)

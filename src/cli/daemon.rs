@@ -19,7 +19,7 @@ use super::output::Output;
 use super::replace::replace;
 use super::successor::Before;
 use crate::host::{Estate, Replacement, Running, Setting};
-use crate::store::dirs::{ProjectDirs, Published};
+use crate::store::dirs::{ProjectDirs, Published, exists};
 use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
@@ -38,7 +38,7 @@ pub struct Args {
     /// Go on in place of the daemon that runs, for instance after an update
     #[arg(long, conflicts_with = "detach")]
     pub replace: bool,
-    /// Do not start what the operator killed
+    /// Do not start what the operator killed, or where nobody has begun
     #[arg(long, hide = true)]
     pub unless_killed: bool,
     /// The background process itself
@@ -50,6 +50,17 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
+    if args.unless_killed && !exists(&context.setting.dirs.relay) {
+        // It was there a moment ago, for the agent that starts us.
+        return Err(Failure::state(
+            "no_project",
+            format!(
+                "{} is no ctxrelay project",
+                context.setting.dirs.root.display()
+            ),
+            "begin with `ctxrelay init` or `ctxrelay`",
+        ));
+    }
     if args.detach {
         let ready = detach::start(&context.setting, !args.unless_killed)?;
         announce(&context.out, &context.setting.dirs, &ready)?;

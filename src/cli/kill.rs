@@ -158,6 +158,7 @@ fn targets(context: &Context, all: bool) -> Result<Vec<Setting>, Failure> {
         })
         .filter(|dirs| exists(&dirs.relay))
         .map(|dirs| Setting {
+            begun: dirs.relay.clone(),
             dirs,
             ..own.clone()
         })

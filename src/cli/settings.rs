@@ -57,8 +57,11 @@ pub fn resolve(
     })?;
     let own_program = std::env::current_exe()
         .map_err(|error| Failure::internal("find our own program", error))?;
+    let home = var("HOME").map(PathBuf::from);
+    let (dirs, begun) = project_dirs(project, named, home.as_deref(), &var)?;
     Ok(Setting {
-        dirs: project_dirs(project, named, &var)?,
+        dirs,
+        begun,
         user_dirs,
         port_base: port_base(&var)?,
         ports: ports(&var)?,
@@ -94,11 +97,13 @@ fn text(name: &str, var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<St
         .transpose()
 }
 
+/// The project, and what tells that it was begun.
 fn project_dirs(
     project: Option<&Path>,
     named: Named,
+    home: Option<&Path>,
     var: &impl Fn(&str) -> Option<OsString>,
-) -> Result<ProjectDirs, Failure> {
+) -> Result<(ProjectDirs, PathBuf), Failure> {
     let state = match var("CONTEXTRELAY_STATE_DIR").map(PathBuf::from) {
         Some(dir) if !dir.is_absolute() => {
             return Err(bad(
@@ -126,20 +131,26 @@ fn project_dirs(
                     format!("make the folder, or name another one with {name}"),
                 )
             })?;
-        if named == Named::Exactly || name != "--project" {
-            return Ok(ProjectDirs::new(root, state));
-        }
-        return ProjectDirs::discover(&root, state)
-            .map_err(|error| super::disk::unreadable(&root, &error));
+        let dirs = if named == Named::Exactly || name != "--project" {
+            ProjectDirs::new(root, state)
+        } else {
+            ProjectDirs::discover(&root, home, state)
+                .map_err(|error| super::disk::unreadable(&root, &error))?
+        };
+        // A name is enough, also for a home folder.
+        let begun = dirs.relay.clone();
+        return Ok((dirs, begun));
     }
-    let here = std::env::current_dir().and_then(|here| ProjectDirs::discover(&here, state));
-    here.map_err(|error| {
+    let here = std::env::current_dir().and_then(|here| ProjectDirs::discover(&here, home, state));
+    let dirs = here.map_err(|error| {
         Failure::state(
             "no_project",
             format!("the current folder cannot be read: {error}"),
             "go to a folder that exists, or name a project with --project",
         )
-    })
+    })?;
+    let begun = dirs.begun(home);
+    Ok((dirs, begun))
 }
 
 fn port_base(var: &impl Fn(&str) -> Option<OsString>) -> Result<u16, Failure> {

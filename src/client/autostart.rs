@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::store::dirs::ProjectDirs;
+use crate::store::dirs::{self, ProjectDirs};
 
 /// At most one start in this time: a daemon that cannot come up must not be forked for ever.
 const START_EVERY: Duration = Duration::from_secs(5);
@@ -42,17 +42,24 @@ pub struct Autostart {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
+    /// Nothing is started before this is there: an agent that merely runs in a folder makes no
+    /// project of it.
+    pub begun: PathBuf,
 }
 
 impl Autostart {
-    /// `PROGRAM daemon --detach --project ROOT`.
-    pub fn detached(program: PathBuf, dirs: &ProjectDirs) -> Self {
+    /// `PROGRAM daemon --detach --project ROOT`, once `begun` is there.
+    pub fn detached(program: PathBuf, dirs: &ProjectDirs, begun: PathBuf) -> Self {
         let args = ["daemon", "--detach", "--project"]
             .into_iter()
             .map(OsString::from)
             .chain([dirs.root.clone().into_os_string()])
             .collect();
-        Self { program, args }
+        Self {
+            program,
+            args,
+            begun,
+        }
     }
 }
 
@@ -68,6 +75,11 @@ impl Starter {
             autostart,
             last: Mutex::new(None),
         }
+    }
+
+    /// Whether there is a project to start a daemon for.
+    pub(super) fn is_begun(&self) -> bool {
+        dirs::exists(&self.autostart.begun)
     }
 
     /// Whether somebody accepts connections on this port of ours.

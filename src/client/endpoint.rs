@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Dormancy;
 use super::autostart::{Autostart, Starter};
 use crate::store::dirs::{self, ProjectDirs, Published, UserDirs};
 
@@ -52,8 +53,8 @@ pub struct Dial(pub Arc<dyn Fn() -> Result<Endpoint, DialError> + Send + Sync>);
 pub enum DialError {
     /// Nothing there yet; try again later.
     NotYet(String),
-    /// The operator killed the daemon (`killed` sentinel).
-    Killed,
+    /// None is to be started; look again later.
+    Dormant(Dormancy),
 }
 
 impl fmt::Debug for Dial {
@@ -68,7 +69,7 @@ pub fn project_dial(dirs: ProjectDirs, autostart: Option<Autostart>) -> Dial {
     let starter = autostart.map(Starter::new);
     Dial(Arc::new(move || {
         if dirs::exists(&dirs.state_file(KILLED_FILE)) {
-            return Err(DialError::Killed);
+            return Err(DialError::Dormant(Dormancy::Killed));
         }
         let endpoint = published(&dirs);
         let Some(starter) = &starter else {
@@ -76,6 +77,10 @@ pub fn project_dial(dirs: ProjectDirs, autostart: Option<Autostart>) -> Dial {
         };
         match endpoint {
             Ok(Endpoint::Control { port, .. }) if starter.answers(port) => endpoint,
+            _ if !starter.is_begun() => {
+                let root = dirs.root.clone();
+                Err(DialError::Dormant(Dormancy::NoProject(root)))
+            }
             _ => Err(DialError::NotYet(starter.start(&dirs))),
         }
     }))

@@ -5,6 +5,7 @@
 //! for ever.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use tokio::sync::{broadcast, watch};
 
@@ -36,8 +37,17 @@ pub enum Connection {
         /// A sentence.
         why: String,
     },
-    /// It was killed by the operator: we look for a new start and do not start it ourselves.
-    Dormant,
+    /// None runs, and we start none ourselves: we look for somebody else's start.
+    Dormant(Dormancy),
+}
+
+/// Why a client starts no daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Dormancy {
+    /// The operator killed it (`killed` sentinel).
+    Killed,
+    /// Nobody has begun to work with us in this folder.
+    NoProject(PathBuf),
 }
 
 /// Why a call failed.
@@ -49,6 +59,9 @@ pub enum ClientError {
     /// No daemon answers within the deadline of the call.
     #[error("the ctxrelay daemon is not reachable: {0}")]
     Unreachable(String),
+    /// There is no project in this folder, so there is no daemon either.
+    #[error("{} is no ctxrelay project: nothing is recorded or relayed there", .0.display())]
+    NoProject(PathBuf),
     /// The call was sent and the connection broke before its answer: it may have taken effect.
     #[error("the connection to the ctxrelay daemon broke before it answered")]
     Unanswered,
@@ -66,6 +79,15 @@ impl ClientError {
                 "daemon_unreachable",
                 self.to_string(),
                 "start it with `ctxrelay` or `ctxrelay daemon` in the project; this client keeps trying",
+            ),
+            Self::NoProject(root) => Refusal::new(
+                "no_project",
+                self.to_string(),
+                format!(
+                    "to begin, your operator runs `ctxrelay init` (or `ctxrelay`) in {}; these \
+                     tools work from then on, without a restart",
+                    root.display()
+                ),
             ),
             Self::Unanswered => Refusal::new(
                 "unanswered",

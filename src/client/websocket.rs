@@ -23,7 +23,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::endpoint::DialError;
 use super::socket;
-use super::{Client, ClientError, Connection, Dial, NOTIFICATIONS_MAX, Transport};
+use super::{Client, ClientError, Connection, Dial, Dormancy, NOTIFICATIONS_MAX, Transport};
 use crate::wire::control::{Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Reply, Welcome};
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
@@ -55,7 +55,7 @@ const REDIAL_MIN: Duration = Duration::from_millis(50);
 /// The longest pause between two attempts: what an agent may wait longer than necessary.
 const REDIAL_MAX: Duration = Duration::from_secs(2);
 
-/// How often a killed project is looked at again.
+/// How often a project without a daemon that we start is looked at again.
 const DORMANT_POLL: Duration = Duration::from_secs(1);
 
 /// How often the daemon is asked for a sign of life.
@@ -183,7 +183,7 @@ impl Handle {
         let result = match timeout_at(deadline, &mut answered).await {
             Ok(result) => result,
             Err(_) if !claimed.swap(true, Ordering::AcqRel) => {
-                return Err(ClientError::Unreachable(self.why()));
+                return Err(self.unreachable());
             }
             // It was sent within the connect wait; its answer may take its own time.
             Err(_) => match timeout(answer_wait, answered).await {
@@ -198,23 +198,24 @@ impl Handle {
     /// Waits until there is a connection.
     async fn reachable(&self, deadline: Instant) -> Result<(), ClientError> {
         let mut connection = self.connection.clone();
-        let settled = connection
-            .wait_for(|state| matches!(state, Connection::Connected(_) | Connection::Dormant));
+        let settled = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
         match timeout_at(deadline, settled).await {
-            Ok(Ok(state)) if *state == Connection::Dormant => {
-                Err(ClientError::Unreachable(DORMANT.to_owned()))
-            }
-            Ok(Ok(_)) => Ok(()),
+            Ok(Ok(state)) => match &*state {
+                Connection::Dormant(why) => Err(dormant(why)),
+                _ => Ok(()),
+            },
             Ok(Err(_)) => Err(ClientError::Unreachable("the client has ended".to_owned())),
-            Err(_) => Err(ClientError::Unreachable(self.why())),
+            Err(_) => Err(self.unreachable()),
         }
     }
 
-    fn why(&self) -> String {
+    fn unreachable(&self) -> ClientError {
         match &*self.connection.borrow() {
-            Connection::Connecting { why } => why.clone(),
-            Connection::Dormant => DORMANT.to_owned(),
-            Connection::Connected(_) => "it does not take calls".to_owned(),
+            Connection::Connecting { why } => ClientError::Unreachable(why.clone()),
+            Connection::Dormant(why) => dormant(why),
+            Connection::Connected(_) => {
+                ClientError::Unreachable("it does not take calls".to_owned())
+            }
         }
     }
 
@@ -227,7 +228,14 @@ impl Handle {
     }
 }
 
-const DORMANT: &str = "it was stopped by the operator (`ctxrelay kill`)";
+const KILLED: &str = "it was stopped by the operator (`ctxrelay kill`)";
+
+fn dormant(why: &Dormancy) -> ClientError {
+    match why {
+        Dormancy::Killed => ClientError::Unreachable(KILLED.to_owned()),
+        Dormancy::NoProject(root) => ClientError::NoProject(root.clone()),
+    }
+}
 
 /// The connection's owner.
 struct Link {
@@ -259,8 +267,8 @@ impl Link {
                     tracing::debug!(%broken, "not connected to the daemon");
                     broken.to_string()
                 }
-                Err(DialError::Killed) => {
-                    self.tell(Connection::Dormant);
+                Err(DialError::Dormant(why)) => {
+                    self.tell(Connection::Dormant(why));
                     sleep(DORMANT_POLL).await;
                     pause = REDIAL_MIN;
                     continue;

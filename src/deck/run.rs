@@ -385,7 +385,7 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
             model.link = Link::Reconnecting(why.clone());
             false
         }
-        Connection::Dormant => {
+        Connection::Dormant(_) => {
             model.link = Link::Reconnecting(
                 "the daemon was killed: `ctxrelay daemon` starts it again".to_owned(),
             );

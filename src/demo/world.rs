@@ -75,6 +75,7 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
     write(&codex, &codex_script(&own_program, pace), 0o755).map_err(DemoError::io(doing))?;
     Ok(DemoWorld {
         setting: Setting {
+            begun: root.clone(),
             dirs: ProjectDirs::new(root, None),
             user_dirs: UserDirs {
                 registry: base.join("r"),

@@ -21,6 +21,9 @@ pub const PUBLISHED_FILE: &str = "ports.json";
 /// The folder in a project that holds everything of ours.
 pub const RELAY_DIR: &str = ".contextrelay";
 
+/// The project's configuration, in that folder.
+const CONFIG_FILE: &str = "config.json";
+
 /// Where things lie in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectDirs {
@@ -41,20 +44,37 @@ impl ProjectDirs {
     }
 
     /// The project of a folder: the nearest ancestor with `.contextrelay/`, else the git root,
-    /// else the folder itself.
+    /// else the folder itself. `home`, `/` and folders above the git root hold many projects and
+    /// are one only where somebody made them one, with a `config.json`.
     ///
     /// # Errors
     ///
     /// When the folder does not exist or cannot be reached.
-    pub fn discover(from: &Path, state: Option<PathBuf>) -> io::Result<Self> {
+    pub fn discover(from: &Path, home: Option<&Path>, state: Option<PathBuf>) -> io::Result<Self> {
         let from = from.canonicalize()?;
         let marked = |mark: &str| {
             from.ancestors()
-                .find(|dir| dir.join(mark).symlink_metadata().is_ok())
-                .map(Path::to_path_buf)
+                .filter(move |dir| exists(&dir.join(mark)))
+                .collect::<Vec<_>>()
         };
-        let root = marked(RELAY_DIR).or_else(|| marked(".git")).unwrap_or(from);
+        let git = marked(".git").first().copied();
+        let counts = |dir: &&Path| {
+            let is_above_git = git.is_some_and(|git| git != *dir && git.starts_with(dir));
+            !(is_above_git || is_wide(dir, home)) || exists(&dir.join(RELAY_DIR).join(CONFIG_FILE))
+        };
+        let root = marked(RELAY_DIR).into_iter().find(counts);
+        let root = root.or(git.filter(counts)).unwrap_or(&from).to_path_buf();
         Ok(Self::new(root, state))
+    }
+
+    /// What is there once somebody has begun to work with us in a folder that [`Self::discover`]
+    /// found.
+    pub fn begun(&self, home: Option<&Path>) -> PathBuf {
+        if is_wide(&self.root, home) {
+            self.config()
+        } else {
+            self.relay.clone()
+        }
     }
 
     /// `sessions/<id>.jsonl`.
@@ -79,7 +99,7 @@ impl ProjectDirs {
 
     /// `config.json`.
     pub fn config(&self) -> PathBuf {
-        self.relay.join("config.json")
+        self.relay.join(CONFIG_FILE)
     }
 
     /// A file in the state folder.
@@ -291,6 +311,12 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     File::open(dir)?.sync_all()
+}
+
+/// Whether a folder is the user's home or the root of all: many projects lie below it.
+fn is_wide(dir: &Path, home: Option<&Path>) -> bool {
+    let is_home = || home?.canonicalize().ok().filter(|home| home == dir);
+    dir.parent().is_none() || is_home().is_some()
 }
 
 /// Whether a path exists, links not followed.

@@ -181,6 +181,7 @@ fn a_secret_reaches_neither_disk_nor_peer() {
 #[test]
 fn a_bridge_starts_a_daemon_when_none_runs() {
     let project = Project::new();
+    project.begin();
     let mut claude = claude(&project);
     let info = claude.tool("session_info", json!({}));
     assert!(info.is_object(), "{info}");

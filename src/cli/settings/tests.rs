@@ -144,3 +144,44 @@ fn an_agent_deep_in_a_project_is_in_that_project() {
         deep
     );
 }
+
+/// The project of the folder `from`, with these files in the home, and whether it was begun.
+fn found(files: &[&str], from: &str) -> (String, bool) {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().canonicalize().unwrap();
+    for file in files {
+        let path = home.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    let from = home.join(from);
+    std::fs::create_dir_all(&from).unwrap();
+    let dirs = ProjectDirs::discover(&from, Some(&home), None).unwrap();
+    let root = dirs.root.strip_prefix(&home).unwrap();
+    let is_begun = dirs.begun(Some(&home)).exists();
+    (root.display().to_string(), is_begun)
+}
+
+#[test]
+fn a_home_or_a_folder_above_the_git_root_is_a_project_only_by_init() {
+    const HOME: &str = ".contextrelay/current";
+    const INIT: &str = ".contextrelay/config.json";
+    let at = |root: &str, is_begun| (root.to_owned(), is_begun);
+    // Something made `.contextrelay/` in the home once: it takes no project below it.
+    assert_eq!(found(&[HOME], "work/a"), at("work/a", false));
+    assert_eq!(found(&[HOME], ""), at("", false));
+    assert_eq!(found(&[INIT], "work/a"), at("", true));
+    // Dotfiles in git make no project of the home either.
+    assert_eq!(found(&[".git/HEAD"], "work/a"), at("work/a", false));
+    assert_eq!(found(&[".git/HEAD", HOME], "work/a"), at("work/a", false));
+    // Above the git root.
+    let above = ["work/.contextrelay/current", "work/a/.git/HEAD"];
+    assert_eq!(found(&above, "work/a/src"), at("work/a", false));
+    let made = ["work/.contextrelay/config.json", "work/a/.git/HEAD"];
+    assert_eq!(found(&made, "work/a/src"), at("work", true));
+    // Anywhere else the nearest one is.
+    let plain = ["work/.contextrelay/current"];
+    assert_eq!(found(&plain, "work/a/src"), at("work", true));
+    let below = ["a/.git/HEAD", "a/b/.contextrelay/current"];
+    assert_eq!(found(&below, "a/b/c"), at("a/b", true));
+}

@@ -51,7 +51,7 @@ fn the_endpoint_is_what_the_daemon_published() {
     let token = TOKEN.to_owned();
     assert_eq!((dial.0)(), Ok(Endpoint::Control { port: 4502, token }));
     fs::write(dirs.state_file("killed"), "").unwrap();
-    assert_eq!((dial.0)(), Err(DialError::Killed));
+    assert_eq!((dial.0)(), Err(DialError::Dormant(Dormancy::Killed)));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     );
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-    let autostart = Autostart::detached(program, &dirs);
+    let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
     let dial = project_dial(dirs.clone(), Some(autostart));
 
     assert_eq!(why((dial.0)()), "a daemon is starting");
@@ -126,9 +126,28 @@ fn a_stranger_on_the_port_of_a_daemon_that_died_is_not_dialled_and_another_one_i
     drop(owner);
     assert_eq!(why((waiting.0)()), NO_DAEMON);
     let program = dir.path().join("nothing");
-    let starting = project_dial(dirs.clone(), Some(Autostart::detached(program, &dirs)));
+    let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
+    let starting = project_dial(dirs.clone(), Some(autostart));
     let why = why((starting.0)());
     assert!(why.contains("none can be started"), "{why}");
     let nobody = stranger.accept().unwrap_err();
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn nothing_is_started_where_nobody_has_begun() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let dirs = ProjectDirs::new(root.clone(), None);
+    let program = dir.path().join("nothing");
+    let autostart = Autostart::detached(program, &dirs, dirs.config());
+    let dial = project_dial(dirs.clone(), Some(autostart));
+    let dormant = DialError::Dormant(Dormancy::NoProject(root));
+    assert_eq!((dial.0)(), Err(dormant.clone()));
+    assert!(!dirs.relay.exists());
+    dirs.create().unwrap();
+    assert_eq!((dial.0)(), Err(dormant), "not without the file");
+    fs::write(dirs.config(), "{}").unwrap();
+    let why = why((dial.0)());
+    assert!(why.contains("none can be started"), "{why}");
 }

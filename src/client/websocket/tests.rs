@@ -129,7 +129,7 @@ async fn a_killed_project_is_dormant_and_says_so_at_once() {
         let (killed, inner) = (killed.clone(), place.dial());
         Dial(Arc::new(move || {
             if killed.load(Ordering::SeqCst) {
-                Err(DialError::Killed)
+                Err(DialError::Dormant(Dormancy::Killed))
             } else {
                 (inner.0)()
             }
@@ -141,7 +141,7 @@ async fn a_killed_project_is_dormant_and_says_so_at_once() {
         on_connect: Vec::new(),
     });
     let answer = within(client.call(Command::ReadStatus)).await;
-    assert_eq!(answer, Err(ClientError::Unreachable(DORMANT.to_owned())));
+    assert_eq!(answer, Err(ClientError::Unreachable(KILLED.to_owned())));
 
     killed.store(false, Ordering::SeqCst);
     let mut connection = client.connection();

@@ -66,6 +66,7 @@ fn a_daemon_killed_at_any_moment_loses_and_doubles_nothing_that_it_acknowledged(
 fn clients_start_a_killed_daemon_again_and_their_record_is_whole() {
     let mut chance = Chance::begin();
     let project = Project::without_git();
+    project.begin();
     let account = Account::default();
     let over = AtomicBool::new(false);
     let detached = Detached(&project);

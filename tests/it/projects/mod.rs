@@ -1,3 +1,4 @@
 //! Which folder is a project, what is written into it, and who owns it.
 
+mod dormant;
 mod instructions;

@@ -191,6 +191,12 @@ impl Project {
             .env("CONTEXTRELAY_CLAUDE_BIN", agents::claude())
     }
 
+    /// Makes it a project: agents start daemons only where somebody has begun.
+    #[track_caller]
+    pub fn begin(&self) {
+        std::fs::create_dir(self.state()).unwrap();
+    }
+
     /// Runs `ctxrelay` to its end.
     #[track_caller]
     pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Finished {
