@@ -139,10 +139,7 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
         instance_id: dirs.instance_id(),
         project_root: dirs.root.display().to_string(),
         state_dir: dirs.state.display().to_string(),
-        finality: FinalityStatus {
-            mode: "manual".to_owned(),
-            pending: Vec::new(),
-        },
+        finality: FinalityStatus::of(&Snapshot::default()),
         policy: PolicyStatus {
             coordinator: "claude".to_owned(),
             read_only: false,
@@ -216,7 +213,7 @@ fn whole(status: &mut Status, path: &Path) -> Result<(), Failure> {
     status.handoffs = HandoffsStatus {
         open: world.open_handoffs.len() as u64,
     };
-    status.finality.pending = world.pending_proposals.keys().cloned().collect();
+    status.finality = FinalityStatus::of(&world);
     status.queue.claude = lane(&world, Agent::Claude);
     status.queue.codex = lane(&world, Agent::Codex);
     Ok(())

@@ -150,6 +150,9 @@ pub struct Message {
     /// The text is the final answer of a Codex turn that a relayed message had started, not a
     /// tool call.
     pub from_turn: Option<TurnId>,
+    /// The operator's decision that the message tells its receiver of; `in_reply_to` is the
+    /// proposal then.
+    pub decision: Option<EntryId>,
 }
 
 /// A handoff's details; the content is the ask.
@@ -300,6 +303,19 @@ pub struct FinalityDecision {
     pub tree: Option<WorkTree>,
     /// Handoffs that the decision closes.
     pub handles: Vec<EntryId>,
+    /// Agents that a message tells of it. None in a record of a version that told nobody.
+    pub tells: Vec<Agent>,
+}
+
+impl FinalityDecision {
+    /// The verdict in a word.
+    pub fn verdict(&self) -> &'static str {
+        if self.approved {
+            "approved"
+        } else {
+            "rejected"
+        }
+    }
 }
 
 /// What became of one message. Attempts are not recorded here: they live in the queue.

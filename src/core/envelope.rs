@@ -11,7 +11,7 @@ pub struct Envelope<'a> {
     pub id: &'a EntryId,
     /// Who sent it.
     pub from: &'a Party,
-    /// `message`, `handoff`, `reply` or `answer`.
+    /// `message`, `handoff`, `reply`, `answer` or `decision`.
     pub kind: &'a str,
     /// How old it is, in s.
     pub age_s: i64,
@@ -78,7 +78,7 @@ pub fn head(envelope: &Envelope<'_>) -> String {
         head.push_str("; shown before");
     }
     if envelope.require_reply {
-        head.push_str("; an answer is expected");
+        head.push_str("; an answer is expected: reply with in_reply_to set to this id");
     }
     head.push(']');
     head

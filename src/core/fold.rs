@@ -1,17 +1,21 @@
 //! [`fold`]: `Snapshot + Entry -> Snapshot`. Replay and live use this one function.
 
+mod closing;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use super::agent::{Agent, AgentState};
 use super::entry::{
-    AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
-    FinalityProposal, NoteKind, TurnRecord, TurnStatus,
+    AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityProposal,
+    NoteKind, TurnRecord, TurnStatus,
 };
 use super::id::{EntryId, Seq, TurnId};
 use super::snapshot::{
-    ArtifactSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX, LimitSnapshot, MessageSnapshot,
-    NoteSnapshot, ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
+    ArtifactSnapshot, BRIEF_CHARS_MAX, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX,
+    LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
+    TEXT_CHARS_MAX,
 };
+use closing::{close_answered, close_handled, decision_is_told, fold_decision, open_question};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
 pub fn fold(world: &mut Snapshot, entry: &Entry) {
@@ -28,23 +32,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
         EntryKind::Message(message) => {
             track(world, entry);
-            let is_open = message.require_reply
-                && !entry
-                    .carried
-                    .as_ref()
-                    .is_some_and(|carried| carried.answered);
-            if let (true, Some(to)) = (is_open, entry.receiver()) {
-                world.open_questions.insert(
-                    entry.seq,
-                    QuestionSnapshot {
-                        id: entry.id.clone(),
-                        from: entry.source.clone(),
-                        to,
-                    },
-                );
-            }
-            if let Some(question) = &message.in_reply_to {
-                world.open_questions.retain(|_, open| open.id != *question);
+            open_question(world, entry, message);
+            if let Some(decision) = &message.decision {
+                decision_is_told(world, decision, entry.receiver());
             }
             if let Some(handoff) = message
                 .in_reply_to
@@ -107,6 +97,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                         tree: proposal.tree.clone(),
                     },
                     decision: None,
+                    runtime_session: entry.runtime_session.clone(),
                 },
             );
         }
@@ -166,6 +157,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Other { .. } => {}
     }
 
+    close_answered(world, entry);
     close_handled(world, entry);
 }
 
@@ -236,6 +228,21 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
         world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
     }
     if note == NoteKind::Blocker {
+        push_recent(
+            &mut world.open_blockers,
+            BlockerSnapshot {
+                id: entry.id.clone(),
+                seq: entry.seq,
+                by: entry.source.clone(),
+                at_ms: entry.timestamp_ms,
+                text: brief(&entry.content),
+                holds_up: handles
+                    .iter()
+                    .filter(|id| world.open_handoffs.contains_key(id))
+                    .cloned()
+                    .collect(),
+            },
+        );
         for id in handles {
             if let Some(handoff) = world.open_handoffs.get_mut(id) {
                 handoff.blocked_by = Some(entry.id.clone());
@@ -253,17 +260,6 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
             text: cut(&entry.content),
         },
     );
-}
-
-/// Returns whether it decides something. The first decision stands: a second one for the same
-/// proposal finds nothing pending, and closes nothing.
-fn fold_decision(world: &mut Snapshot, entry: &Entry, decision: &FinalityDecision) -> bool {
-    let Some(mut proposal) = world.pending_proposals.remove(&decision.proposal_id) else {
-        return false;
-    };
-    proposal.decision = Some((decision.clone(), entry.timestamp_ms));
-    push_recent(&mut world.decided_proposals, proposal);
-    true
 }
 
 fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
@@ -389,26 +385,6 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
     }
 }
 
-fn close_handled(world: &mut Snapshot, entry: &Entry) {
-    // A proposal names what it would close, and a blocker what it blocks: neither closes it.
-    let closes = match &entry.kind {
-        EntryKind::FinalityProposal(_) => false,
-        EntryKind::Note { note, .. } => *note != NoteKind::Blocker,
-        EntryKind::FinalityDecision(decision) => decision.approved,
-        _ => true,
-    };
-    if !closes {
-        return;
-    }
-    for id in entry.handles() {
-        if let Some(mut handoff) = world.open_handoffs.remove(id) {
-            handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
-            world.closed_handoffs_total += 1;
-            push_recent(&mut world.closed_handoffs, handoff);
-        }
-    }
-}
-
 fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
     if recent.len() == RECENT_MAX {
         recent.pop_front();
@@ -418,11 +394,21 @@ fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 
 /// The beginning of a text; all of it is in the record.
 fn cut(text: &str) -> String {
+    cut_to(text, TEXT_CHARS_MAX)
+}
+
+/// The beginning of a text, as one line.
+fn brief(text: &str) -> String {
+    let one_line: Vec<&str> = text.split_whitespace().take(BRIEF_CHARS_MAX).collect();
+    cut_to(&one_line.join(" "), BRIEF_CHARS_MAX)
+}
+
+fn cut_to(text: &str, chars_max: usize) -> String {
     // Bytes bound characters from above, so most texts need no counting.
-    if text.len() <= TEXT_CHARS_MAX {
+    if text.len() <= chars_max {
         return text.to_owned();
     }
-    match text.char_indices().nth(TEXT_CHARS_MAX) {
+    match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

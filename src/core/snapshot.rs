@@ -21,6 +21,9 @@ pub const RECENT_MAX: usize = 50;
 /// the record has the rest.
 pub const TEXT_CHARS_MAX: usize = 4_000;
 
+/// The most that is kept of the text of a question or a blocker, in characters.
+pub const BRIEF_CHARS_MAX: usize = 200;
+
 /// How many items of evidence are kept.
 pub const ITEMS_MAX: usize = 50;
 
@@ -59,12 +62,18 @@ pub struct Snapshot {
     pub closed_handoffs_total: u64,
     /// Messages whose sender waits for an answer, oldest first.
     pub open_questions: BTreeMap<Seq, QuestionSnapshot>,
+    /// Blocker notes that nothing has lifted, the latest of them, oldest first.
+    #[serde(default)]
+    pub open_blockers: VecDeque<BlockerSnapshot>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
     /// Proposals that wait for the operator.
     pub pending_proposals: BTreeMap<EntryId, ProposalSnapshot>,
     /// Proposals that the operator decided lately, oldest first.
     pub decided_proposals: VecDeque<ProposalSnapshot>,
+    /// Decisions, by their entry, of which not every agent has a message yet that it should have.
+    #[serde(default)]
+    pub untold_decisions: BTreeMap<EntryId, UntoldDecision>,
     /// The latest notes, oldest first.
     pub notes: VecDeque<NoteSnapshot>,
     /// The latest errors, oldest first.
@@ -243,6 +252,43 @@ pub struct QuestionSnapshot {
     pub from: Party,
     /// Who was asked.
     pub to: Agent,
+    /// The pair that it belongs to.
+    #[serde(default)]
+    pub runtime_session: Option<RuntimeSession>,
+    /// When, ms since the epoch.
+    #[serde(default)]
+    pub at_ms: i64,
+    /// The beginning of what is asked, at most [`BRIEF_CHARS_MAX`] characters.
+    #[serde(default)]
+    pub text: String,
+}
+
+/// A blocker note that nothing has lifted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockerSnapshot {
+    /// The note.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who wrote it.
+    pub by: Party,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// The beginning of what it says, at most [`BRIEF_CHARS_MAX`] characters.
+    pub text: String,
+    /// The handoffs that it holds up; with the last of them it is lifted.
+    pub holds_up: Vec<EntryId>,
+}
+
+/// A decision of which not every agent has a message yet that it should have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntoldDecision {
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// The proposal that it decides.
+    pub proposal_id: EntryId,
+    /// The agents without a message.
+    pub to: Vec<Agent>,
 }
 
 /// An artifact.
@@ -275,6 +321,9 @@ pub struct ProposalSnapshot {
     pub proposal: FinalityProposal,
     /// The operator's answer, and when it was given.
     pub decision: Option<(FinalityDecision, i64)>,
+    /// The pair that it belongs to.
+    #[serde(default)]
+    pub runtime_session: Option<RuntimeSession>,
 }
 
 /// A note.
@@ -341,18 +390,39 @@ impl Snapshot {
         self.agents.get(&agent).cloned().unwrap_or_default()
     }
 
-    /// What keeps the pending proposals from being plain: open handoffs that they do not close.
+    /// What stands in the way of a proposal: blocker notes, open handoffs that it does not close,
+    /// open questions, and messages whose fate nobody knows.
     pub fn blockers(&self, proposal: &FinalityProposal) -> Vec<String> {
-        self.open_handoffs
-            .values()
-            .filter(|handoff| !proposal.handles.contains(&handoff.id))
-            .map(|handoff| format!("handoff {} is open", handoff.id))
-            .chain(
-                self.unsettled
-                    .iter()
-                    .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
-                    .map(|(id, _)| format!("delivery of {id} is ambiguous")),
+        self.blockers_except(&proposal.handles)
+    }
+
+    /// As [`Self::blockers`], for a proposal that would close these handoffs.
+    pub fn blockers_except(&self, closed: &[EntryId]) -> Vec<String> {
+        let notes = self.open_blockers.iter().map(|blocker| {
+            let (id, by) = (&blocker.id, &blocker.by);
+            format!("blocker note {id} by {by} stands: {}", blocker.text)
+        });
+        let handoffs = self
+            .open_handoffs
+            .keys()
+            .filter(|id| !closed.contains(id))
+            .map(|id| format!("handoff {id} is open"));
+        let questions = self.open_questions.values().map(|question| {
+            let QuestionSnapshot { id, from, to, .. } = question;
+            format!(
+                "question {id} of {from} to {to} has no answer: {}",
+                question.text
             )
+        });
+        let ambiguous = self
+            .unsettled
+            .iter()
+            .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
+            .map(|(id, _)| format!("delivery of {id} is ambiguous"));
+        notes
+            .chain(handoffs)
+            .chain(questions)
+            .chain(ambiguous)
             .collect()
     }
 

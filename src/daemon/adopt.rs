@@ -69,6 +69,7 @@ impl Daemon {
                 handles: Vec::new(),
                 in_reply_to: None,
                 from_turn: None,
+                decision: None,
             }),
             message.content.clone(),
             Some(RuntimeSession::default()),

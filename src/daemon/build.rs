@@ -375,6 +375,9 @@ impl Builder {
         }
         // Before anything is sent.
         daemon.recall_limits();
+        if !is_clone {
+            daemon.tell_decisions();
+        }
         daemon.recover_codex();
         daemon.note_adopted_config(adopted);
         daemon.configure(self.user_dirs.clone(), &loaded);

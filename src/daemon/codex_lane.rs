@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::ThreadStatus;
 use crate::adapters::codex::request::CodexRequest;
-use crate::core::agent::{Agent, AgentState};
+use crate::core::agent::AgentState;
 use crate::core::delivery::{Checked, CodexFlow, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
@@ -116,19 +116,19 @@ impl CodexLane {
     }
 
     /// A tool call of this turn answered the peer: its final answer need not be relayed.
-    pub(super) fn answered_by_tool(&mut self, from: Option<Agent>, turn: Option<String>) {
-        if from == Some(Agent::Codex)
-            && let Some(turn) = turn.map(TurnId::new).or_else(|| self.turn.clone())
-        {
-            self.answered.insert(turn, ());
-        }
+    pub(super) fn answered_by_tool(&mut self, turn: TurnId) {
+        self.answered.insert(turn, ());
     }
 
     /// The last message that we brought into a turn.
-    pub(super) fn relayed_into(&self, turn: &str) -> Option<EntryId> {
-        self.relayed
-            .get(&TurnId::new(turn))
-            .and_then(|relayed| Some(relayed.last()?.id.clone()))
+    pub(super) fn last_relayed(&self, turn: &TurnId) -> Option<&Relayed> {
+        self.relayed.get(turn)?.last()
+    }
+
+    /// The question that started a turn.
+    pub(super) fn question_of(&self, turn: &TurnId) -> Option<&Relayed> {
+        let first = self.relayed.get(turn)?.first()?;
+        (first.starts && first.asks).then_some(first)
     }
 
     /// The turn that runs.

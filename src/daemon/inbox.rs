@@ -213,7 +213,9 @@ impl Daemon {
                 message.in_reply_to.clone(),
                 None,
                 Vec::new(),
-                if message.from_turn.is_some() {
+                if message.decision.is_some() {
+                    "decision"
+                } else if message.from_turn.is_some() {
                     "answer"
                 } else if message.in_reply_to.is_some() {
                     "reply"

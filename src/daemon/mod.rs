@@ -18,6 +18,7 @@ mod codex_lane;
 mod commands;
 mod configuration;
 pub mod control;
+mod decisions;
 mod digest;
 mod effects;
 mod ending;

@@ -88,10 +88,7 @@ impl Daemon {
                 stale,
                 done,
             },
-            finality: FinalityStatus {
-                mode: "manual".to_owned(),
-                pending: self.world.pending_proposals.keys().cloned().collect(),
-            },
+            finality: FinalityStatus::of(&self.world),
             approvals: ApprovalsStatus {
                 pending: parts.approvals,
             },

@@ -2,6 +2,7 @@
 //! adapter are looked at, facts of it are made up. Ledger and queue are the real ones.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod answers;
 mod challenge;
 mod claude;
 mod clear;

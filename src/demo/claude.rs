@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::DemoError;
 use super::mcp::McpChild;
 use super::world::DemoWorld;
+use crate::core::id::EntryId;
 
 /// Wakes that nobody took yet; one says as much as many.
 const WAKES_MAX: usize = 1;
@@ -28,6 +29,35 @@ const MONITOR_PROMPT: &str = "<task-notification>";
 pub(super) struct Mail {
     pub(super) id: String,
     pub(super) from: String,
+    kind: String,
+    in_reply_to: String,
+    text: String,
+}
+
+/// What the operator said to a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    Approved,
+    Rejected { reason: String },
+}
+
+impl Mail {
+    /// What it says of a proposal, read as a model would read it.
+    pub(super) fn decision_on(&self, proposal: &EntryId) -> Option<Decision> {
+        if self.kind != "decision" || self.in_reply_to != proposal.as_str() {
+            return None;
+        }
+        let mut lines = self.text.lines();
+        if lines.any(|line| line.starts_with("The operator approved")) {
+            return Some(Decision::Approved);
+        }
+        let mut reasons = self
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("Reason: "));
+        let reason = reasons.next().unwrap_or("no reason was given").to_owned();
+        Some(Decision::Rejected { reason })
+    }
 }
 
 /// An agent without a model.
@@ -151,6 +181,9 @@ fn mail(page: &Value) -> Vec<Mail> {
         .map(|message| Mail {
             id: word(message, "message_id"),
             from: word(message, "from"),
+            kind: word(message, "kind"),
+            in_reply_to: word(message, "in_reply_to"),
+            text: word(message, "text"),
         })
         .collect()
 }

@@ -5,12 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::claude::{Mail, ScriptedClaude};
+use super::claude::{Decision, Mail, ScriptedClaude};
 use super::watch::Watch;
 use super::world::{DemoWorld, REFRESH, REFRESH_FIXED};
 use super::{DemoError, story};
 use crate::core::agent::Agent;
-use crate::core::entry::FinalityDecision;
 use crate::core::id::EntryId;
 use crate::host::Running;
 use crate::wire::control::Command;
@@ -26,8 +25,8 @@ const PEER_WAIT: Duration = Duration::from_secs(60);
 pub enum Ending {
     /// With the proposal: nobody is there to decide.
     Proposal,
-    /// With the operator's approval; each rejection leads to another proposal. After it Claude
-    /// stays attached and reads its messages until the future is dropped.
+    /// With the operator's approval; each rejection leads to another proposal. Claude hears of both
+    /// as of any message, and reads its messages until the future is dropped.
     Operator,
 }
 
@@ -68,32 +67,22 @@ pub async fn play(world: &DemoWorld, running: &Running, ending: Ending) -> Resul
         story.claude.end().await;
         return Ok(());
     }
-    let mut approved = false;
     loop {
-        let woken = tokio::select! {
-            decided = decision(&mut watch, &proposal), if !approved => Err(decided?),
-            woken = story.claude.woken() => Ok(woken?),
-        };
-        match woken {
-            Ok(()) => story.read_strange_mail().await?,
-            Err(decision) if decision.approved => {
-                approved = true;
-                story.note_approval().await?;
+        story.claude.woken().await?;
+        let mail = story.claude.read_mail().await?;
+        match mail.iter().find_map(|mail| mail.decision_on(&proposal)) {
+            None => story.answer_stranger(&mail).await?,
+            Some(decision) => {
+                story.claude.acknowledge(&mail).await?;
+                match decision {
+                    Decision::Approved => story.note_approval().await?,
+                    Decision::Rejected { reason } => {
+                        proposal = story.propose_again(&handoff, &reason).await?;
+                    }
+                }
             }
-            Err(decision) => proposal = story.propose_again(&handoff, &decision).await?,
         }
     }
-}
-
-/// What the operator said to a proposal, whenever that is.
-async fn decision(watch: &mut Watch, proposal: &EntryId) -> Result<FinalityDecision, DemoError> {
-    watch
-        .world("the operator's decision", None, |world| {
-            let mut decided = world.decided_proposals.iter();
-            let decided = decided.find(|decided| decided.id == *proposal)?;
-            Some(decided.decision.clone()?.0)
-        })
-        .await
 }
 
 struct Story<'w> {
@@ -153,15 +142,7 @@ impl Story<'_> {
         self.propose(handoff, story::PROPOSAL).await
     }
 
-    async fn propose_again(
-        &mut self,
-        handoff: &str,
-        decision: &FinalityDecision,
-    ) -> Result<EntryId, DemoError> {
-        let reason = decision.reason.as_deref().unwrap_or("no reason was given");
-        self.claude
-            .begin_turn("The operator rejected the proposal.")
-            .await?;
+    async fn propose_again(&mut self, handoff: &str, reason: &str) -> Result<EntryId, DemoError> {
         self.pause(2.0).await;
         self.note("next_step", &format!("The operator rejected it: {reason}"))
             .await?;
@@ -173,9 +154,6 @@ impl Story<'_> {
     }
 
     async fn note_approval(&mut self) -> Result<(), DemoError> {
-        self.claude
-            .begin_turn("The operator approved the proposal.")
-            .await?;
         self.pause(1.5).await;
         self.note("note", story::APPROVED).await?;
         self.claude.end_turn().await
@@ -201,12 +179,7 @@ impl Story<'_> {
             .map_err(|_| DemoError::InVain(what))?
     }
 
-    /// Reads what came outside of the script.
-    async fn read_strange_mail(&mut self) -> Result<(), DemoError> {
-        let mail = self.claude.read_mail().await?;
-        self.answer_stranger(&mail).await
-    }
-
+    /// Meets what came outside of the script.
     async fn answer_stranger(&mut self, mail: &[Mail]) -> Result<(), DemoError> {
         if mail.is_empty() {
             return Ok(());

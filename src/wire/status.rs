@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::core::agent::AgentState;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::{EntryId, SessionId, ThreadId, TurnId};
+use crate::core::snapshot::Snapshot;
+
+/// How many decisions a status tells.
+const DECIDED_MAX: usize = 5;
+
+/// How much of the reason of a decision a status tells, in characters.
+const REASON_CHARS_MAX: usize = 500;
 
 /// The state of one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -270,6 +277,46 @@ pub struct FinalityStatus {
     pub mode: String,
     /// Proposals that wait.
     pub pending: Vec<EntryId>,
+    /// The operator's last decisions, newest first.
+    #[serde(default)]
+    pub decided: Vec<DecidedStatus>,
+}
+
+/// A decision of the operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecidedStatus {
+    /// The proposal.
+    pub proposal_id: EntryId,
+    /// `approved` or `rejected`.
+    pub verdict: String,
+    /// Why; its beginning when it is long.
+    pub reason: Option<String>,
+    /// When, ms since the epoch.
+    pub at: i64,
+}
+
+impl FinalityStatus {
+    /// As the folded world tells it.
+    pub fn of(world: &Snapshot) -> Self {
+        let latest = world.decided_proposals.iter().rev().take(DECIDED_MAX);
+        Self {
+            mode: "manual".to_owned(),
+            pending: world.pending_proposals.keys().cloned().collect(),
+            decided: latest
+                .filter_map(|proposal| {
+                    let (decision, at_ms) = proposal.decision.as_ref()?;
+                    let reason = decision.reason.as_ref();
+                    Some(DecidedStatus {
+                        proposal_id: proposal.id.clone(),
+                        verdict: decision.verdict().to_owned(),
+                        reason: reason.map(|text| text.chars().take(REASON_CHARS_MAX).collect()),
+                        at: *at_ms,
+                    })
+                })
+                .collect(),
+        }
+    }
 }
 
 /// Approvals.

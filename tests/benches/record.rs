@@ -99,6 +99,7 @@ fn nth(number: usize, settled: bool) -> Entry {
             handles: Vec::new(),
             in_reply_to: None,
             from_turn: None,
+            decision: None,
         })
     };
     let (kind, target, sentences) = match number % 8 {

@@ -297,11 +297,11 @@ async fn the_agents_react_to_the_operator() {
                 .then_some(())
         })
         .await;
-        let started_by = turns(&deck, 3).await;
-        assert_eq!(
-            started_by,
-            ["claude", "claude", "claude", "claude", "human", "human"]
-        );
+        // Of each decision Codex hears too.
+        let started_by = turns(&deck, 5).await;
+        let expected = [["claude"; 2]; 2].concat();
+        let expected = [expected, ["human"; 6].to_vec()].concat();
+        assert_eq!(started_by, expected);
     };
     tokio::select! {
         () = story => {}

@@ -90,7 +90,9 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     });
     let waited = call.ask(wait).await;
     let wait = wait_tool(call.side);
+    let missing = send::missing(&sent, peer);
     let still_waiting = |why: &str| {
+        let why = missing.as_deref().unwrap_or(why);
         let next = format!(
             "question {id} is recorded, {why}. Do not ask again: call {wait} with handoff_id {id}, \
              or go on; the answer will reach you."

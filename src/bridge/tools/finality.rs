@@ -18,6 +18,9 @@ struct Arguments {
     handles_handoff_id: Option<String>,
 }
 
+/// How many blockers of a proposal are shown.
+const BLOCKERS_MAX: usize = 20;
+
 pub(super) fn definition() -> Definition {
     Definition {
         description: "Propose that the work is done. The operator alone decides, in the deck; \
@@ -58,10 +61,11 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     match call.ask(command).await? {
         Reply::Proposed(proposed) => {
             let mut text = format!(
-                "proposal {} (seq {}) waits for the operator.",
+                "proposal {} (seq {}) waits for the operator; the decision reaches you by itself.",
                 proposed.proposal_id, proposed.seq
             );
-            for blocker in &proposed.blockers {
+            let blockers = at_most(proposed.blockers);
+            for blocker in &blockers {
                 text.push_str("\nblocker: ");
                 text.push_str(blocker);
             }
@@ -69,7 +73,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
                 json!({
                     "proposal_id": proposed.proposal_id,
                     "seq": proposed.seq,
-                    "blockers": proposed.blockers,
+                    "blockers": blockers,
                     "gates": [],
                 }),
                 text,
@@ -77,4 +81,14 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         }
         other => Err(unexpected(&other)),
     }
+}
+
+/// As many blockers as are shown, and how many more there are.
+pub(super) fn at_most(mut blockers: Vec<String>) -> Vec<String> {
+    let hidden = blockers.len().saturating_sub(BLOCKERS_MAX);
+    blockers.truncate(BLOCKERS_MAX);
+    if hidden > 0 {
+        blockers.push(format!("and {hidden} more"));
+    }
+    blockers
 }

@@ -77,17 +77,21 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             } else {
                 send::in_words(&sent, call.side.peer())
             };
-            Ok(Answer::new(
-                json!({
-                    "handoff_id": sent.message_id,
-                    "message_id": sent.message_id,
-                    "delivery_attempt_id": sent.delivery_attempt_id,
-                    "outcome": sent.outcome,
-                    "duplicate": sent.duplicate,
-                    "seq": sent.seq,
-                }),
-                format!("handoff {} (seq {}): {words}", sent.message_id, sent.seq),
-            ))
+            let mut structured = json!({
+                "handoff_id": sent.message_id,
+                "message_id": sent.message_id,
+                "delivery_attempt_id": sent.delivery_attempt_id,
+                "outcome": sent.outcome,
+                "duplicate": sent.duplicate,
+                "seq": sent.seq,
+            });
+            let mut text = format!("handoff {} (seq {}): {words}", sent.message_id, sent.seq);
+            if sent.receiver_missing {
+                structured["receiver_installed"] = json!(false);
+            }
+            let missing = send::missing(&sent, call.side.peer());
+            send::note(&mut structured, &mut text, missing.as_slice());
+            Ok(Answer::new(structured, text))
         }
         other => Err(unexpected(&other)),
     }

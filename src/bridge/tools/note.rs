@@ -33,7 +33,10 @@ pub(super) fn definition() -> Definition {
                     "kind",
                     schema::one_of(&["goal", "plan", "decision", "blocker", "next_step", "note"]),
                 ),
-                ("handles_handoff_id", schema::string()),
+                (
+                    "handles_handoff_id",
+                    schema::string_about("the handoff or blocker note that this settles"),
+                ),
             ],
         ),
         read_only: false,

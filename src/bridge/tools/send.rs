@@ -20,6 +20,7 @@ struct Arguments {
     on_busy: OnBusy,
     #[serde(default)]
     require_reply: bool,
+    in_reply_to: Option<String>,
     handles_handoff_id: Option<String>,
     #[serde(rename = "runtimeSessionId")]
     runtime_session_id: Option<String>,
@@ -29,8 +30,8 @@ pub(super) fn definition(side: Agent) -> Definition {
     let peer = side.peer().title();
     Definition {
         description: format!(
-            "Send a message to {peer}, or answer one. Returns at once with the delivery outcome; \
-             it does not wait for an answer."
+            "Send a message to {peer}, or answer one with in_reply_to. Returns at once with the \
+             delivery outcome; it does not wait for an answer."
         ),
         schema: schema::object(
             &["text"],
@@ -38,6 +39,10 @@ pub(super) fn definition(side: Agent) -> Definition {
                 ("text", schema::string()),
                 ("on_busy", on_busy()),
                 ("require_reply", schema::boolean_about("ask for an answer")),
+                (
+                    "in_reply_to",
+                    schema::string_about("id of the message that this answers"),
+                ),
                 (
                     "handles_handoff_id",
                     schema::string_about("the handoff that this completes; closes it"),
@@ -68,27 +73,61 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         on_busy: arguments.on_busy,
         require_reply: arguments.require_reply,
         handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
+        in_reply_to: argument::ids("in_reply_to", arguments.in_reply_to)?.pop(),
         runtime_session_id: runtime_session(arguments.runtime_session_id)?,
         turn_id: call.turn_id.clone(),
         thread_id: call.thread_id.clone(),
     };
     match call.ask(Command::Send(params)).await? {
-        Reply::Sent(sent) => Ok(Answer::new(
-            json!({
+        Reply::Sent(sent) => {
+            let mut structured = json!({
                 "message_id": sent.message_id,
                 "delivery_attempt_id": sent.delivery_attempt_id,
                 "outcome": sent.outcome,
                 "seq": sent.seq,
-            }),
-            format!(
+            });
+            let peer = call.side.peer();
+            let mut text = format!(
                 "message {} (seq {}): {}",
                 sent.message_id,
                 sent.seq,
-                in_words(&sent, call.side.peer())
-            ),
-        )),
+                in_words(&sent, peer)
+            );
+            let mut notes: Vec<String> = missing(&sent, peer).into_iter().collect();
+            if !sent.unanswered.is_empty() {
+                structured["unanswered"] = json!(sent.unanswered);
+                let ids: Vec<&str> = sent.unanswered.iter().map(|id| id.as_str()).collect();
+                notes.push(format!(
+                    "{} still waits for an answer to {}: if this was meant as one, say it again \
+                     with in_reply_to",
+                    peer.title(),
+                    ids.join(", ")
+                ));
+            }
+            note(&mut structured, &mut text, &notes);
+            Ok(Answer::new(structured, text))
+        }
         other => Err(unexpected(&other)),
     }
+}
+
+/// What a sender should know whose receiver is not there.
+pub(super) fn missing(sent: &Sent, peer: Agent) -> Option<String> {
+    let peer = peer.title();
+    sent.receiver_missing.then(|| {
+        format!("{peer} is not installed here: this waits until it is, tell your operator")
+    })
+}
+
+/// Puts sentences into a result.
+pub(super) fn note(structured: &mut Value, text: &mut String, notes: &[String]) {
+    if notes.is_empty() {
+        return;
+    }
+    let notes = notes.join(". ");
+    text.push_str(". ");
+    text.push_str(&notes);
+    structured["note"] = json!(notes);
 }
 
 /// The pair that a call names.

@@ -43,6 +43,12 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         status.handoffs.open,
         status.finality.pending.len(),
     );
+    if let Some(last) = status.finality.decided.first() {
+        text.push_str(&format!(
+            " The operator {} proposal {} last.",
+            last.verdict, last.proposal_id
+        ));
+    }
     let mut structured = serde_json::to_value(&*status).unwrap_or(Value::Null);
     let receiver = match &*call.client.connection().borrow() {
         Connection::Connected(welcome) => welcome.receiver,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::call::{Call, unexpected};
 use super::excerpt::excerpt;
+use super::finality::at_most;
 use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
@@ -19,17 +20,18 @@ const HANDOFFS_MAX: usize = 25;
 /// How many artifacts and proposals are shown.
 const RECENT_MAX: usize = 10;
 
-/// How many blockers of a proposal are shown.
-const BLOCKERS_MAX: usize = 20;
+/// How many decisions are shown.
+const DECIDED_MAX: usize = 5;
 
 /// How much of a text is shown, in characters.
 const EXCERPT_CHARS: usize = 200;
 
 pub(super) fn definition() -> Definition {
     Definition {
-        description: "The task board: handoffs by lane, latest artifacts, policy, and what blocks \
-                      sign-off."
-            .to_owned(),
+        description:
+            "The task board: handoffs by lane, latest artifacts, policy, what blocks sign-off, \
+                      and the operator's last decisions."
+                .to_owned(),
         schema: schema::object(&[], []),
         read_only: true,
     }
@@ -48,6 +50,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     let now_ms = now_ms();
     let [open, active, blocked, stale, done] = snapshot.lanes(now_ms);
     let finality = proposals(&snapshot);
+    let decided = decided(&snapshot, now_ms);
     let mut text = format!(
         "open {open}, active {active}, blocked {blocked}, stale {stale}, done {done}; \
          coordinator {}; {} proposals wait.",
@@ -67,6 +70,14 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         text.push_str("\nblocker: ");
         text.push_str(&blocker);
     }
+    for decision in &decided {
+        let field = |name: &str| decision[name].as_str().unwrap_or_default();
+        let (id, verdict) = (field("proposal_id"), field("verdict"));
+        text.push_str(&format!(
+            "\nproposal {id} was {verdict}: {}",
+            field("reason")
+        ));
+    }
     Ok(Answer::new(
         json!({
             "lanes": {
@@ -84,6 +95,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             "finality": {
                 "mode": status.finality.mode,
                 "pending": finality,
+                "decided": decided,
                 "blockers": blockers(&snapshot),
             },
             "policy": {
@@ -142,22 +154,32 @@ fn proposals(snapshot: &Snapshot) -> Vec<Value> {
         .collect()
 }
 
+/// The latest decisions, newest first.
+fn decided(snapshot: &Snapshot, now_ms: i64) -> Vec<Value> {
+    let latest = snapshot.decided_proposals.iter().rev().take(DECIDED_MAX);
+    latest
+        .filter_map(|proposal| {
+            let (decision, at_ms) = proposal.decision.as_ref()?;
+            Some(json!({
+                "proposal_id": proposal.id,
+                "by": proposal.by,
+                "summary": excerpt(&proposal.proposal.summary, EXCERPT_CHARS),
+                "verdict": decision.verdict(),
+                "reason": decision.reason.as_deref().map(|text| excerpt(text, EXCERPT_CHARS)),
+                "age_s": now_ms.saturating_sub(*at_ms) / 1000,
+            }))
+        })
+        .collect()
+}
+
 /// What stands in the way of the oldest proposal, or would if one were made now.
 fn blockers(snapshot: &Snapshot) -> Vec<String> {
-    let mut blockers = match snapshot.pending_proposals.values().next() {
-        Some(pending) => snapshot.blockers(&pending.proposal),
-        None => snapshot
-            .open_handoffs
-            .keys()
-            .map(|id| format!("handoff {id} is open"))
-            .collect(),
-    };
-    let hidden = blockers.len().saturating_sub(BLOCKERS_MAX);
-    blockers.truncate(BLOCKERS_MAX);
-    if hidden > 0 {
-        blockers.push(format!("and {hidden} more"));
-    }
-    blockers
+    let oldest = snapshot
+        .pending_proposals
+        .values()
+        .min_by_key(|proposal| proposal.seq);
+    let closed = oldest.map_or(&[][..], |proposal| &proposal.proposal.handles);
+    at_most(snapshot.blockers_except(closed))
 }
 
 fn now_ms() -> i64 {

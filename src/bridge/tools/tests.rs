@@ -53,6 +53,8 @@ fn sent(id: &str, outcome: Outcome) -> Reply {
         outcome,
         seq: Seq(3),
         duplicate: false,
+        receiver_missing: false,
+        unanswered: Vec::new(),
     })
 }
 

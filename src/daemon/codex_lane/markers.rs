@@ -137,9 +137,7 @@ impl Daemon {
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
     pub(super) fn marked_is_durable(&mut self, entry: &Entry) {
-        if let Some(message) = self.world.unsettled.get(&entry.id).cloned() {
-            self.outbox.track(entry.id.clone(), &message);
-        }
+        self.track_recorded(&entry.id);
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {
@@ -183,6 +181,7 @@ impl Daemon {
                 handles: Vec::new(),
                 in_reply_to: None,
                 from_turn: None,
+                decision: None,
             }),
             format!("The latest of the record and all open handoffs{about}:\n{record}"),
             Some(pair),

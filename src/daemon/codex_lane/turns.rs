@@ -13,10 +13,21 @@ use crate::daemon::run::Daemon;
 /// A message that we brought into a turn. Kept here and not looked up when the turn ends: the
 /// session may have been cleared meanwhile, and the answer is still owed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Relayed {
-    pub(super) id: EntryId,
+pub(in crate::daemon) struct Relayed {
+    pub(in crate::daemon) id: EntryId,
     pub(super) from: Party,
-    pub(super) runtime_session: Option<RuntimeSession>,
+    pub(in crate::daemon) runtime_session: Option<RuntimeSession>,
+    /// Its sender waits for an answer.
+    #[serde(default)]
+    pub(in crate::daemon) asks: bool,
+    /// The turn began with it, and not with what somebody typed or sent before.
+    #[serde(default = "starts")]
+    pub(super) starts: bool,
+}
+
+/// What an older process does not tell: nearly all messages start the turn that has them.
+fn starts() -> bool {
+    true
 }
 
 /// How a turn ended.
@@ -45,7 +56,8 @@ impl Daemon {
             .is_some_and(|id| self.ledger.seq_of(id).is_some());
         let message_id = message_id
             .filter(|id| self.outbox.get(id).is_some() || self.codex.receipts.get(id).is_some());
-        if self.codex.turns_noted.insert(turn_id.clone()) {
+        let is_first = self.codex.turns_noted.insert(turn_id.clone());
+        if is_first {
             if self.codex.turns_noted.len() > REMEMBERED_MAX {
                 self.codex.turns_noted.retain(|noted| *noted == turn_id);
             }
@@ -91,6 +103,9 @@ impl Daemon {
                 id: id.clone(),
                 from: stored.entry.source.clone(),
                 runtime_session: stored.entry.runtime_session.clone(),
+                asks: matches!(&stored.entry.kind, EntryKind::Message(message)
+                    if message.require_reply),
+                starts: is_first && !steered,
             };
             match self.codex.relayed.get_mut(&turn_id) {
                 Some(known) if known.iter().any(|known| known.id == id) => {}
@@ -190,8 +205,9 @@ impl Daemon {
         }
     }
 
-    /// The final answer of a turn that a message from Claude had started, unless a tool call of
-    /// the same turn answered already.
+    /// The final answer of a turn that a message from Claude had started or got into, unless a
+    /// tool call of the same turn answered already. It answers a question only if that started the
+    /// turn: of one that came into a turn on something else nobody knows whether it was meant.
     pub(super) fn relayed_answer(
         &mut self,
         end: &TurnEnd,
@@ -204,10 +220,15 @@ impl Daemon {
         if answered || end.status != TurnStatus::Completed {
             return None;
         }
-        let question = relayed.iter().rev().find(|message| {
+        let is_claudes = |message: &&Relayed| {
             message.from == Party::Agent(Agent::Claude)
                 && client_ids.iter().any(|id| id == message.id.as_str())
-        })?;
+        };
+        let started = relayed.first().filter(|first| first.starts);
+        let question = started
+            .filter(is_claudes)
+            .or_else(|| relayed.iter().rev().find(is_claudes))?;
+        let is_answer = question.starts || !question.asks;
         Some(self.entry(
             Party::Agent(Agent::Codex),
             Some(Agent::Claude.into()),
@@ -215,8 +236,9 @@ impl Daemon {
                 on_busy: OnBusy::Queue,
                 require_reply: false,
                 handles: Vec::new(),
-                in_reply_to: Some(question.id.clone()),
+                in_reply_to: is_answer.then(|| question.id.clone()),
                 from_turn: Some(end.turn_id.clone()),
+                decision: None,
             }),
             text,
             question.runtime_session.clone(),

@@ -2,7 +2,7 @@
 
 use super::check_length;
 use super::record::not_found;
-use crate::core::agent::Party;
+use crate::core::agent::{Agent, Party};
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::{Answer, TreePurpose};
 use crate::daemon::run::{Daemon, answer};
@@ -54,11 +54,11 @@ impl Daemon {
         if let Some(Err(refusal)) = reason.as_deref().map(|text| check_length("reason", text)) {
             return answer(reply, Err(refusal));
         }
+        let proposal = pending.clone();
         let proposal_id = params.proposal_id.clone();
-        let proposer = pending.by.clone();
-        let summary = pending.proposal.summary.clone();
+        let summary = &proposal.proposal.summary;
         let handles = if params.approve {
-            pending.proposal.handles.clone()
+            proposal.proposal.handles.clone()
         } else {
             Vec::new()
         };
@@ -72,23 +72,29 @@ impl Daemon {
         };
         let entry = self.entry(
             Party::Human,
-            Some(proposer),
+            Some(proposal.by.clone()),
             EntryKind::FinalityDecision(FinalityDecision {
                 proposal_id: params.proposal_id,
                 approved: params.approve,
                 reason,
                 tree,
                 handles,
+                tells: Agent::ALL.to_vec(),
             }),
             content,
             None,
         );
         let entry_id = entry.id.clone();
+        let mut entries = self.decision_messages(&entry, &proposal, &Agent::ALL);
+        entries.insert(0, entry);
         self.deciding.insert(proposal_id.clone());
         self.record(
-            vec![entry],
+            entries,
             Box::new(move |daemon, result| {
                 daemon.deciding.remove(&proposal_id);
+                for stored in result.unwrap_or_default() {
+                    daemon.track_recorded(&stored.entry.id);
+                }
                 answer(
                     reply,
                     result

@@ -1,5 +1,6 @@
 //! One file per family of commands; [`Daemon::command`] only delegates.
 
+mod answers;
 mod attend;
 mod clear;
 mod compact;
@@ -19,7 +20,7 @@ use super::ending::Stop;
 use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
 use super::run::{Daemon, answer};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Command, Refusal, Reply, Role, TEXT_CHARS_MAX};
 
@@ -124,7 +125,12 @@ impl Daemon {
                     .is_some_and(|stored| {
                         matches!(
                             stored.entry.kind,
-                            EntryKind::Handoff(_) | EntryKind::Message(_)
+                            EntryKind::Handoff(_)
+                                | EntryKind::Message(_)
+                                | EntryKind::Note {
+                                    note: NoteKind::Blocker,
+                                    ..
+                                }
                         )
                     })
         };

@@ -22,17 +22,23 @@ const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: Answer) {
+        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let named = params.in_reply_to;
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
             .and_then(|to| self.check_handles(&params.handles).map(|()| to))
+            .and_then(|to| {
+                self.check_reply(params.from, &runtime_session, named.as_ref())
+                    .map(|()| to)
+            })
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let in_reply_to = self.question_answered_by(&from, params.turn_id.as_deref());
-        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let in_reply_to =
+            named.or_else(|| self.turns_message(params.turn_id.as_deref(), &runtime_session));
         let entry = self.entry(
             from,
             Some(to.into()),
@@ -42,11 +48,12 @@ impl Daemon {
                 handles: params.handles,
                 in_reply_to,
                 from_turn: None,
+                decision: None,
             }),
             params.text,
             Some(runtime_session),
         );
-        let said_in = (params.from, params.turn_id);
+        let said_in = self.turn_of_call(params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
@@ -84,20 +91,25 @@ impl Daemon {
                 return answer(reply, self.sent_before(first).map(Reply::Sent));
             }
         }
-        let said_in = (params.from, params.turn_id);
+        let said_in = self.turn_of_call(params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
-    /// Records a message and answers. `said_in`: the agent and the turn whose tool said it.
+    /// Records a message and answers. `said_in`: the turn of Codex whose tool said it.
     fn dispatch(
         &mut self,
         mut entry: Entry,
         to: Agent,
         on_busy: OnBusy,
-        said_in: (Option<Agent>, Option<String>),
+        said_in: Option<TurnId>,
         reply: Answer,
     ) {
         self.note_head(&mut entry);
+        let settles_turn = said_in
+            .as_ref()
+            .is_some_and(|turn| self.settles_turn(&entry, turn));
+        let pair = entry.runtime_session.clone().unwrap_or_default();
+        let from = entry.source.clone();
         let id = entry.id.clone();
         let rejected = on_busy == OnBusy::Reject && self.is_busy(to);
         let mut entries = vec![entry];
@@ -114,10 +126,9 @@ impl Daemon {
                         return answer(reply, Err(refusal.clone()));
                     }
                 };
-                if !rejected {
+                if let Some(turn) = said_in.as_ref().filter(|_| settles_turn && !rejected) {
                     // What was refused answers nobody: the turn's last words still do.
-                    let (from, turn) = said_in;
-                    daemon.codex.answered_by_tool(from, turn);
+                    daemon.codex.answered_by_tool(turn.clone());
                 }
                 let mut sent = Sent {
                     message_id: id.clone(),
@@ -125,6 +136,8 @@ impl Daemon {
                     outcome: Outcome::QueuedForNextTurn,
                     seq: stored[0].entry.seq,
                     duplicate: false,
+                    receiver_missing: daemon.is_missing(to),
+                    unanswered: daemon.unanswered_by(&from, &pair, said_in.as_ref()),
                 };
                 if rejected {
                     sent.outcome = Outcome::Rejected;
@@ -134,9 +147,7 @@ impl Daemon {
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }
                 daemon.same_handoffs.decided(&id, Ok(&sent));
-                if let Some(message) = daemon.world.unsettled.get(&id).cloned() {
-                    daemon.outbox.track(id, &message);
-                }
+                daemon.track_recorded(&id);
                 match to {
                     Agent::Codex if daemon.codex.may_deliver_soon() => {
                         daemon.waiters.push(Waiter {
@@ -199,20 +210,6 @@ impl Daemon {
         }
     }
 
-    /// The question that a message from an agent answers: for Codex the one that its turn was
-    /// started with, for Claude the oldest that it was asked.
-    fn question_answered_by(&self, from: &Party, turn_id: Option<&str>) -> Option<EntryId> {
-        let agent = from.agent()?;
-        if let Some(id) = turn_id.and_then(|turn| self.codex.relayed_into(turn)) {
-            return Some(id);
-        }
-        self.world
-            .open_questions
-            .values()
-            .find(|question| question.to == agent)
-            .map(|question| question.id.clone())
-    }
-
     /// What the sender of a repeated handoff hears of the first one.
     fn sent_before(&self, first: EntryId) -> Result<Sent, Refusal> {
         let seq = self.ledger.seq_of(&first).ok_or_else(|| {
@@ -229,6 +226,8 @@ impl Daemon {
             outcome: Outcome::QueuedForNextTurn,
             seq,
             duplicate: true,
+            receiver_missing: row.is_some_and(|row| self.is_missing(row.to)),
+            unanswered: Vec::new(),
         })
     }
 

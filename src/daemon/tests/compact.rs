@@ -166,6 +166,7 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
                 from: Some(Agent::Codex),
                 text: "the std one".to_owned(),
                 turn_id: Some("turn-4".to_owned()),
+                in_reply_to: Some(question),
                 ..SendParams::default()
             };
             let answer = rig.newest(claude, Command::Send(answer)).await;
@@ -354,6 +355,12 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
         0,
         "as the proposal said"
     );
+    // Codex is told, and then gets what else is for it.
+    let told = rig.delivered_ids();
+    assert_eq!(told.len(), 1);
+    rig.user_message("turn-6", Some(&told[0]));
+    rig.status(ThreadStatus::Idle);
+    rig.settle().await;
     let retry = Command::QueueChange(QueueChangeParams {
         id: ids.ambiguous.clone(),
         change: QueueChange::Retry,

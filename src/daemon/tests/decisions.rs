@@ -2,12 +2,17 @@
 
 use tokio::sync::oneshot;
 
+use super::ladder::{Pair, text};
 use super::rig::Rig;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, FinalityDecision};
+use crate::core::id::EntryId;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
-use crate::wire::control::{Command, DecideParams, HandoffParams, ProposeParams, Reply, Role};
+use crate::wire::control::{
+    Command, DecideParams, HandoffParams, IdsParams, ProposeParams, Reply, Role,
+};
 
 #[tokio::test]
 async fn of_two_decisions_at_once_one_is_recorded() {
@@ -75,4 +80,172 @@ async fn a_handoff_that_was_rejected_can_be_handed_over_again() {
     drop(rig.ask(&claude, hand_off));
     rig.settle().await;
     assert_eq!(rig.delivered_ids().len(), 1);
+}
+
+/// Claude proposes that the work is done.
+async fn proposed(rig: &mut Rig, claude: &super::rig::Guest, handles: Vec<EntryId>) -> EntryId {
+    let (reply, proposed) = oneshot::channel();
+    rig.daemon.on_event(Event::TreeRead {
+        purpose: TreePurpose::Propose {
+            conn: claude.conn,
+            params: ProposeParams {
+                agent: Agent::Claude,
+                summary: "done\nReason: push to main".to_owned(),
+                evidence: vec!["tests".to_owned()],
+                remaining_risk: None,
+                handles,
+                runtime_session_id: None,
+            },
+            reply: Some(reply),
+        },
+        tree: None,
+    });
+    rig.settle().await;
+    match proposed.await.unwrap() {
+        Ok(Reply::Proposed(proposal)) => proposal.proposal_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn decided(rig: &mut Rig, proposal: &EntryId, rejection: Option<&str>) {
+    let (reply, answer) = oneshot::channel();
+    rig.daemon.on_event(Event::TreeRead {
+        purpose: TreePurpose::Decide {
+            params: DecideParams {
+                proposal_id: proposal.clone(),
+                approve: rejection.is_none(),
+                reason: rejection.map(str::to_owned),
+            },
+            reply,
+        },
+        tree: None,
+    });
+    rig.settle().await;
+    answer.await.unwrap().unwrap();
+}
+
+/// The messages about decisions, by their receivers.
+fn told(rig: &Rig) -> Vec<(Agent, EntryId)> {
+    let entries = rig.daemon.recent.iter().map(|stored| &stored.entry);
+    let told = entries.filter_map(|entry| match &entry.kind {
+        EntryKind::Message(message) if message.decision.is_some() => {
+            assert_eq!(entry.source, Party::Human);
+            Some((entry.receiver().unwrap(), entry.id.clone()))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn a_decision_reaches_both_agents_as_a_message_of_the_operator_once() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.rig.codex_runs().await;
+    let claude = pair.rig.connect(Role::Claude, None, false);
+    let proposal = proposed(&mut pair.rig, &claude, Vec::new()).await;
+    decided(&mut pair.rig, &proposal, Some("the tests are missing")).await;
+    let told = told(&pair.rig);
+    let [(Agent::Claude, to_claude), (Agent::Codex, to_codex)] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    let delivered = pair.rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0].0, *to_codex);
+    let handed = pair.hook("UserPromptSubmit").await;
+    assert_eq!(handed.ids, std::slice::from_ref(to_claude));
+    for text in [text(&handed), &delivered[0].1] {
+        assert!(text.starts_with("[ctxrelay decision "), "{text}");
+        assert!(text.contains("from your operator"), "{text}");
+        assert!(
+            text.contains(&format!("rejected proposal {proposal}.")),
+            "{text}"
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.contains(&"Reason: the tests are missing"), "{text}");
+        // The words of the one who proposed do not stand as the operator's.
+        assert!(!lines.contains(&"Reason: push to main"), "{text}");
+    }
+    pair.handed(handed.ids.clone()).await;
+    let acked = Command::Ack(IdsParams {
+        agent: Agent::Claude,
+        ids: handed.ids,
+        rung: None,
+    });
+    pair.rig.call(&claude, acked).await.unwrap();
+    pair.rig.user_message("turn-1", Some(to_codex));
+    pair.rig.settle().await;
+    assert!(pair.rig.daemon.world.unsettled.is_empty());
+    assert_eq!(pair.rig.delivered_ids(), []);
+    let status = pair.rig.daemon.status().finality;
+    assert_eq!(status.decided[0].proposal_id, proposal);
+    assert_eq!(status.decided[0].verdict, "rejected");
+    drop(pair);
+    let rig = Rig::start(&place).await;
+    assert_eq!(self::told(&rig), told, "and nobody is told again");
+}
+
+#[tokio::test]
+async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let proposal = proposed(&mut rig, &claude, Vec::new()).await;
+    let decision = rig.daemon.entry(
+        Party::Human,
+        Some(Agent::Claude.into()),
+        EntryKind::FinalityDecision(FinalityDecision {
+            proposal_id: proposal.clone(),
+            approved: true,
+            reason: None,
+            tree: None,
+            handles: Vec::new(),
+            tells: Agent::ALL.to_vec(),
+        }),
+        "approved: done",
+        None,
+    );
+    rig.daemon.record(vec![decision], Box::new(|_, _| {}));
+    rig.settle().await;
+    assert_eq!(told(&rig), []);
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let ids = told(&rig);
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    assert!(rig.daemon.world.untold_decisions.is_empty());
+    rig.codex_runs().await;
+    assert_eq!(rig.delivered_ids(), [ids[1].1.clone()]);
+    rig.user_message("turn-1", Some(&ids[1].1));
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    assert_eq!(told(&rig).len(), 2, "each once");
+    rig.codex_runs().await;
+    assert_eq!(rig.delivered_ids(), []);
+}
+
+#[tokio::test]
+async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let proposal = proposed(&mut rig, &claude, Vec::new()).await;
+    let decision = rig.daemon.entry(
+        Party::Human,
+        Some(Agent::Claude.into()),
+        EntryKind::FinalityDecision(FinalityDecision {
+            proposal_id: proposal,
+            approved: true,
+            reason: None,
+            tree: None,
+            handles: Vec::new(),
+            tells: Vec::new(),
+        }),
+        "approved: done",
+        None,
+    );
+    rig.daemon.record(vec![decision], Box::new(|_, _| {}));
+    rig.settle().await;
+    drop(rig);
+    assert_eq!(told(&Rig::start(&place).await), []);
 }

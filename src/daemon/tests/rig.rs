@@ -171,6 +171,7 @@ impl Rig {
             daemon.record(vec![entry], Box::new(|_, _| {}));
         }
         daemon.recall_limits();
+        daemon.tell_decisions();
         daemon.recover_codex();
         let mut rig = Self {
             daemon,

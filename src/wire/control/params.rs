@@ -25,6 +25,8 @@ pub struct SendParams {
     pub require_reply: bool,
     /// Handoffs that the message answers.
     pub handles: Vec<EntryId>,
+    /// The message that this one answers.
+    pub in_reply_to: Option<EntryId>,
     /// The pair; the connection's own when absent.
     pub runtime_session_id: Option<RuntimeSession>,
     /// Codex: the turn that called (`_meta` of the tool call).

@@ -68,6 +68,12 @@ pub struct Sent {
     pub seq: Seq,
     /// A repeated handoff: this is the first one's id, nothing was delivered again.
     pub duplicate: bool,
+    /// The receiver's program is neither installed nor attached: nobody is there who could get it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub receiver_missing: bool,
+    /// Questions that the sender has had, and that neither this nor anything else answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<EntryId>,
 }
 
 /// A message for an agent.
@@ -80,7 +86,7 @@ pub struct InboxMessage {
     pub seq: Seq,
     /// Who sent it.
     pub from: String,
-    /// `message`, `handoff`, `reply` or `answer`.
+    /// `message`, `handoff`, `reply`, `answer` or `decision`.
     pub kind: String,
     /// When it was recorded, ms since the epoch.
     pub sent_at: i64,

@@ -110,15 +110,17 @@ fn message() -> impl Strategy<Value = EntryKind> {
         ids(),
         prop::option::of(id()),
         turn,
+        prop::option::of(id()),
     )
         .prop_map(
-            |(on_busy, require_reply, handles, in_reply_to, from_turn)| {
+            |(on_busy, require_reply, handles, in_reply_to, from_turn, decision)| {
                 EntryKind::Message(Message {
                     on_busy,
                     require_reply,
                     handles,
                     in_reply_to,
                     from_turn,
+                    decision,
                 })
             },
         )
@@ -186,17 +188,25 @@ fn proposal() -> impl Strategy<Value = EntryKind> {
 
 fn decision() -> impl Strategy<Value = EntryKind> {
     let tree = prop::option::of(tree());
-    (id(), any::<bool>(), prop::option::of(text()), tree, ids()).prop_map(
-        |(proposal_id, approved, reason, tree, handles)| {
+    let tells = prop::sample::subsequence(Agent::ALL.to_vec(), 0..=Agent::ALL.len());
+    (
+        id(),
+        any::<bool>(),
+        prop::option::of(text()),
+        tree,
+        ids(),
+        tells,
+    )
+        .prop_map(|(proposal_id, approved, reason, tree, handles, tells)| {
             EntryKind::FinalityDecision(FinalityDecision {
                 proposal_id,
                 approved,
                 reason,
                 tree,
                 handles,
+                tells,
             })
-        },
-    )
+        })
 }
 
 fn delivery() -> impl Strategy<Value = EntryKind> {

@@ -218,6 +218,7 @@ fn read_message(mut line: Map<String, Value>) -> EntryKind {
         handles: take_handles(&mut line),
         in_reply_to: take(&mut object, "inReplyTo"),
         from_turn: take(&mut object, "fromTurn"),
+        decision: take(&mut object, "decision"),
     })
 }
 
@@ -301,6 +302,7 @@ fn read_decision(mut line: Map<String, Value>) -> EntryKind {
         reason: take_text(&mut object, "reason"),
         tree: take(&mut object, "tree"),
         handles: take_handles(&mut line),
+        tells: take(&mut object, "tells").unwrap_or_default(),
     })
 }
 

@@ -121,6 +121,11 @@ fn message_object(message: &Message) -> Map<String, Value> {
         "fromTurn",
         message.from_turn.as_ref().map(|id| id.as_str()),
     );
+    put_some(
+        &mut object,
+        "decision",
+        message.decision.as_ref().map(EntryId::as_str),
+    );
     object
 }
 
@@ -169,6 +174,9 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
     put(&mut object, "approved", decision.approved);
     put_some(&mut object, "reason", decision.reason.as_deref());
     put_some(&mut object, "tree", decision.tree.as_ref().map(tree_object));
+    if !decision.tells.is_empty() {
+        put(&mut object, "tells", json!(decision.tells));
+    }
     object
 }
 

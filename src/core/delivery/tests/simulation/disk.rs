@@ -113,6 +113,7 @@ impl World {
                     handles: Vec::new(),
                     in_reply_to: None,
                     from_turn: None,
+                    decision: None,
                 });
                 let from = draft.to.peer().into();
                 let seq = self.put(id.clone(), from, draft.to, message);

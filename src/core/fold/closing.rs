@@ -1,0 +1,151 @@
+//! What opens and closes questions, handoffs and blockers.
+
+use super::{brief, push_recent};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{Entry, EntryKind, FinalityDecision, Message, NoteKind};
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::snapshot::{QuestionSnapshot, Snapshot, UntoldDecision};
+
+/// A message whose sender waits for an answer.
+pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Message) {
+    let is_over = entry
+        .carried
+        .as_ref()
+        .is_some_and(|carried| carried.answered);
+    if let (true, false, Some(to)) = (message.require_reply, is_over, entry.receiver()) {
+        world.open_questions.insert(
+            entry.seq,
+            QuestionSnapshot {
+                id: entry.id.clone(),
+                from: entry.source.clone(),
+                to,
+                runtime_session: entry.runtime_session.clone(),
+                at_ms: entry.timestamp_ms,
+                text: brief(&entry.content),
+            },
+        );
+    }
+}
+
+/// Closes the questions that an entry answers. Only what names a question answers it: what its
+/// receiver happens to say next may be about anything.
+pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
+    if world.open_questions.is_empty() {
+        return;
+    }
+    let in_reply_to = match &entry.kind {
+        EntryKind::Message(message) => message.in_reply_to.as_ref(),
+        EntryKind::Handoff(_) => None,
+        // Nobody gets a note: with it who asked says that the matter is settled.
+        EntryKind::Note { note, handles } if *note != NoteKind::Blocker => {
+            return world.open_questions.retain(|_, open| {
+                open.from != entry.source
+                    || !handles.contains(&open.id)
+                    || !is_same_pair(open.runtime_session.as_ref(), entry)
+            });
+        }
+        _ => return,
+    };
+    world.open_questions.retain(|_, open| {
+        let is_named = in_reply_to == Some(&open.id) || entry.handles().contains(&open.id);
+        !(is_named && answers(entry, open))
+    });
+}
+
+/// Whether the one who was asked says it to the one who asked. A person reads all that is said.
+fn answers(entry: &Entry, open: &QuestionSnapshot) -> bool {
+    entry.source == Party::Agent(open.to)
+        && (open.from.agent().is_none() || entry.target.as_ref() == Some(&open.from))
+        && is_same_pair(open.runtime_session.as_ref(), entry)
+}
+
+/// What an older ledger holds without a pair is shared by all.
+fn is_same_pair(pair: Option<&RuntimeSession>, entry: &Entry) -> bool {
+    match (pair, &entry.runtime_session) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
+/// Returns whether it decides something. The first decision stands: a second one for the same
+/// proposal finds nothing pending, and closes nothing.
+pub(super) fn fold_decision(
+    world: &mut Snapshot,
+    entry: &Entry,
+    decision: &FinalityDecision,
+) -> bool {
+    let Some(mut proposal) = world.pending_proposals.remove(&decision.proposal_id) else {
+        return false;
+    };
+    if decision.approved {
+        // The operator saw what stood in the way.
+        world.open_blockers.clear();
+    } else {
+        reopen(world, &proposal.proposal.handles);
+    }
+    if !decision.tells.is_empty() && entry.carried.is_none() {
+        world.untold_decisions.insert(
+            entry.id.clone(),
+            UntoldDecision {
+                seq: entry.seq,
+                proposal_id: decision.proposal_id.clone(),
+                to: decision.tells.clone(),
+            },
+        );
+    }
+    proposal.decision = Some((decision.clone(), entry.timestamp_ms));
+    push_recent(&mut world.decided_proposals, proposal);
+    true
+}
+
+/// An agent has its message about a decision.
+pub(super) fn decision_is_told(world: &mut Snapshot, decision: &EntryId, to: Option<Agent>) {
+    if let (Some(untold), Some(to)) = (world.untold_decisions.get_mut(decision), to) {
+        untold.to.retain(|agent| *agent != to);
+        if untold.to.is_empty() {
+            world.untold_decisions.remove(decision);
+        }
+    }
+}
+
+/// What a rejected proposal had resolved is not resolved.
+fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
+    for id in resolved {
+        let closed = world.closed_handoffs.iter().position(|one| one.id == *id);
+        if let Some(mut handoff) = closed.and_then(|at| world.closed_handoffs.remove(at)) {
+            handoff.handled_by = None;
+            world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
+            world.open_handoffs.insert(id.clone(), handoff);
+        }
+    }
+}
+
+/// Closes the handoffs, and lifts the blockers, that an entry names.
+pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
+    // A proposal names what it would close, and a blocker what it blocks: neither closes it.
+    let closes = match &entry.kind {
+        EntryKind::FinalityProposal(_) => false,
+        EntryKind::Note { note, .. } => *note != NoteKind::Blocker,
+        EntryKind::FinalityDecision(decision) => decision.approved,
+        _ => true,
+    };
+    if !closes || entry.handles().is_empty() {
+        return;
+    }
+    for id in entry.handles() {
+        if let Some(mut handoff) = world.open_handoffs.remove(id) {
+            handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
+            world.closed_handoffs_total += 1;
+            push_recent(&mut world.closed_handoffs, handoff);
+        }
+    }
+    let open = &world.open_handoffs;
+    world.open_blockers.retain(|blocker| {
+        let is_over = !blocker.holds_up.is_empty()
+            && blocker.holds_up.iter().all(|id| !open.contains_key(id));
+        !is_over && !entry.handles().contains(&blocker.id)
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::Map;
+
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{
+    Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message, NoteKind,
+};
+use crate::core::fold::fold;
+use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use crate::core::snapshot::Snapshot;
+
+/// A world and what is put into it.
+#[derive(Default)]
+struct Record(Snapshot);
+
+impl Record {
+    fn put(&mut self, id: &str, from: Party, to: Option<Party>, kind: EntryKind) -> &mut Self {
+        self.put_in("default", id, from, to, kind)
+    }
+
+    fn put_in(
+        &mut self,
+        pair: &str,
+        id: &str,
+        source: Party,
+        target: Option<Party>,
+        kind: EntryKind,
+    ) -> &mut Self {
+        let entry = Entry {
+            id: EntryId::new(id),
+            timestamp_ms: 1,
+            session_id: SessionId::new("session"),
+            source,
+            target,
+            content: "a  text\nof two lines".to_owned(),
+            whole: None,
+            kind,
+            runtime_session: Some(RuntimeSession::new(pair)),
+            carried: None,
+            meta: Map::new(),
+            seq: Seq(self.0.seq.0 + 1),
+        };
+        fold(&mut self.0, &entry);
+        self
+    }
+
+    fn codex_asks(&mut self) -> &mut Self {
+        self.put("question", codex(), Some(claude()), question())
+    }
+
+    fn open(&self) -> Vec<&str> {
+        let open = self.0.open_questions.values();
+        open.map(|question| question.id.as_str()).collect()
+    }
+}
+
+fn claude() -> Party {
+    Agent::Claude.into()
+}
+
+fn codex() -> Party {
+    Agent::Codex.into()
+}
+
+fn message(in_reply_to: Option<&str>, handles: &[&str], require_reply: bool) -> EntryKind {
+    EntryKind::Message(Message {
+        on_busy: OnBusy::Queue,
+        require_reply,
+        handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+        in_reply_to: in_reply_to.map(EntryId::new),
+        from_turn: None,
+        decision: None,
+    })
+}
+
+fn question() -> EntryKind {
+    message(None, &[], true)
+}
+
+fn handoff(handles: &[&str]) -> EntryKind {
+    EntryKind::Handoff(Handoff {
+        reason: String::new(),
+        context_refs: Vec::new(),
+        on_busy: OnBusy::Queue,
+        handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+    })
+}
+
+fn note(note: NoteKind, handles: &[&str]) -> EntryKind {
+    EntryKind::Note {
+        note,
+        handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+    }
+}
+
+fn proposal(handles: &[&str]) -> EntryKind {
+    EntryKind::FinalityProposal(FinalityProposal {
+        summary: "done".to_owned(),
+        evidence: vec!["tests".to_owned()],
+        remaining_risk: None,
+        handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+        tree: None,
+    })
+}
+
+fn decision(approved: bool, handles: &[&str]) -> EntryKind {
+    EntryKind::FinalityDecision(FinalityDecision {
+        proposal_id: EntryId::new("proposal"),
+        approved,
+        reason: Some("because".to_owned()),
+        tree: None,
+        handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+        tells: Agent::ALL.to_vec(),
+    })
+}
+
+#[test]
+fn a_question_is_open_until_something_names_it() {
+    let mut record = Record::default();
+    record
+        .codex_asks()
+        .put("news", claude(), Some(codex()), message(None, &[], false))
+        .put(
+            "other",
+            claude(),
+            Some(codex()),
+            message(Some("news"), &[], false),
+        )
+        .put("work", claude(), Some(codex()), handoff(&[]))
+        .put("note", claude(), None, note(NoteKind::Note, &["question"]));
+    assert_eq!(record.open(), ["question"]);
+    assert_eq!(record.0.open_questions[&Seq(1)].text, "a text of two lines");
+    record.put(
+        "no",
+        claude(),
+        Some(codex()),
+        message(Some("question"), &[], false),
+    );
+    assert!(record.open().is_empty());
+}
+
+#[test]
+fn whatever_names_a_question_answers_it() {
+    for answer in [
+        message(None, &["question"], false),
+        handoff(&["question"]),
+        message(Some("question"), &[], true),
+    ] {
+        let mut record = Record::default();
+        record
+            .codex_asks()
+            .put("answer", claude(), Some(codex()), answer);
+        assert!(!record.open().contains(&"question"));
+    }
+    // The one who asked says that it is settled.
+    let mut record = Record::default();
+    record.codex_asks();
+    record.put(
+        "done",
+        codex(),
+        None,
+        note(NoteKind::Decision, &["question"]),
+    );
+    assert!(record.open().is_empty());
+}
+
+#[test]
+fn nobody_else_answers_a_question_and_no_other_pair() {
+    let mut record = Record::default();
+    let names = || message(Some("question"), &[], false);
+    record
+        .codex_asks()
+        .put("own", codex(), Some(claude()), names())
+        .put("told", Party::Human, Some(codex()), names())
+        .put_in("second", "far", claude(), Some(codex()), names())
+        .put_in(
+            "second",
+            "noted",
+            codex(),
+            None,
+            note(NoteKind::Note, &["question"]),
+        );
+    assert_eq!(record.open(), ["question"]);
+}
+
+#[test]
+fn a_rejection_opens_again_what_the_proposal_had_resolved() {
+    let mut record = Record::default();
+    for id in ["first", "second"] {
+        record.put(id, claude(), Some(codex()), handoff(&[]));
+    }
+    record
+        .put(
+            "answer",
+            codex(),
+            Some(claude()),
+            message(None, &["first", "second"], false),
+        )
+        .put(
+            "proposal",
+            claude(),
+            Some(Party::Human),
+            proposal(&["first"]),
+        );
+    assert_eq!(record.0.closed_handoffs_total, 2);
+    record.put("no", Party::Human, Some(claude()), decision(false, &[]));
+    let open: Vec<_> = record.0.open_handoffs.values().collect();
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].id.as_str(), "first");
+    assert!(open[0].handled_by.is_none());
+    assert_eq!(record.0.closed_handoffs_total, 1);
+    assert_eq!(record.0.closed_handoffs.len(), 1);
+}
+
+#[test]
+fn a_decision_is_untold_until_each_agent_has_its_message() {
+    let tells = || {
+        EntryKind::Message(Message {
+            decision: Some(EntryId::new("yes")),
+            ..match message(Some("proposal"), &[], false) {
+                EntryKind::Message(message) => message,
+                _ => unreachable!("a message"),
+            }
+        })
+    };
+    let mut record = Record::default();
+    record
+        .put("proposal", claude(), Some(Party::Human), proposal(&[]))
+        .put("yes", Party::Human, Some(claude()), decision(true, &[]))
+        // It decides nothing, so there is nothing to tell.
+        .put("no", Party::Human, Some(claude()), decision(false, &[]))
+        .put("tells-1", Party::Human, Some(claude()), tells());
+    let untold: Vec<_> = record.0.untold_decisions.iter().collect();
+    assert_eq!(untold.len(), 1);
+    assert_eq!(untold[0].0.as_str(), "yes");
+    assert_eq!(untold[0].1.to, [Agent::Codex]);
+    record.put("tells-2", Party::Human, Some(codex()), tells());
+    assert!(record.0.untold_decisions.is_empty());
+}
+
+#[test]
+fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
+    let blockers = |record: &Record| -> Vec<String> {
+        let open = record.0.open_blockers.iter();
+        open.map(|blocker| blocker.id.to_string()).collect()
+    };
+    let mut record = Record::default();
+    record
+        .put("work", claude(), Some(codex()), handoff(&[]))
+        .put("db", codex(), None, note(NoteKind::Blocker, &["work"]))
+        .put("key", codex(), None, note(NoteKind::Blocker, &[]))
+        .put("more", codex(), None, note(NoteKind::Blocker, &["key"]));
+    assert_eq!(blockers(&record), ["db", "key", "more"]);
+    let EntryKind::FinalityProposal(plain) = proposal(&[]) else {
+        unreachable!("a proposal");
+    };
+    record.codex_asks();
+    assert_eq!(
+        record.0.blockers(&plain),
+        [
+            "blocker note db by codex stands: a text of two lines",
+            "blocker note key by codex stands: a text of two lines",
+            "blocker note more by codex stands: a text of two lines",
+            "handoff work is open",
+            "question question of codex to claude has no answer: a text of two lines",
+        ]
+    );
+    record.put("fixed", claude(), None, note(NoteKind::Note, &["key"]));
+    assert_eq!(blockers(&record), ["db", "more"]);
+    record.put(
+        "done",
+        codex(),
+        Some(claude()),
+        message(None, &["work"], false),
+    );
+    assert_eq!(blockers(&record), ["more"]);
+    record
+        .put("proposal", claude(), Some(Party::Human), proposal(&[]))
+        .put("yes", Party::Human, Some(claude()), decision(true, &[]));
+    assert!(blockers(&record).is_empty());
+}

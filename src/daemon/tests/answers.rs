@@ -1,0 +1,263 @@
+//! What answers a question, and what does not.
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, Message};
+use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::daemon::waiters::Wants;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, GetMessagesParams, HandoffParams, IdsParams, Refusal, Reply, Role, SendParams, Sent,
+    WaitMessagesParams,
+};
+
+fn said(from: Agent, text: &str) -> SendParams {
+    SendParams {
+        from: Some(from),
+        text: text.to_owned(),
+        ..SendParams::default()
+    }
+}
+
+fn question(from: Agent) -> SendParams {
+    SendParams {
+        require_reply: true,
+        ..said(from, "may I drop the table?")
+    }
+}
+
+async fn send(rig: &mut Rig, guest: &Guest, params: SendParams) -> Result<Sent, Refusal> {
+    let answer = rig.ask(guest, Command::Send(params));
+    rig.settle().await;
+    // Nobody proves what goes to a Codex that works.
+    for waiter in &mut rig.daemon.waiters {
+        if matches!(waiter.wants, Wants::Receipt(_)) {
+            waiter.deadline = tokio::time::Instant::now();
+        }
+    }
+    rig.daemon.expire_waiters();
+    match answer.await.unwrap()? {
+        Reply::Sent(sent) => Ok(sent),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Brings a question to Codex, as the first message of a turn.
+async fn asked_codex(rig: &mut Rig, claude: &Guest) -> EntryId {
+    let id = send(rig, claude, question(Agent::Claude)).await.unwrap();
+    rig.user_message("turn-1", Some(&id.message_id));
+    rig.status(ThreadStatus::Active { waiting: false });
+    rig.settle().await;
+    id.message_id
+}
+
+fn open(rig: &Rig) -> Vec<EntryId> {
+    let open = rig.daemon.world.open_questions.values();
+    open.map(|question| question.id.clone()).collect()
+}
+
+/// What Codex sent, with what it answers.
+fn of_codex(rig: &Rig) -> Vec<(String, Option<EntryId>)> {
+    let messages = rig.daemon.recent.iter().filter_map(|stored| {
+        let EntryKind::Message(Message { in_reply_to, .. }) = &stored.entry.kind else {
+            return None;
+        };
+        let is_its = stored.entry.source == Party::Agent(Agent::Codex);
+        is_its.then(|| (stored.entry.content.clone(), in_reply_to.clone()))
+    });
+    messages.collect()
+}
+
+#[tokio::test]
+async fn what_claude_says_before_it_has_read_a_question_is_not_its_answer() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let asked = send(&mut rig, &codex, question(Agent::Codex))
+        .await
+        .unwrap();
+    let mut waiting = rig.ask(
+        &codex,
+        Command::WaitMessages(WaitMessagesParams {
+            agent: Agent::Codex,
+            after: None,
+            reply_to: Some(asked.message_id.clone()),
+            timeout_ms: 50_000,
+            runtime_session_id: None,
+        }),
+    );
+    let other = said(Agent::Claude, "go on with the tests");
+    let sent = rig.ask(&claude, Command::Send(other));
+    rig.settle().await;
+    drop(sent);
+    assert_eq!(open(&rig), std::slice::from_ref(&asked.message_id));
+    assert!(waiting.try_recv().is_err(), "nothing answers it");
+
+    // Having read it, Claude is told that it stands.
+    let get = Command::GetMessages(GetMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        limit: None,
+        ack: Vec::new(),
+        runtime_session_id: None,
+    });
+    let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
+        panic!("no page");
+    };
+    assert!(
+        page.messages[0]
+            .text
+            .contains("reply with in_reply_to set to this id")
+    );
+    let fetched = Command::Fetched(IdsParams {
+        agent: Agent::Claude,
+        ids: vec![asked.message_id.clone()],
+        rung: None,
+    });
+    rig.call(&claude, fetched).await.unwrap();
+    let more = send(&mut rig, &claude, said(Agent::Claude, "one more thing"))
+        .await
+        .unwrap();
+    assert_eq!(more.unanswered, std::slice::from_ref(&asked.message_id));
+    assert!(waiting.try_recv().is_err());
+
+    let no = SendParams {
+        in_reply_to: Some(asked.message_id.clone()),
+        ..said(Agent::Claude, "NO")
+    };
+    let answer = send(&mut rig, &claude, no).await.unwrap();
+    assert_eq!(answer.unanswered, []);
+    assert!(open(&rig).is_empty());
+    let Ok(Reply::Messages(page)) = waiting.await.unwrap() else {
+        panic!("no page");
+    };
+    let ids: Vec<_> = page
+        .messages
+        .iter()
+        .map(|message| &message.message_id)
+        .collect();
+    assert_eq!(ids, [&answer.message_id]);
+}
+
+#[tokio::test]
+async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let asked = send(&mut rig, &codex, question(Agent::Codex))
+        .await
+        .unwrap();
+    let reply = |to: &EntryId, pair: Option<&str>| SendParams {
+        in_reply_to: Some(to.clone()),
+        runtime_session_id: pair.map(RuntimeSession::new),
+        ..said(Agent::Claude, "NO")
+    };
+    let own = send(&mut rig, &claude, said(Agent::Claude, "hello"))
+        .await
+        .unwrap();
+    let before = rig.daemon.world.counts["message"];
+    for (id, pair) in [
+        (EntryId::new("made-up"), None),
+        (own.message_id, None),
+        (asked.message_id.clone(), Some("second")),
+    ] {
+        let refused = send(&mut rig, &claude, reply(&id, pair)).await.unwrap_err();
+        assert_eq!(refused.code, "not_found", "{id}");
+    }
+    assert_eq!(rig.daemon.world.counts["message"], before);
+    assert_eq!(open(&rig), std::slice::from_ref(&asked.message_id));
+    // By the other name too it is no answer from there.
+    let far = SendParams {
+        handles: vec![asked.message_id.clone()],
+        runtime_session_id: Some(RuntimeSession::new("second")),
+        ..said(Agent::Claude, "NO")
+    };
+    send(&mut rig, &claude, far).await.unwrap();
+    assert_eq!(open(&rig), std::slice::from_ref(&asked.message_id));
+    let work = HandoffParams {
+        from: Some(Agent::Claude),
+        ask: "no: move its rows first".to_owned(),
+        handles: vec![asked.message_id],
+        ..HandoffParams::default()
+    };
+    drop(rig.ask(&claude, Command::Handoff(work)));
+    rig.settle().await;
+    assert!(open(&rig).is_empty());
+}
+
+#[tokio::test]
+async fn what_codex_says_on_its_way_to_an_answer_is_not_the_answer() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let asked = asked_codex(&mut rig, &claude).await;
+    let news = SendParams {
+        turn_id: Some("turn-1".to_owned()),
+        ..said(Agent::Codex, "I am looking")
+    };
+    let sent = send(&mut rig, &codex, news).await.unwrap();
+    assert_eq!(sent.unanswered, [], "its final answer is to come");
+    assert_eq!(open(&rig), std::slice::from_ref(&asked));
+    rig.completed("turn-1", std::slice::from_ref(&asked), "NO");
+    rig.settle().await;
+    assert!(open(&rig).is_empty());
+    assert_eq!(
+        of_codex(&rig),
+        [
+            ("I am looking".to_owned(), None),
+            ("NO".to_owned(), Some(asked))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_answer_by_a_tool_is_not_said_again_by_the_turns_last_words() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let asked = asked_codex(&mut rig, &claude).await;
+    let no = SendParams {
+        in_reply_to: Some(asked.clone()),
+        turn_id: Some("turn-1".to_owned()),
+        ..said(Agent::Codex, "NO")
+    };
+    send(&mut rig, &codex, no).await.unwrap();
+    assert!(open(&rig).is_empty());
+    rig.completed("turn-1", std::slice::from_ref(&asked), "I have answered.");
+    rig.settle().await;
+    assert_eq!(of_codex(&rig), [("NO".to_owned(), Some(asked))]);
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.user_message("turn-1", None);
+    rig.status(ThreadStatus::Active { waiting: false });
+    let steered = SendParams {
+        on_busy: OnBusy::Steer,
+        ..question(Agent::Claude)
+    };
+    let asked = send(&mut rig, &claude, steered).await.unwrap().message_id;
+    rig.fact(CodexFact::UserMessage {
+        turn_id: TurnId::new("turn-1"),
+        client_id: Some(asked.to_string()),
+        preview: "a text".to_owned(),
+        steered: true,
+    });
+    rig.completed(
+        "turn-1",
+        std::slice::from_ref(&asked),
+        "the tests are green",
+    );
+    rig.settle().await;
+    assert_eq!(open(&rig), [asked]);
+    assert_eq!(of_codex(&rig), [("the tests are green".to_owned(), None)]);
+}
