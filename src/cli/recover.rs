@@ -1,4 +1,7 @@
-//! `ctxrelay recover`: what went wrong, what is open, and how each agent goes on. Reads only.
+//! `ctxrelay recover`: where the work stands, what went wrong, what is open, and how each agent
+//! goes on. Reads only.
+
+mod standing;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -8,7 +11,7 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::disk;
 use super::exit::{ExitKind, Failure, Verdict};
-use super::output::Tone;
+use super::output::{Output, Tone};
 use super::status;
 use super::words::{age, now_ms, short};
 use crate::adapters::git;
@@ -17,6 +20,7 @@ use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree}
 use crate::core::fold::fold;
 use crate::core::snapshot::{HandoffSnapshot, Snapshot};
 use crate::wire::status::Status;
+use standing::Standing;
 
 /// How many failures and interrupted turns are told: the last ones are what one recovers from.
 const RECENT_MAX: usize = 10;
@@ -33,6 +37,7 @@ pub struct Args {}
 #[derive(Default)]
 struct Past {
     world: Snapshot,
+    standing: Standing,
     interrupted: VecDeque<Entry>,
 }
 
@@ -55,6 +60,7 @@ fn past(context: &Context) -> Result<Past, Failure> {
     if let Some((_, path)) = disk::current(&context.setting.dirs)? {
         disk::scan(&path, |stored| {
             fold(&mut past.world, &stored.entry);
+            past.standing.take(&stored.entry, &past.world);
             if let EntryKind::Turn(turn) = &stored.entry.kind
                 && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
             {
@@ -101,6 +107,7 @@ impl Past {
             "Go on with the work of this project. Call read_context and task_state first; the \
              record is the truth, your memory may be older.",
         );
+        text.push_str(&self.standing.in_short(&self.world));
         for handoff in self.handoffs_to(agent) {
             text.push_str(&format!(
                 " Open handoff {} from {}: {}",
@@ -108,6 +115,14 @@ impl Past {
                 handoff.from,
                 short(&handoff.ask, TEXT_CHARS)
             ));
+        }
+        for question in self.world.open_questions.values() {
+            if question.to == agent {
+                text.push_str(&format!(
+                    " Question {} of {} that you have not answered: {}",
+                    question.id, question.from, question.text
+                ));
+            }
         }
         let waiting = self
             .world
@@ -157,7 +172,7 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
         })
         .collect();
     let handoffs: Vec<_> = world.open_handoffs.values().collect();
-    json!({
+    let mut told = json!({
         "running": status.running,
         "sessionId": status.session_id,
         "errors": errors,
@@ -170,7 +185,28 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
             "claude": past.resume_prompt(Agent::Claude, tree),
             "codex": past.resume_prompt(Agent::Codex, tree),
         },
-    })
+    });
+    if let (Value::Object(told), Value::Object(standing)) =
+        (&mut told, past.standing.to_json(world))
+    {
+        told.extend(standing);
+    }
+    told
+}
+
+/// A heading with the number of what follows.
+fn heading(out: &Output, text: &str, n: usize) -> Result<(), Failure> {
+    out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))])
+}
+
+/// A line with how old it is, in ms, and the id by which it can be named.
+fn line(out: &Output, age_ms: i64, id: &str, text: &str) -> Result<(), Failure> {
+    let mut about = format!("  {:>6} ago  ", age(age_ms));
+    if !id.is_empty() {
+        about.push_str(id);
+        about.push_str("  ");
+    }
+    out.spans(&[(Tone::Faint, &about), (Tone::Plain, text)])
 }
 
 fn show(
@@ -181,8 +217,6 @@ fn show(
 ) -> Result<(), Failure> {
     let out = &context.out;
     let now = now_ms();
-    let heading =
-        |text: &str, n: usize| out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))]);
     let world = &past.world;
     if !status.running {
         out.spans(&[
@@ -190,7 +224,8 @@ fn show(
             (Tone::Faint, "; start it with `ctxrelay`"),
         ])?;
     }
-    heading("Failures", world.errors.len())?;
+    past.standing.show(out, world, now)?;
+    heading(out, "Failures", world.errors.len())?;
     for error in world.errors.iter().rev().take(RECENT_MAX) {
         out.spans(&[
             (
@@ -204,36 +239,20 @@ fn show(
             ),
         ])?;
     }
-    heading("Interrupted turns", past.interrupted.len())?;
+    heading(out, "Interrupted turns", past.interrupted.len())?;
     for entry in past.interrupted.iter().rev() {
-        out.spans(&[
-            (
-                Tone::Faint,
-                &format!("  {:>6} ago  ", age(now - entry.timestamp_ms)),
-            ),
-            (Tone::Plain, &short(&entry.content, TEXT_CHARS)),
-        ])?;
+        let text = short(&entry.content, TEXT_CHARS);
+        line(out, now - entry.timestamp_ms, "", &text)?;
     }
-    heading("Open handoffs", world.open_handoffs.len())?;
+    heading(out, "Open handoffs", world.open_handoffs.len())?;
     for handoff in world.open_handoffs.values() {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
-        out.spans(&[
-            (
-                Tone::Faint,
-                &format!("  {:>6} ago  {}  ", age(now - handoff.at_ms), handoff.id),
-            ),
-            (
-                Tone::Plain,
-                &format!(
-                    "{} → {to}: {}",
-                    handoff.from,
-                    short(&handoff.ask, TEXT_CHARS)
-                ),
-            ),
-        ])?;
+        let ask = short(&handoff.ask, TEXT_CHARS);
+        let text = format!("{} → {to}: {ask}", handoff.from);
+        line(out, now - handoff.at_ms, handoff.id.as_str(), &text)?;
     }
     let undelivered = past.undelivered();
-    heading("Not delivered", undelivered.len())?;
+    heading(out, "Not delivered", undelivered.len())?;
     for message in &undelivered {
         let field = |name: &str| super::words::field(message, name).to_owned();
         out.line(&format!(

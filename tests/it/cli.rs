@@ -672,6 +672,85 @@ fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
 }
 
 #[test]
+fn recover_tells_where_the_work_stands() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut socket = project.control().unwrap();
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    let mut note = |kind: &str, text: &str| {
+        let params = json!({"agent": "codex", "kind": kind, "text": text});
+        socket.expect("note/append", params);
+    };
+    note("goal", "nobody is logged out");
+    note("plan", "an old plan");
+    note("plan", "one lock over it all");
+    note("decision", "no counter is needed");
+    note("next_step", "run it under load");
+    note("blocker", "there is no database");
+    // More than a snapshot keeps.
+    for number in 0..60 {
+        note("note", &format!("remark {number}"));
+    }
+    let question = socket.expect(
+        "message/send",
+        json!({"from": "codex", "text": "may I drop the table?", "requireReply": true}),
+    )["value"]["messageId"]
+        .clone();
+    let proposal = socket.expect(
+        "finality/propose",
+        json!({"agent": "codex", "summary": "the lock is in", "evidence": ["tests"]}),
+    )["value"]
+        .clone();
+    let blockers = [
+        "by codex stands: there is no database".to_owned(),
+        format!(
+            "question {} of codex to claude has no answer: may I drop the table?",
+            question.as_str().unwrap()
+        ),
+    ];
+    let is_told = |said: &Value| {
+        let said = said["blockers"].as_array().unwrap().clone();
+        let mut said = said.iter().map(|blocker| blocker.as_str().unwrap());
+        blockers
+            .iter()
+            .all(|blocker| said.any(|said| said.ends_with(blocker)))
+    };
+    assert!(is_told(&proposal), "{proposal}");
+    daemon.stop();
+
+    let told = project.run(["recover", "--json"]).expect_success().json();
+    assert_eq!(told["goal"]["text"], "nobody is logged out");
+    assert_eq!(told["plan"]["text"], "one lock over it all");
+    assert_eq!(told["nextStep"]["text"], "run it under load");
+    assert_eq!(told["decisions"][0]["text"], "no counter is needed");
+    assert_eq!(told["blockers"][0]["text"], "there is no database");
+    assert_eq!(told["openQuestions"][0]["id"], question);
+    assert_eq!(told["proposals"][0]["id"], proposal["proposalId"]);
+    assert!(is_told(&told["proposals"][0]), "{told}");
+    for agent in ["claude", "codex"] {
+        let resume = told["resume"][agent].as_str().unwrap();
+        assert!(resume.contains("Goal: nobody is logged out"), "{resume}");
+        assert_eq!(resume.contains("may I drop the table?"), agent == "claude");
+    }
+    let printed = project.run(["recover"]).expect_success().stdout;
+    for text in [
+        "nobody is logged out",
+        "one lock over it all",
+        "no counter is needed",
+        "there is no database",
+        "run it under load",
+        "codex: the lock is in",
+        "codex → claude: may I drop the table?",
+    ] {
+        assert!(printed.contains(text), "no {text:?} in {printed}");
+    }
+    assert!(!printed.contains("an old plan"), "{printed}");
+}
+
+#[test]
 fn recover_tells_what_is_open() {
     let project = Project::new();
     let daemon = project.daemon();

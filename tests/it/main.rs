@@ -26,3 +26,4 @@ mod relay;
 mod search;
 mod support;
 mod tidy;
+mod told;
