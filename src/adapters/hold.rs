@@ -16,7 +16,6 @@ mod reap;
 
 pub use keeper::hold;
 pub use owner::{HeldChild, HoldError, PassedChild, command, spawn_held};
-pub use process::started;
 pub use reap::{ChildRecord, Reaped, reap};
 
 /// Names the child as ours: in its environment, and so in that of its descendants.

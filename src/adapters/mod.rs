@@ -9,3 +9,4 @@ pub mod git;
 pub mod git_head;
 pub mod hold;
 pub mod parcel;
+pub mod process;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::agent::become_agent;
 use super::context::Context;
 use super::detach;
 use super::exit::{ExitKind, Failure, Verdict};
@@ -39,7 +40,7 @@ pub fn run(context: &Context, args: Args) -> Verdict {
     let program = program.ok_or_else(missing_claude)?;
     detach::ensure(setting)?;
     write_plugin(setting)?;
-    Err(launch(setting, program, args.args).exec())
+    Err(become_agent(setting, launch(setting, program, args.args)))
 }
 
 fn launch(setting: &Setting, program: PathBuf, user: Vec<OsString>) -> Launch {

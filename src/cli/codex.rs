@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::agent::become_agent;
 use super::connect::{self, Found, runtime, unexpected};
 use super::context::Context;
 use super::detach;
@@ -51,7 +52,8 @@ pub fn run(context: &Context, args: Args) -> Verdict {
     let token =
         read_token(&setting.dirs, Secret::Proxy).map_err(|error| unreadable(&path, &error))?;
     let (thread, port) = (join.thread_id.as_str(), join.proxy_port.to_string());
-    Err(launch(setting, program, thread, &port, &token, args.args).exec())
+    let launch = launch(setting, program, thread, &port, &token, args.args);
+    Err(become_agent(setting, launch))
 }
 
 /// What is known without starting anything.

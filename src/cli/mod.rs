@@ -7,6 +7,7 @@
 //!
 //! Decides nothing about the record: the daemon does, or says no.
 
+mod agent;
 mod alone;
 pub mod args;
 mod bridge;

@@ -110,7 +110,8 @@ pub async fn live(context: &Context) -> Result<Live, Failure> {
     Err(Failure::new(
         ExitKind::Refused,
         "operator_only",
-        "only the operator may do this, and the daemon sees that this process runs below an agent",
+        "only the operator may do this, and the daemon sees that this process runs below an agent \
+         or has no terminal of its own",
         "use the deck, or run the command yourself in a terminal of your own",
     ))
 }

@@ -28,7 +28,7 @@ const REPLACED_WAIT: Duration = Duration::from_secs(70);
 const FREE_WAIT: Duration = Duration::from_secs(20);
 
 /// What a daemon answers that is too old for the question.
-const NO_SUCH_METHOD: &str = "rpc-32601";
+pub(super) const NO_SUCH_METHOD: &str = "rpc-32601";
 
 /// Has this program go on in place of the running daemon. When the two do not understand each other
 /// it is stopped and started anew, which only an idle one is: a running turn would end. When it

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::core::agent::AGENT_VARIABLE;
 use crate::store::dirs::{self, ProjectDirs};
 
 /// At most one start in this time: a daemon that cannot come up must not be forked for ever.
@@ -25,7 +26,8 @@ const PROBE_WAIT: Duration = Duration::from_millis(250);
 const AGENT_ENV_PREFIXES: [&str; 2] = ["CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_"];
 
 /// As [`AGENT_ENV_PREFIXES`], whole names.
-const AGENT_ENV: [&str; 7] = [
+const AGENT_ENV: [&str; 8] = [
+    AGENT_VARIABLE,
     "AI_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",

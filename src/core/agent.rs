@@ -151,8 +151,17 @@ impl AgentState {
     }
 }
 
+/// What `ctxrelay claude` and `ctxrelay codex` put into an agent's environment: the registry in
+/// which its project stands. A daemon finds it above whoever comes to the operator's socket, also
+/// one that has just started and knows no process yet.
+pub const AGENT_VARIABLE: &str = "CONTEXTRELAY_AGENT";
+
 /// What an agent's shell has in its environment.
-const AGENTS_VARIABLES: [&[u8]; 2] = [b"CLAUDECODE", b"CONTEXTRELAY_WORKER"];
+const AGENTS_VARIABLES: [&[u8]; 3] = [
+    b"CLAUDECODE",
+    b"CONTEXTRELAY_WORKER",
+    AGENT_VARIABLE.as_bytes(),
+];
 
 /// How the variables of Codex's sandbox begin.
 const SANDBOX_PREFIX: &[u8] = b"CODEX_SANDBOX";

@@ -98,6 +98,8 @@ pub struct Attachment {
     pub hello: Hello,
     /// Operator commands are accepted.
     pub operator: bool,
+    /// Its process, where the kernel says.
+    pub process: Option<u32>,
     /// It gets the deliveries of its agent and runtime session.
     pub receiver: bool,
     /// It is a doorbell.

@@ -436,7 +436,12 @@ impl Builder {
             mcp(handle.clone()).await,
             stop.clone(),
         ));
-        serving.spawn(operator::serve(listeners.operator, handle.clone(), stop));
+        serving.spawn(operator::serve(
+            listeners.operator,
+            handle.clone(),
+            self.user_dirs.registry.clone(),
+            stop,
+        ));
         Ok(Running {
             handle,
             published,

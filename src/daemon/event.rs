@@ -27,6 +27,8 @@ pub enum Event {
         hello: Hello,
         /// In process, or through the operator's socket from a process that is no agent's.
         operator: bool,
+        /// Its process, where the kernel says.
+        process: Option<u32>,
         /// Where its notifications go.
         outlet: Outlet,
         /// The answer.

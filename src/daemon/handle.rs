@@ -49,12 +49,26 @@ impl DaemonHandle {
         &self.ended
     }
 
-    /// Says hello.
+    /// Says hello, in this process.
     ///
     /// # Errors
     ///
     /// When the daemon refuses, or has ended.
     pub async fn join(&self, hello: Hello, operator: bool) -> Result<Joined, Refusal> {
+        self.join_from(hello, operator, None).await
+    }
+
+    /// Says hello for a client in another process, where the kernel says which.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon refuses, or has ended.
+    pub async fn join_from(
+        &self,
+        hello: Hello,
+        operator: bool,
+        process: Option<u32>,
+    ) -> Result<Joined, Refusal> {
         let conn = ConnId::next();
         let closed = CancellationToken::new();
         let (outlet, notifications) = Outlet::new(closed.clone());
@@ -64,6 +78,7 @@ impl DaemonHandle {
             conn,
             hello,
             operator,
+            process,
             outlet,
             reply,
         })

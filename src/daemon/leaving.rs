@@ -152,7 +152,7 @@ impl Daemon {
             codex: leaving.passed?,
             known: Known {
                 lane: self.codex.carried(),
-                agents: self.known_agent_pids.drain().collect(),
+                agents: self.agent_processes.drain(),
             },
         })
     }
@@ -160,7 +160,7 @@ impl Daemon {
     /// Takes on what the process before knew, before anything is asked of Codex.
     pub(super) fn inherit(&mut self, known: Known, server_stays: bool, terminal_stays: bool) {
         self.codex.inherit(known.lane, server_stays, terminal_stays);
-        self.known_agent_pids.extend(known.agents);
+        self.agent_processes.inherit(known.agents);
     }
 
     /// Refuses because the daemon ends, or goes on elsewhere.

@@ -8,7 +8,7 @@
 //! Knows nothing of screens and command lines.
 
 mod adopt;
-mod agent_pids;
+mod agent_processes;
 pub mod attach;
 pub mod build;
 mod challenge;
@@ -34,6 +34,7 @@ mod metrics;
 mod notices;
 mod operator;
 mod outbox;
+mod peer;
 mod recording;
 mod run;
 pub mod running;

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::agent_processes::AgentProcesses;
 use super::attach::{Attachment, ConnId};
 use super::challenge::Challenges;
 use super::claude_lane::ClaudeLane;
@@ -69,8 +70,7 @@ pub struct Daemon {
     pub(super) deciding: HashSet<EntryId>,
     /// Entries of which the record says already that their whole text is lost.
     pub(super) lost_texts: HashSet<EntryId>,
-    /// Agents' processes with their start: an id alone may be somebody else's by now.
-    pub(super) known_agent_pids: HashMap<u32, Option<String>>,
+    pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
     pub(super) pending: HashMap<u64, Pending>,
@@ -150,7 +150,7 @@ impl Daemon {
             same_handoffs,
             deciding: HashSet::new(),
             lost_texts: HashSet::new(),
-            known_agent_pids: HashMap::new(),
+            agent_processes: AgentProcesses::default(),
             events,
             writer_events,
             pending: HashMap::new(),
@@ -206,10 +206,12 @@ impl Daemon {
                 conn,
                 hello,
                 operator,
+                process,
                 outlet,
                 reply,
             } => {
-                let _ = reply.send(self.connect(conn, hello, operator, outlet));
+                let welcome = self.connect(conn, hello, operator, process, outlet);
+                let _ = reply.send(welcome);
             }
             Event::Heard { conn } => self.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
@@ -228,7 +230,7 @@ impl Daemon {
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::AgentPids { reply } => {
-                let _ = reply.send(self.agent_pids());
+                let _ = reply.send(self.agent_processes.living());
             }
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));

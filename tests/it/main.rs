@@ -12,6 +12,7 @@ mod control;
 mod deck;
 mod delivery;
 mod demo;
+mod gate;
 mod hand_over;
 mod harness;
 mod keeping;

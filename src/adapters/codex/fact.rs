@@ -10,6 +10,8 @@ pub enum CodexFact {
     ServerStarted {
         /// The app-server's own process (not the hold's).
         pid: u32,
+        /// The process of ours that keeps it, its parent.
+        keeper: u32,
         /// Its version, from the `initialize` reply.
         version: String,
         /// Its port.

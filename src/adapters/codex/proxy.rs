@@ -6,7 +6,6 @@
 
 mod head;
 mod pass;
-mod peer;
 
 pub(super) use pass::{PassedTerminal, Unwritten};
 
@@ -24,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fact::CodexFact;
 use super::server::Upstream;
+use crate::adapters::process::loopback;
 use head::{Refusal, check, read_head};
 use pass::Passage;
 
@@ -224,7 +224,7 @@ impl Proxy {
     }
 
     async fn attach(&self, peer: SocketAddr, port: u16, shared: &Shared) {
-        let found = tokio::task::spawn_blocking(move || peer::process_of(peer.port(), port)).await;
+        let found = tokio::task::spawn_blocking(move || loopback::holder(peer.port(), port)).await;
         let mut attached = shared.attached.lock().await;
         *attached += 1;
         let pid = found.ok().flatten();

@@ -269,14 +269,19 @@ impl Run {
         let mut told = false;
         loop {
             let upstream = server.upstream().clone();
-            let pid = server.record().pid;
+            let (pid, keeper) = (server.record().pid, server.record().hold);
             let opening = async {
                 let mut session = Session::open(&upstream, &self.terms, &mut self.memory).await?;
                 if !std::mem::replace(&mut told, true) {
                     life.told = true;
                     let version = session.version().to_owned();
                     let port = upstream.port;
-                    let started = CodexFact::ServerStarted { pid, version, port };
+                    let started = CodexFact::ServerStarted {
+                        pid,
+                        keeper,
+                        version,
+                        port,
+                    };
                     let _ = self.terms.facts.send(started).await;
                 }
                 session.take_up(fresh).await?;

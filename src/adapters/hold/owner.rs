@@ -13,9 +13,10 @@ use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
 
-use super::process::{GRACE, started};
+use super::process::GRACE;
 use super::reap::{ChildRecord, reap};
 use super::{MARK_VARIABLE, Report};
+use crate::adapters::process::started;
 
 /// How long a hold may take to start its child; it only has to start a process.
 const REPORT_WAIT: Duration = Duration::from_secs(10);

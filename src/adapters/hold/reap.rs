@@ -6,7 +6,8 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use super::process::{GRACE, LOOK, carries, group_exists, members, pid, signal_group, started};
+use super::process::{GRACE, LOOK, carries, group_exists, members, pid, signal_group};
+use crate::adapters::process::started;
 
 /// What is needed to find a held child again. Kept on disk by its owner while the child runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ impl Daemon {
         conn: ConnId,
         hello: Hello,
         operator: bool,
+        process: Option<u32>,
         outlet: Outlet,
     ) -> Result<Welcome, Refusal> {
         if hello.protocol != PROTOCOL {
@@ -50,17 +51,14 @@ impl Daemon {
             ));
         }
         let receiver = hello.role == Role::Claude && self.claude_receiver(&pair).is_none();
-        if matches!(hello.role, Role::Claude | Role::Hook | Role::Codex)
-            && let Some(pid) = hello.agent_pid
-        {
-            self.know_agent(pid);
-        }
+        self.know_agent_of(hello.role, process);
         let role = hello.role;
         self.attachments.insert(
             conn,
             Attachment {
                 hello,
                 operator,
+                process,
                 receiver,
                 doorbell: false,
                 subscribed: false,

@@ -13,13 +13,20 @@ impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
         self.watch_codex(&fact);
         match fact {
-            CodexFact::ServerStarted { pid, version, port } => {
+            CodexFact::ServerStarted {
+                pid,
+                keeper,
+                version,
+                port,
+            } => {
                 let server = AppServerStatus { pid, version };
                 // One that we have already is that of the process before us, and goes on.
                 let goes_on = self.codex.server.as_ref() == Some(&server);
                 self.codex.server = Some(server);
                 self.codex.port = Some(port);
-                self.know_agent(pid);
+                // What a command of Codex leaves behind becomes a child of the keeper.
+                self.agent_processes.know(pid);
+                self.agent_processes.know(keeper);
                 self.notices.clear("codex");
                 self.status_changed();
                 if !goes_on {
@@ -140,8 +147,7 @@ impl Daemon {
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
-        if let Some(server) = self.codex.server.take() {
-            self.known_agent_pids.remove(&server.pid);
+        if self.codex.server.take().is_some() {
             self.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
@@ -236,11 +242,8 @@ impl Daemon {
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if let Some(pid) = pid {
-            if attached {
-                self.know_agent(pid);
-            } else {
-                self.known_agent_pids.remove(&pid);
-            }
+            // Also one that has just left may run on.
+            self.agent_processes.know(pid);
         }
         if attached {
             self.notices.clear("proxy");

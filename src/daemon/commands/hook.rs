@@ -16,9 +16,6 @@ const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: Answer) {
-        if let Some(pid) = params.claude_pid {
-            self.know_agent(pid);
-        }
         let pair = self.runtime_session(conn, None);
         let mut handed = HookReply::default();
         if self.is_receivers_hook(&pair, params.claude_pid) {

@@ -90,6 +90,7 @@ impl Daemon {
                 }
                 answer(reply, Ok(Reply::Done));
             }
+            Command::RegisterAgent => answer(reply, self.register_agent(conn)),
             Command::Hook(params) => self.hook(conn, &params, reply),
             Command::HookHanded(params) => self.fetched(params, reply),
             Command::DoorbellAttach => {

@@ -22,6 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::{
 use tokio_util::task::TaskTracker;
 
 use crate::daemon::handle::{DaemonHandle, Joined};
+use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code};
 
@@ -76,7 +77,7 @@ impl Calls {
 }
 
 /// Serves one connection to its end.
-pub async fn serve<S>(stream: S, daemon: DaemonHandle, admission: Admission)
+pub async fn serve<S>(stream: S, daemon: DaemonHandle, admission: Admission, peer: Peer)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -87,16 +88,20 @@ where
         .max_message_size(Some(FRAME_BYTES_MAX))
         .max_frame_size(Some(FRAME_BYTES_MAX));
     let socket = WebSocketStream::from_raw_socket(stream, WsRole::Server, Some(config)).await;
-    serve_socket(socket, daemon, admission).await;
+    serve_socket(socket, daemon, admission, peer).await;
 }
 
 /// Serves one connection whose handshake is done.
-pub async fn serve_socket<S>(socket: WebSocketStream<S>, daemon: DaemonHandle, admission: Admission)
-where
+pub async fn serve_socket<S>(
+    socket: WebSocketStream<S>,
+    daemon: DaemonHandle,
+    admission: Admission,
+    peer: Peer,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sink, mut stream) = socket.split();
-    let Some(mut joined) = greet(&mut sink, &mut stream, &daemon, admission).await else {
+    let Some(mut joined) = greet(&mut sink, &mut stream, &daemon, admission, peer).await else {
         return;
     };
     let (answers, mut to_write) = mpsc::channel::<Frame>(ANSWERS_MAX);
@@ -187,6 +192,7 @@ async fn greet<S>(
     stream: &mut futures::stream::SplitStream<WebSocketStream<S>>,
     daemon: &DaemonHandle,
     admission: Admission,
+    peer: Peer,
 ) -> Option<Joined>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -232,7 +238,9 @@ where
                 continue;
             }
         };
-        match daemon.join(hello, admission == Admission::Operator).await {
+        let process = peer.process(hello.pid).await;
+        let operator = admission == Admission::Operator;
+        match daemon.join_from(hello, operator, process).await {
             Ok(joined) => {
                 let welcome = serde_json::to_value(&joined.welcome).unwrap_or_default();
                 if write(sink, &Frame::result(id, welcome)).await.is_err() {

@@ -40,6 +40,11 @@ impl Guard {
         }
     }
 
+    /// The port that it guards.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Whether the request carries the control token.
     pub fn has_control_token(&self, headers: &HeaderMap) -> bool {
         bearer(headers).is_some_and(|token| same(token, &self.control))

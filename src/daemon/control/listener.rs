@@ -1,9 +1,10 @@
 //! The routes of the control port. Knows nothing of MCP: the `/mcp` service is handed in.
 
 use std::future::Future;
+use std::net::SocketAddr;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::connection::{self, Admission};
 use super::guard::{Guard, check_control, check_mcp, check_origin};
 use crate::daemon::handle::DaemonHandle;
+use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
 
 #[derive(Debug, Clone)]
@@ -54,6 +56,7 @@ pub fn serve(
                 tracing::debug!(%error, "a connection keeps its delay");
             }
         });
+        let app = app.into_make_service_with_connect_info::<SocketAddr>();
         let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned());
         if let Err(error) = served.await {
             tracing::error!(%error, "the control port failed");
@@ -104,7 +107,11 @@ async fn metrics(State(shared): State<Shared>) -> Response {
 }
 
 /// The upgrade by hand, so that one tungstenite is in the tree and the guards cover it too.
-async fn upgrade(State(shared): State<Shared>, mut request: Request) -> Response {
+async fn upgrade(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+) -> Response {
     let headers = request.headers();
     let asks = |name: header::HeaderName, word: &str| {
         headers
@@ -134,7 +141,11 @@ async fn upgrade(State(shared): State<Shared>, mut request: Request) -> Response
         match upgrading.await {
             Ok(stream) => {
                 let stream = hyper_util::rt::TokioIo::new(stream);
-                connection::serve(stream, shared.daemon, Admission::Agent).await;
+                let peer = Peer::Loopback {
+                    theirs: peer.port(),
+                    ours: shared.guard.port(),
+                };
+                connection::serve(stream, shared.daemon, Admission::Agent, peer).await;
             }
             Err(error) => tracing::debug!(%error, "an upgrade did not happen"),
         }

@@ -135,11 +135,23 @@ async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    rig.daemon.know_agent(1);
-    rig.daemon.know_agent(child.id());
-    assert_eq!(rig.daemon.agent_pids(), [child.id()]);
-    // Its number may be anybody's from now on.
+    for role in [Role::Claude, Role::Hook, Role::Codex] {
+        rig.connect(role, Some(std::process::id()), false);
+    }
+    assert_eq!(rig.daemon.agent_processes.living(), Vec::<u32>::new());
+    // The kernel's word counts: the parent of a bridge, and whoever registers itself.
+    let bridge = rig.connect_by_kernel(Role::Claude, child.id());
+    assert_eq!(rig.daemon.agent_processes.living(), [std::process::id()]);
+    rig.call(&bridge, Command::RegisterAgent).await.unwrap();
+    let mut known = rig.daemon.agent_processes.living();
+    known.sort_unstable();
+    let mut both = [child.id(), std::process::id()];
+    both.sort_unstable();
+    assert_eq!(known, both);
+    // Of a reader nobody becomes an agent, and one that the kernel does not know cannot register.
+    let reader = rig.connect(Role::Cli, Some(7), false);
+    assert!(rig.call(&reader, Command::RegisterAgent).await.is_err());
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert_eq!(rig.daemon.agent_pids(), Vec::<u32>::new());
+    assert_eq!(rig.daemon.agent_processes.living(), [std::process::id()]);
 }

@@ -193,6 +193,7 @@ impl Rig {
     pub async fn codex_runs(&mut self) {
         self.fact(CodexFact::ServerStarted {
             pid: 4_000_000,
+            keeper: 4_000_002,
             version: "0.169.0".to_owned(),
             port: 4500,
         });
@@ -337,11 +338,31 @@ impl Rig {
         self.greet(hello, false)
     }
 
+    /// A client of which the kernel says the process.
+    pub fn connect_by_kernel(&mut self, role: Role, process: u32) -> Guest {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            version: String::new(),
+            role,
+            pid: process,
+            agent_pid: None,
+            runtime_session_id: RuntimeSession::default(),
+            mode: DeliveryMode::Auto,
+        };
+        self.greet_from(hello, false, Some(process))
+    }
+
     fn greet(&mut self, hello: Hello, operator: bool) -> Guest {
+        self.greet_from(hello, operator, None)
+    }
+
+    fn greet_from(&mut self, hello: Hello, operator: bool, process: Option<u32>) -> Guest {
         let conn = ConnId::next();
         let (outlet, notifications) = Outlet::new(CancellationToken::new());
         let probes = outlet.probes();
-        self.daemon.connect(conn, hello, operator, outlet).unwrap();
+        self.daemon
+            .connect(conn, hello, operator, process, outlet)
+            .unwrap();
         Guest {
             conn,
             notifications,

@@ -75,6 +75,10 @@ pub enum Command {
     /// Entries from now on as [`Notification::Entry`].
     #[serde(rename = "entries/subscribe")]
     Subscribe,
+    /// The process at the other end of this connection is about to become an agent: from now on
+    /// nothing below it is the operator's. It names nobody but itself.
+    #[serde(rename = "agent/register")]
+    RegisterAgent,
     /// A Claude hook ran.
     #[serde(rename = "hook/report")]
     Hook(HookParams),

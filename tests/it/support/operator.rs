@@ -1,6 +1,6 @@
 //! [`Operator`]: commands over the operator's socket, as the deck and the command line send them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -11,36 +11,60 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::project::Project;
-use super::wait::timeout;
+use super::pty::Pty;
+use super::wait::{timeout, wait_until};
 use super::ws::RpcError;
 
-/// The operator's connection. Made before an agent that the test itself stands for is attached:
-/// nobody below an agent is the operator.
+/// Passes bytes between a socket of the test's and the operator's: it is the one that connects.
+const RELAY: &str = "const net = require('net'), [listen, operator] = process.argv.slice(1); \
+    net.createServer((ours) => { const theirs = net.connect(operator); \
+    ours.pipe(theirs).pipe(ours); \
+    for (const end of [ours, theirs]) \
+    end.on('error', () => { ours.destroy(); theirs.destroy(); }); }).listen(listen);";
+
+/// The operator's connection. A test has no terminal, so that a process in one connects for it.
+/// Made before an agent that the test itself stands for is attached: nobody below an agent is the
+/// operator.
 #[derive(Debug)]
 pub struct Operator {
     runtime: Runtime,
     ws: WebSocketStream<UnixStream>,
     last_id: u64,
+    _terminal: Pty,
+}
+
+/// The operator's socket of a project whose daemon runs.
+#[track_caller]
+pub fn socket(project: &Project) -> PathBuf {
+    std::fs::read_dir(project.registry().join("run"))
+        .unwrap()
+        .map(|instance| instance.unwrap().path().join("operator.sock"))
+        .find(|path| path.exists())
+        .expect("an operator's socket")
 }
 
 impl Operator {
     /// Says hello.
     #[track_caller]
     pub fn connect(project: &Project) -> Self {
-        let runs = std::fs::read_dir(project.registry().join("run")).unwrap();
-        let socket = runs
-            .map(|instance| instance.unwrap().path().join("operator.sock"))
-            .find(|path| path.exists())
-            .expect("an operator's socket");
+        let listen = project
+            .base()
+            .join(format!("{}.sock", uuid::Uuid::new_v4().simple()));
+        let relay = project.program("node").args(["-e", RELAY]);
+        let terminal = Pty::spawn(&relay.arg(&listen).arg(socket(project)));
+        wait_until("the relay in its terminal", timeout(), || {
+            listen.exists().then_some(())
+        });
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (ws, _) = runtime.block_on(async {
-            let stream = UnixStream::connect(&socket).await.unwrap();
+            let stream = UnixStream::connect(&listen).await.unwrap();
             client_async("ws://operator/", stream).await.unwrap()
         });
         let mut operator = Self {
             runtime,
             ws,
             last_id: 0,
+            _terminal: terminal,
         };
         let hello = json!({"protocol": 1, "role": "cli", "pid": std::process::id()});
         operator.call("hello", hello).unwrap();

@@ -1,0 +1,109 @@
+//! [`ProcessStat`] and [`loopback`]: what the kernel says about the processes of others.
+
+pub mod loopback;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// What the kernel says about one process at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Its parent. Of an orphan: the subreaper, or the first process, that took it.
+    pub parent: u32,
+    /// Its session; zero where the operating system does not tell (macOS).
+    pub session: u32,
+    /// It has a controlling terminal.
+    pub has_terminal: bool,
+}
+
+impl ProcessStat {
+    /// Looks a process up; `None` when there is none, or when it cannot be read.
+    #[cfg(target_os = "linux")]
+    pub fn of(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let fields = fields(&stat)?;
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            has_terminal: *fields.get(4)? != "0",
+        })
+    }
+
+    /// Looks a process up; `None` when there is none, or when it cannot be read.
+    #[cfg(not(target_os = "linux"))]
+    pub fn of(pid: u32) -> Option<Self> {
+        let said = ps("ppid=,tty=", pid)?;
+        let (parent, terminal) = said.trim().split_once(char::is_whitespace)?;
+        Some(Self {
+            parent: parent.parse().ok()?,
+            session: 0,
+            has_terminal: !terminal.trim().starts_with('?'),
+        })
+    }
+}
+
+/// When a process started, as the operating system puts it; `None` when there is no such process.
+/// Together with the id it names one process for good. It stays the same over an `exec`.
+pub fn started(pid: u32) -> Option<String> {
+    if cfg!(target_os = "linux") {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        return Some((*fields(&stat)?.get(19)?).to_owned());
+    }
+    let said = ps("lstart=", pid)?.trim().to_owned();
+    (!said.is_empty()).then_some(said)
+}
+
+/// The fields of `/proc/<pid>/stat` from the state on. The name before them stands in parentheses
+/// and may contain anything, parentheses too.
+pub(super) fn fields(stat: &str) -> Option<Vec<&str>> {
+    let (_, rest) = stat.rsplit_once(") ")?;
+    Some(rest.split_ascii_whitespace().collect())
+}
+
+/// The environment that a process was started with, as `NAME=value` with a zero byte after each;
+/// `None` where it cannot be read, and everywhere but on Linux.
+pub fn environment(pid: u32) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+fn ps(columns: &str, pid: u32) -> Option<String> {
+    let output = Command::new("ps")
+        .args(["-o", columns, "-p", &pid.to_string()])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    String::from_utf8(output.stdout).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let stat = "12 (a) R 1 (b)) S 7 12 12 34816 0";
+        let fields = fields(stat).unwrap();
+        assert_eq!(&fields[..5], ["S", "7", "12", "12", "34816"]);
+        assert!(super::fields("nothing").is_none());
+    }
+
+    #[test]
+    fn a_child_names_this_process_as_its_parent_and_keeps_its_start() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let info = ProcessStat::of(child.id()).unwrap();
+        assert_eq!(info.parent, std::process::id());
+        let own = ProcessStat::of(std::process::id()).unwrap();
+        assert_eq!(
+            (info.session, info.has_terminal),
+            (own.session, own.has_terminal)
+        );
+        assert_eq!(started(child.id()), started(child.id()));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(ProcessStat::of(child.id()), None);
+        assert_eq!(started(child.id()), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! [`become_agent`]: this process registers with the daemon and then becomes an agent.
+
+use std::ffi::OsString;
+
+use super::connect::{self, runtime};
+use super::exit::Failure;
+use super::launch::Launch;
+use super::replace::NO_SUCH_METHOD;
+use crate::core::agent::AGENT_VARIABLE;
+use crate::host::Setting;
+use crate::wire::control::Command;
+
+/// Lets an agent take this process's place. Returns only when that fails.
+///
+/// Before, the daemon knows this process as an agent's, by the kernel's word for who connects. What
+/// the agent's commands leave behind stays below it: on Linux it is a child subreaper, which
+/// survives the `exec` and is not inherited.
+pub fn become_agent(setting: &Setting, mut launch: Launch) -> Failure {
+    let registered = runtime().and_then(|runtime| runtime.block_on(register(setting)));
+    if let Err(failure) = registered {
+        return failure;
+    }
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+        return Failure::internal("keep the agent's children below it", error);
+    }
+    let registry = setting.user_dirs.registry.clone();
+    launch
+        .env
+        .push((OsString::from(AGENT_VARIABLE), registry.into()));
+    launch.exec()
+}
+
+async fn register(setting: &Setting) -> Result<(), Failure> {
+    let live = connect::needed(connect::operator(setting).await)?;
+    match live.ask(Command::RegisterAgent).await {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.code == NO_SUCH_METHOD => Err(Failure::unavailable(
+            "daemon_too_old",
+            "the daemon is of a version that cannot tell agents from you",
+            "have this version go on in its place: `ctxrelay daemon --replace`",
+        )),
+        Err(failure) => Err(failure),
+    }
+}
