@@ -11,7 +11,7 @@ use super::init::{Step, report, take_out};
 use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::exists;
-use crate::store::{registry, trust};
+use crate::store::{operator_socket, registry, trust};
 
 /// Arguments of `uninit`.
 #[derive(Debug, clap::Args)]
@@ -85,6 +85,7 @@ fn record(context: &Context, args: &Args) -> Result<Step, Failure> {
         Err(failure) => return Err(failure),
     }
     let step = remove(&dirs.relay, name, false)?;
+    operator_socket::remove(&context.setting.user_dirs, dirs);
     registry::forget(&context.setting.user_dirs, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
     trust::forget(&context.setting.user_dirs, &dirs.instance_id())

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Dormancy;
 use super::autostart::{Autostart, Starter};
 use crate::store::dirs::{self, ProjectDirs, Published, UserDirs};
+use crate::store::operator_socket;
 
 /// The file in the state folder by which the operator said that the project is to stay stopped.
 const KILLED_FILE: &str = "killed";
@@ -88,10 +89,11 @@ pub fn project_dial(dirs: ProjectDirs, autostart: Option<Autostart>) -> Dial {
 
 /// Finds the operator's socket of a project. The daemon checks the process that connects.
 pub fn operator_dial(user: &UserDirs, dirs: &ProjectDirs) -> Dial {
-    let path = user.operator_socket(&dirs.instance_id());
+    let (user, dirs) = (user.clone(), dirs.clone());
     Dial(Arc::new(move || {
+        let path = operator_socket::find(&user, &dirs);
         if dirs::exists(&path) {
-            Ok(Endpoint::Operator { path: path.clone() })
+            Ok(Endpoint::Operator { path })
         } else {
             Err(DialError::NotYet(NO_DAEMON.to_owned()))
         }

@@ -16,15 +16,13 @@ use tokio_util::sync::CancellationToken;
 use super::control::connection::{self, Admission};
 use super::handle::DaemonHandle;
 use super::peer::Peer;
-use crate::store::dirs::make_private_dir;
+use crate::store::operator_socket;
 
 /// Binds the socket, taking the place of one that a dead daemon left.
 ///
 /// Only for the holder of the project's lock: nobody else may be listening there.
 pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
-    if let Some(dir) = path.parent() {
-        make_private_dir(dir)?;
-    }
+    operator_socket::make_folder(path)?;
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -96,10 +96,7 @@ impl StartError {
                 "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()
             }
             Self::NotYielded => "nothing is to be done; `ctxrelay status` shows it".to_owned(),
-            Self::Socket { .. } => {
-                "see that the folder is yours and its path is shorter than 100 characters"
-                    .to_owned()
-            }
+            Self::Socket { .. } => "see that its folder is yours and closed to others".to_owned(),
         }
     }
 }

@@ -80,6 +80,7 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
             user_dirs: UserDirs {
                 registry: base.join("r"),
                 data: base.join("data"),
+                runtime: None,
             },
             port_base: PORT_BASE,
             ports: None,
@@ -215,6 +216,7 @@ async fn commit(root: &Path) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::store::operator_socket;
 
     #[tokio::test]
     async fn the_codex_of_the_demo_answers_what_the_adapter_asks_and_goes_with_the_world() {
@@ -235,7 +237,7 @@ mod tests {
             script.contains(r"exec '/it'\''s/ctxrelay' demo-codex --speed 50 -- "),
             "{script}"
         );
-        let socket = world.setting.user_dirs.operator_socket("ctx_0123456789ab");
+        let socket = operator_socket::place(&world.setting.user_dirs, "ctx_0123456789ab");
         assert!(socket.as_os_str().len() < 100, "{}", socket.display());
         drop(world);
         assert!(!folder.exists());

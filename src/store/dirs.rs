@@ -149,6 +149,8 @@ pub struct UserDirs {
     pub registry: PathBuf,
     /// `${XDG_DATA_HOME:-~/.local/share}/contextrelay`.
     pub data: PathBuf,
+    /// `$XDG_RUNTIME_DIR`: private and short.
+    pub runtime: Option<PathBuf>,
 }
 
 impl UserDirs {
@@ -170,7 +172,12 @@ impl UserDirs {
             None => base("XDG_STATE_HOME", ".local/state")?.join("contextrelay"),
         };
         let data = base("XDG_DATA_HOME", ".local/share")?.join("contextrelay");
-        Some(Self { registry, data })
+        let runtime = var("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute());
+        Some(Self {
+            registry,
+            data,
+            runtime,
+        })
     }
 
     /// `instances.json`.
@@ -197,14 +204,6 @@ impl UserDirs {
         self.registry
             .join("trust")
             .join(format!("{instance_id}.json"))
-    }
-
-    /// `run/<instanceId>/operator.sock`.
-    pub fn operator_socket(&self, instance_id: &str) -> PathBuf {
-        self.registry
-            .join("run")
-            .join(instance_id)
-            .join("operator.sock")
     }
 }
 

@@ -14,6 +14,7 @@ pub mod head;
 mod latest;
 pub mod ledger;
 pub mod mend;
+pub mod operator_socket;
 pub mod owner;
 pub mod queue;
 pub mod registry;

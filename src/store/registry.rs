@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use super::dirs::{
     ProjectDirs, RELAY_DIR, UserDirs, make_private_dir, read_private, write_private,
 };
+use super::operator_socket;
 
 /// How far apart the groups of two projects are.
 const GROUP_STEP: u16 = 10;
@@ -75,6 +76,9 @@ pub struct Instance {
     /// Its ports.
     #[serde(flatten)]
     pub ports: Ports,
+    /// Where its daemon takes the operator's commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_socket: Option<PathBuf>,
     /// When its daemon last started, as RFC 3339.
     #[serde(default)]
     pub last_seen_at: Value,
@@ -109,7 +113,7 @@ pub fn allocate(
             Some(ports) => ports,
             None => free_group(instances, dirs, base, |_| true)?,
         };
-        register(instances, dirs, ports);
+        register(instances, user, dirs, ports);
         Ok(ports)
     })
 }
@@ -128,7 +132,7 @@ pub fn move_on(
     update(user, |instances| {
         let is_free = |ports: Ports| !taken.iter().any(|taken| taken.overlaps(ports));
         let ports = free_group(instances, dirs, base, is_free)?;
-        register(instances, dirs, ports);
+        register(instances, user, dirs, ports);
         Ok(ports)
     })
 }
@@ -198,7 +202,7 @@ fn free_group(
         })
 }
 
-fn register(instances: &mut Vec<Instance>, dirs: &ProjectDirs, ports: Ports) {
+fn register(instances: &mut Vec<Instance>, user: &UserDirs, dirs: &ProjectDirs, ports: Ports) {
     let rest = match instances.iter().position(|instance| is_of(instance, dirs)) {
         Some(at) => instances.remove(at).rest,
         None => Map::new(),
@@ -209,6 +213,7 @@ fn register(instances: &mut Vec<Instance>, dirs: &ProjectDirs, ports: Ports) {
         project_root: dirs.root.clone(),
         state_dir: dirs.state.clone(),
         ports,
+        operator_socket: Some(operator_socket::place(user, &dirs.instance_id())),
         last_seen_at: Value::String(now),
         relay_inode: relay_inode(dirs),
         rest,

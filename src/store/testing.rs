@@ -25,6 +25,7 @@ impl Place {
         let user = UserDirs {
             registry: root.join("registry"),
             data: root.join("data"),
+            runtime: None,
         };
         Self { dirs, user, dir }
     }

@@ -205,6 +205,7 @@ fn opening_again(table: &mut Table, record: &Record) {
     let user = UserDirs {
         registry: folder.path().join("registry"),
         data: folder.path().join("data"),
+        runtime: None,
     };
     let (sender, events) = channel();
     let opened = open_at(&dirs, move |event| drop(sender.send(event)));

@@ -272,6 +272,7 @@ async fn an_operator_connects_over_the_socket_without_a_token() {
     let user = UserDirs {
         registry: dir.path().join("registry"),
         data: dir.path().join("data"),
+        runtime: None,
     };
     let client = connect(WebsocketOptions {
         dial: operator_dial(&user, &dirs),
@@ -285,7 +286,7 @@ async fn an_operator_connects_over_the_socket_without_a_token() {
         Connection::Connecting { .. }
     ));
 
-    let path = user.operator_socket(&dirs.instance_id());
+    let path = crate::store::operator_socket::place(&user, &dirs.instance_id());
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let listener = tokio::net::UnixListener::bind(&path).unwrap();
     tokio::spawn(async move {

@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use super::{Builder, StartError};
 use crate::daemon::estate::Premises;
 use crate::daemon::operator;
+use crate::store::operator_socket;
 use crate::store::registry::{self, Ports};
 use crate::store::secrets;
 
@@ -51,7 +52,7 @@ impl Builder {
         control: TcpListener,
         proxy: TcpListener,
     ) -> Result<Premises, StartError> {
-        let path = self.user_dirs.operator_socket(&self.dirs.instance_id());
+        let path = operator_socket::place(&self.user_dirs, &self.dirs.instance_id());
         let premises = || {
             Ok(Premises {
                 ports,

@@ -2,3 +2,4 @@
 
 mod dormant;
 mod instructions;
+mod long_home;

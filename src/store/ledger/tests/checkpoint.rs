@@ -21,6 +21,7 @@ impl Project {
         UserDirs {
             registry: self.dirs.root.join("registry"),
             data: self.dirs.root.join("data"),
+            runtime: None,
         }
     }
 
