@@ -11,6 +11,7 @@
 
 mod allow;
 mod assign;
+mod drawn;
 mod mark;
 mod name;
 mod own;

@@ -4,12 +4,13 @@
 use regex::Regex;
 
 use super::allow::AllowList;
+use super::drawn::{is_drawn, is_words};
 use super::mark::{Masked, is_mark};
 use super::name::{NameClass, classify};
-use super::value::{is_code, is_name, is_placeholder, is_random};
+use super::value::{is_camel_case, is_code, is_constant, is_name, is_placeholder, is_random};
 
 /// What a text must hold for any of this to be tried.
-pub(super) const HINT: &str = r"(?i)pass|pwd|kennwort|secret|token|key|auth|credential";
+pub(super) const HINT: &str = r"(?i)pass|pwd|psk|kennwort|secret|token|key|auth|credential";
 
 /// How much of a name is looked at before its last word.
 const NAME_MAX: usize = 64;
@@ -20,11 +21,11 @@ const LOOK_MAX: usize = 512;
 
 /// The last word of a name, and how it is joined to its value.
 const JOINT: &str = concat!(
-    r"(?i)(?P<word>passphrase|passwort|password|passcode|kennwort|passwd|passw|pass|pwd|credentials?|secret|token|key|auth)",
-    r"(?P<tail>[_-]?(?:production|staging|base64|prod|base|test|live|value|b64|dev|raw|plain|env|[0-9]{1,3}))?",
+    r"(?i)(?P<word>passphrase|passwort|password|passcode|kennwort|passwd|passw|pass|pwd|psk|credentials?|secret|token|key|auth)",
+    r"(?P<tail>[_-]?(?:production|staging|base64|prod|base|test|live|value|b64|dev|raw|plain|data|env|[0-9]{1,3}))?",
     r#"(?P<close>(?:\\*["'`\]])*)"#,
     // A pair that names its value apart: `name: DB_PASSWORD, value: x`, `key="pwd" value="x"`.
-    r#"(?:(?P<pair>[ \t]*[,;]?\s*\\*["']?value\\*["']?[ \t]*[:=])|(?P<op>[ \t]*(?:=>|:=|\?=|\+=|={1,3}|:|,|>|<-)|[ \t]+))"#,
+    r#"(?:(?P<pair>[ \t]*[,;]?\s*\\*["']?value\\*["']?[ \t]*[:=])|(?P<op>[ \t]*(?:=>|:=|\?=|\+=|={1,3}|:|,|>|<-|\()|[ \t]+))"#,
     r"(?P<gap>[ \t]*)",
 );
 
@@ -47,6 +48,10 @@ enum Joint {
     Flag,
     /// `<name>value</name>`.
     Element,
+    /// `.name("value")`.
+    Call,
+    /// `set NAME value`.
+    Word,
 }
 
 /// A value in a text.
@@ -57,6 +62,8 @@ struct Found<'a> {
     quoted: bool,
     /// Nothing follows it on its line.
     ends_line: bool,
+    /// The character behind it.
+    next: Option<char>,
     /// It was not read to its end.
     long: bool,
 }
@@ -85,6 +92,10 @@ impl Assignments {
                 continue;
             };
             let op = found.name("op").map(|op| op.as_str());
+            if op == Some(":") && text[gap.end()..].starts_with(':') {
+                // `Token::Group`, a path.
+                continue;
+            }
             let Some(joint) = joint(op, gap.as_str(), &name) else {
                 continue;
             };
@@ -92,9 +103,15 @@ impl Assignments {
             let Some(value) = value_at(text, gap.end(), joint) else {
                 continue;
             };
-            if (joint != Joint::Comma || (closed && value.quoted))
-                && is_secret(class, joint, name.text, value)
-            {
+            if value.quoted && !closed && is_end_of_string(text, word.start(), value) {
+                continue;
+            }
+            let fits = match joint {
+                Joint::Comma => closed && value.quoted,
+                Joint::Call => !closed && value.quoted,
+                _ => true,
+            };
+            if fits && is_secret(class, joint, name.text, value) {
                 let end = value.start + value.text.len();
                 if !allow.has(text, value.start..end) {
                     masked.replace(value.start, end, class.mark());
@@ -114,6 +131,7 @@ pub(super) fn is_secret_pair(name: &str, value: &str) -> Option<NameClass> {
         text: value,
         quoted: true,
         ends_line: true,
+        next: None,
         long: value.len() > LOOK_MAX,
     };
     is_secret(class, Joint::Loose, name, found).then_some(class)
@@ -151,7 +169,9 @@ fn joint(op: Option<&str>, gap: &str, name: &Name<'_>) -> Option<Joint> {
         return Some(Joint::Loose);
     };
     match op.trim_start_matches([' ', '\t']) {
-        "" => name.text.starts_with('-').then_some(Joint::Flag),
+        "" if name.text.starts_with('-') => Some(Joint::Flag),
+        "" => name.text.contains('_').then_some(Joint::Word),
+        "(" => (op == "(" && gap.is_empty()).then_some(Joint::Call),
         "," => Some(Joint::Comma),
         ">" => (name.before == Some('<')).then_some(Joint::Element),
         "=" if op.len() == 1 && gap.is_empty() => Some(Joint::Tight),
@@ -173,6 +193,7 @@ fn value_at(text: &str, at: usize, joint: Joint) -> Option<Found<'_>> {
             text: &body[..len],
             quoted: true,
             ends_line: true,
+            next: Some(quote),
             long: false,
         });
     }
@@ -203,6 +224,7 @@ fn value_at(text: &str, at: usize, joint: Joint) -> Option<Found<'_>> {
         return None;
     }
     let after = &text[start + value.len()..];
+    let next = after.chars().next();
     let after = after.trim_start_matches([' ', '\t', '\r', ';', ',']);
     let ends_line = after.is_empty()
         || after.starts_with(['\n', '#'])
@@ -213,8 +235,25 @@ fn value_at(text: &str, at: usize, joint: Joint) -> Option<Found<'_>> {
         text: value,
         quoted: quote.is_some(),
         ends_line,
+        next,
         long,
     })
+}
+
+/// Whether the quote before a value is the one that ends the string in which the name stands:
+/// `prompt("Password: ")`.
+fn is_end_of_string(text: &str, word: usize, value: Found<'_>) -> bool {
+    let Some(quote) = text[..value.start].chars().next_back() else {
+        return false;
+    };
+    let line = text[..word].rfind('\n').map_or(0, |end| end + 1);
+    let line = line.max(floor(text, word.saturating_sub(LOOK_MAX)));
+    let opened = text[line..word].matches(quote).count() % 2 == 1;
+    opened
+        && text[value.start..]
+            .chars()
+            .next()
+            .is_none_or(|next| next.is_whitespace() || ")],;}".contains(next))
 }
 
 /// Whether somebody is to fill this in: `<your password>`, `[your password]`.
@@ -328,13 +367,16 @@ fn is_secret(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bo
     if is_placeholder(text) {
         return false;
     }
+    if joint == Joint::Loose && !value.quoted && (is_constant(text) || is_camel_case(text)) {
+        return false;
+    }
     match class {
-        NameClass::Password => is_password(joint, value),
+        NameClass::Password => is_password(joint, name, value),
         NameClass::Secret => is_token(joint, name, value),
     }
 }
 
-fn is_password(joint: Joint, value: Found<'_>) -> bool {
+fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
     let text = value.text;
     if value.quoted {
         // A label or a message that speaks of passwords is not one.
@@ -343,16 +385,22 @@ fn is_password(joint: Joint, value: Found<'_>) -> bool {
             && ["pass", "enter", "must"]
                 .iter()
                 .any(|word| lower.contains(word));
-        return !speaks && (joint != Joint::Comma || is_random(text));
+        return !speaks
+            && match joint {
+                Joint::Call => is_random(text) && !text.contains('/'),
+                Joint::Comma => is_random(text),
+                _ => true,
+            };
     }
     match joint {
         Joint::Element => true,
-        Joint::Tight => !is_code(text) && !(is_argument(value)),
+        Joint::Tight => !is_code(text) && !is_argument(name, value),
+        Joint::Word => is_opaque_word(text),
         // `--password hunter2`, but `the --password flag`.
         Joint::Flag => {
             !text.starts_with('-') && (is_random(text) || (value.ends_line && !is_code(text)))
         }
-        Joint::Loose | Joint::Comma => {
+        Joint::Loose | Joint::Comma | Joint::Call => {
             is_random(text)
                 || (value.ends_line
                     && text.len() >= 4
@@ -364,9 +412,10 @@ fn is_password(joint: Joint, value: Found<'_>) -> bool {
     }
 }
 
-/// `connect(password=password)`: a bare word, followed by more of a call.
-fn is_argument(value: Found<'_>) -> bool {
-    !value.ends_line
+/// `connect(password=password)`: a bare word, followed by more of a call. Not `--password=word`.
+fn is_argument(name: &str, value: Found<'_>) -> bool {
+    !name.starts_with('-')
+        && matches!(value.next, Some(',' | ')' | ']' | '}'))
         && is_name(value.text)
         && value.text.chars().all(|letter| !letter.is_ascii_digit())
 }
@@ -376,10 +425,17 @@ fn is_token(joint: Joint, name: &str, value: Found<'_>) -> bool {
     if text.contains(char::is_whitespace) || is_code(text) {
         return false;
     }
-    // Sixteen letters in a row are no word that stands in such a place.
-    let opaque = text.len() >= 16 && text.chars().all(|letter| letter.is_ascii_alphanumeric());
+    // Sixteen letters in a row are no word that stands in such a place, but may be a name.
+    let has_cases = text.bytes().any(|byte| byte.is_ascii_lowercase())
+        && text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let opaque = text.len() >= 16
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric())
+        && !(has_cases && is_words(text));
+    if joint == Joint::Call {
+        return is_opaque_word(text);
+    }
     if value.quoted || joint == Joint::Element {
-        return (is_random(text) && !is_label(text)) || opaque;
+        return (is_random(text) && !is_label(text)) || opaque || is_drawn(text);
     }
     match joint {
         Joint::Tight => {
@@ -390,8 +446,15 @@ fn is_token(joint: Joint, name: &str, value: Found<'_>) -> bool {
                 || (shouted && text.len() >= 4 && !digits)
                 || (digits && text.len() >= 8)
         }
-        _ => (is_random(text) && !is_name(text)) || opaque,
+        Joint::Word => is_opaque_word(text),
+        _ => (is_random(text) && text.len() >= 8 && !is_name(text)) || opaque || is_drawn(text),
     }
+}
+
+/// What is taken for a secret where only a name stands before it, without any sign between.
+fn is_opaque_word(text: &str) -> bool {
+    text.len() >= 16 && is_random(text) && !is_name(text) && !is_label(text)
+        || text.len() >= 20 && is_drawn(text) && !is_code(text)
 }
 
 /// `my-app-secret-2`, `oauth2`: words with a number at the end, as things are named.

@@ -21,7 +21,7 @@ impl NameClass {
 
 /// Words with which the name of a secret ends; longer ones first. Compared without case, `_`,
 /// `-`, `.` and spaces.
-const PASSWORDS: [&str; 9] = [
+const PASSWORDS: [&str; 10] = [
     "passphrase",
     "passwort",
     "password",
@@ -30,6 +30,7 @@ const PASSWORDS: [&str; 9] = [
     "passwd",
     "passw",
     "pwd",
+    "psk",
     "pass",
 ];
 
@@ -37,7 +38,7 @@ const PASSWORDS: [&str; 9] = [
 const SECRETS: [&str; 5] = ["credentials", "credential", "secret", "token", "apikey"];
 
 /// What makes a `key` a secret one.
-const KEY_OWNERS: [&str; 31] = [
+const KEY_OWNERS: [&str; 32] = [
     "api",
     "access",
     "secret",
@@ -69,10 +70,11 @@ const KEY_OWNERS: [&str; 31] = [
     "consumer",
     "functions",
     "ingest",
+    "preshared",
 ];
 
 /// What may follow the word: a number, an environment, an encoding.
-const TAILS: [&str; 13] = [
+const TAILS: [&str; 14] = [
     "production",
     "staging",
     "base64",
@@ -85,6 +87,7 @@ const TAILS: [&str; 13] = [
     "dev",
     "raw",
     "plain",
+    "data",
     "env",
 ];
 
@@ -140,7 +143,8 @@ fn class_of(name: &str, plain: &str) -> Option<NameClass> {
     if let Some(word) = PASSWORDS.iter().find(|word| plain.ends_with(**word)) {
         let before = &plain[..plain.len() - word.len()];
         // `bypass` and `compass` are words of their own, `DB_PASS` and `dbPass` are not.
-        let stands_alone = before.is_empty() || *word != "pass" || ends_in_word(name, "pass");
+        let is_short = *word == "pass" || *word == "psk";
+        let stands_alone = before.is_empty() || !is_short || ends_in_word(name, word);
         return stands_alone.then_some(NameClass::Password);
     }
     if let Some(word) = SECRETS.iter().find(|word| plain.ends_with(**word)) {

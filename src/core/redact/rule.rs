@@ -8,8 +8,9 @@
 use regex::Regex;
 
 use super::allow::AllowList;
+use super::drawn::is_drawn_behind_prefix;
 use super::mark::{Masked, is_mark};
-use super::value::{holds_credentials, is_placeholder, is_random};
+use super::value::{holds_credentials, is_constant, is_placeholder, is_random};
 
 /// One format.
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +40,16 @@ impl Rule {
 /// What a match of a pattern has to be besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accept {
-    /// The format is proof enough.
+    /// The format is proof enough, unless it is filled up with `x` or a vendor's own example.
     Any,
-    /// Letters and digits mixed, as no word is.
+    /// Letters and digits mixed, or letters as no word has them.
     Random,
     /// Anything but a placeholder.
     Filled,
     /// Base64 of `user:password`.
     Credentials,
+    /// Anything but a placeholder or a group of an address.
+    PgPass,
 }
 
 /// Replaces the matches of one rule; `None` when there are none.
@@ -63,8 +66,13 @@ pub(super) fn mask_all(
             break;
         };
         let is_secret = match rule.accept {
-            Accept::Any => true,
-            Accept::Random => is_random(secret.as_str()),
+            Accept::Any => !is_placeholder(secret.as_str()),
+            Accept::Random => {
+                let secret = secret.as_str();
+                (is_random(secret) && !is_constant(secret))
+                    || (is_drawn_behind_prefix(secret) && !is_placeholder(secret))
+            }
+            Accept::PgPass => !is_placeholder(secret.as_str()) && !is_group(secret.as_str()),
             Accept::Filled => !is_placeholder(secret.as_str()),
             Accept::Credentials => holds_credentials(secret.as_str()),
         };
@@ -80,6 +88,12 @@ pub(super) fn mask_all(
         }
     }
     masked.finish()
+}
+
+/// `cd:ef`: what follows the fourth colon of an address of a network card or of IPv6.
+fn is_group(text: &str) -> bool {
+    text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        || text.split(':').all(|part| part.len() == 2) && text.contains(':')
 }
 
 const fn any(mark: &'static str, hint: &'static str, pattern: &'static str) -> Rule {
@@ -200,7 +214,7 @@ pub(super) const RULES: &[Rule] = &[
         r"(?-u:\b)(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{30,}|rubygems_[0-9a-f]{30,}|cio[A-Za-z0-9]{32}(?-u:\b)",
         r"|oy2[a-z0-9]{43}(?-u:\b)|dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}|CLOJARS_[A-Za-z0-9]{40,})")),
     // Twilio: API keys (the SK form of its SIDs) stand for a secret that is shown once.
-    any("TWILIO_KEY", r"SK[0-9a-f]", r"(?-u:\b)SK[0-9a-f]{32}(?-u:\b)"),
+    any("TWILIO_KEY", r"SK[0-9a-fA-F]", r"(?-u:\b)SK[0-9a-fA-F]{32}(?-u:\b)"),
     // Mail: SendGrid, Mailgun, Mailchimp (Mandrill), Brevo, Resend.
     random("MAIL_KEY", r"SG\.|key-[0-9a-f]|-us[0-9]|xkeysib-|xsmtpsib-|re_|md-", concat!(
         r"(?:(?-u:\b)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:^|[^A-Za-z0-9_-])(?P<s>key-[0-9a-f]{32})(?-u:\b)",
@@ -223,14 +237,26 @@ pub(super) const RULES: &[Rule] = &[
         r"(?-u:\b)(?:gl(?:sa|c)_[A-Za-z0-9+/_=]{28,}|NR(?:AK|JS|II|RA|BR)-[A-Za-z0-9_-]{20,}|sntry[su]_[A-Za-z0-9+/_=]{30,}",
         r"|dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{60,}|sq[pua]_[0-9a-f]{40}|(?:sdk|mob|api)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         r"|phx_[A-Za-z0-9]{30,})")),
+    // Grafana's older keys: base64 of `{"k":"`.
+    any("MONITORING_TOKEN", r"eyJrIjoi", r"(?-u:\b)eyJrIjoi[A-Za-z0-9+/]{40,}={0,2}"),
     // Work: Linear, Notion, Airtable, Asana, Figma, Postman, Typeform, Contentful, Databricks,
     // JFrog, Buildkite, CircleCI, Deno, Tailscale, Mapbox (secret tokens only), Sourcegraph,
-    // HubSpot, Okta, Frame.io.
-    random("SERVICE_TOKEN", r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-", concat!(
+    // HubSpot, Frame.io and others.
+    random("SERVICE_TOKEN", r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-|aio_|pnu_|rdme_|API-|_mmk|sha256~|access-(?:prod|dev|sand)|ico-|AVNS_|dnkey-|s-s4t2|sm_(?:pat|aat|sat)_|4b1d|[ps]at\\.[A-Za-z0-9]|\.acc[_-]|bedrock-api-key-|AZDO|JQQJ99|t1\.[A-Za-z0-9]|ZXlK", concat!(
         r"(?-u:\b)(?:lin_(?:api|oauth)_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,}|ntn_[A-Za-z0-9]{30,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
         r"|fig[dor]_[A-Za-z0-9_-]{20,}|PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}|tfp_[A-Za-z0-9_.=-]{30,}|CFPAT-[A-Za-z0-9_-]{30,}|dapi[0-9a-f]{32}",
         r"|AKCp[A-Za-z0-9]{50,}|cmVmd[A-Za-z0-9]{50,}|bkua_[0-9a-f]{30,}|CCIPAT_[A-Za-z0-9_]{20,}|dd[pw]_[A-Za-z0-9]{30,}|tskey-[a-z]+-[A-Za-z0-9-]{16,}",
-        r"|sk\.eyJ[A-Za-z0-9_.-]{40,}|sgp_[A-Za-z0-9_]{40,}|pat-(?:na|eu)[0-9]-[0-9a-f-]{36}|fio-u-[A-Za-z0-9_=-]{40,}|p8e-[A-Za-z0-9]{30,})")),
+        r"|sk\.eyJ[A-Za-z0-9_.-]{40,}|sgp_[A-Za-z0-9_]{40,}|pat-(?:na|eu)[0-9]-[0-9a-f-]{36}|fio-u-[A-Za-z0-9_=-]{40,}|p8e-[A-Za-z0-9]{30,}",
+        // Adafruit, Prefect, ReadMe, Octopus Deploy, MaxMind, OpenShift, Plaid, Infracost, Aiven,
+        // Defined Networking, 42, SettleMint, ClickHouse Cloud, Harness.
+        r"|aio_[A-Za-z0-9]{28}(?-u:\b)|pnu_[A-Za-z0-9]{36}(?-u:\b)|rdme_[a-z0-9]{70}(?-u:\b)|API-[A-Z0-9]{26}(?-u:\b)",
+        r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?-u:\b)|sha256~[A-Za-z0-9_-]{40,}",
+        r"|access-(?:production|development|sandbox)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+        r"|ico-[A-Za-z0-9]{32}(?-u:\b)|AVNS_[A-Za-z0-9_-]{16,}|dnkey-[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}|s-s4t2(?:ud|af)-[0-9a-f]{64}",
+        r"|sm_(?:pat|aat|sat)_[A-Za-z0-9]{16}(?-u:\b)|4b1d[A-Za-z0-9]{38}(?-u:\b)|[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
+        // Authress, short-lived Bedrock keys, Azure DevOps and AI services, Yandex IAM, JWT in base64.
+        r"|(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}|bedrock-api-key-[A-Za-z0-9+/=]{20,}",
+        r"|[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4}(?-u:\b)|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}|t1\.[A-Za-z0-9_-]{20,}={0,2}\.[A-Za-z0-9_-]{80,}|ZXlK[A-Za-z0-9+/_-]{60,})")),
 
     // JWT and JWE (RFC 7519, 7516): base64url of `{"`, in three or five parts.
     any("JWT", r"eyJ", r"(?-u:\b)eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){1,3}"),
@@ -255,6 +281,13 @@ pub(super) const RULES: &[Rule] = &[
     filled("PASSWORD", r"sshpass|mysql|mariadb|docker login|podman login|redis-cli|ldap[a-z]+ ", concat!(
         r#"(?-u:\b)(?:sshpass[^\n|;&]*? -p ?|(?:mysql|mysqldump|mysqladmin|mariadb)(?: [^\n|;&]*?)? -p"#,
         r#"|(?:docker|podman) login[^\n|;&]*? -p[ =]?|redis-cli[^\n|;&]*? -a |ldap[a-z]+ [^\n|;&]*? -w )["']?(?P<s>[^\s"'`-][^\s"'`]{2,})"#)),
+    filled("PASSWORD", r"htpasswd|(?i:securestring)|pass(?:in|out)? pass:", concat!(
+        r#"(?:(?-u:\b)htpasswd(?: -[A-Za-z0-9]+)* -[A-Za-z]*b[A-Za-z]* \S+ \S+ ["']?|(?i:ConvertTo-SecureString)\s+(?:-String\s+)?["']|-pass(?:in|out)? pass:)"#,
+        r#"(?P<s>[^\s"'`$][^\s"'`]{2,})"#)),
+    // Lines of .pgpass: host, port, database, user, password. Any other port than PostgreSQL's
+    // own and its poolers' wants more than a word.
+    Rule { mark: "PASSWORD", hint: r":(?:\*|54[0-9]{2}|6432):", pattern: r#"(?m:^|[\s"'`]|\\n)(?:[A-Za-z*][A-Za-z0-9_.*-]*|/[A-Za-z0-9_./-]+|[0-9]{1,3}(?:\.[0-9]{1,3}){3}):(?:\*|54[0-9]{2}|6432):(?:\*|[A-Za-z_][A-Za-z0-9_.$-]*):(?:\*|[A-Za-z_][A-Za-z0-9_.$@-]*):(?P<s>[^\s"'`]{1,512})"#, accept: Accept::PgPass },
+    random("PASSWORD", r":[0-9]{4,5}:", r#"(?m:^|[\s"'`]|\\n)[A-Za-z][A-Za-z0-9_-]*\.?[A-Za-z0-9_.-]*:[0-9]{4,5}:(?:\*|[A-Za-z_][A-Za-z0-9_.$-]*):(?:\*|[A-Za-z_][A-Za-z0-9_.$@-]*):(?P<s>[^\s"'`]{6,512})"#),
     // netrc and SQL: the password follows its keyword without a sign between.
     filled("PASSWORD", r"(?i)login\s", r"(?i)(?-u:\b)login\s+\S+\s+password\s+(?P<s>\S+)"),
     filled("PASSWORD", r"(?i)identified\s|password\s+'", r#"(?i)(?-u:\b)(?:identified(?:\s+with\s+\S+)?\s+by|password)\s+'(?P<s>[^'\n]+)'"#),

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod corpus;
 mod line;
 mod lookalikes;
 mod own;

@@ -1,9 +1,10 @@
 //! What a secret looks like, and what only stands in its place.
 
+use super::drawn::{is_drawn, is_words};
 use super::mark::is_mark;
 
 /// Words that stand where a secret would: types, states, and the words for secrets themselves.
-const PLACE_WORDS: [&str; 74] = [
+const PLACE_WORDS: [&str; 93] = [
     "null",
     "none",
     "nil",
@@ -78,7 +79,61 @@ const PLACE_WORDS: [&str; 74] = [
     "tbd",
     "placeholder",
     "sensitive",
+    "changeme",
+    "change-me",
+    "change_me",
+    "replaceme",
+    "fixme",
+    "redactme",
+    "usize",
+    "isize",
+    "size_t",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i32",
+    "i64",
+    "f32",
+    "f64",
+    "true/false",
+    "yes/no",
 ];
+
+/// Beginnings of a value that says where the secret is kept: secret managers and the tags and
+/// functions of configuration languages.
+const REFERENCES: [&str; 24] = [
+    "vault:",
+    "op:",
+    "ssm:",
+    "sm:",
+    "arn:",
+    "env:",
+    "file:",
+    "keyring:",
+    "keychain:",
+    "secretsmanager:",
+    "awskms:",
+    "gcpkms:",
+    "azurekms:",
+    "sops:",
+    "projects/",
+    "enc[",
+    "enc(",
+    "@microsoft.keyvault(",
+    "!vault",
+    "!ref",
+    "!sub",
+    "!getatt",
+    "!secret",
+    "!env",
+];
+
+/// Words by which the middle of a value says that somebody is to fill it in.
+const FILL_IN_WORDS: [&str; 4] = ["your-", "your_", "<your", "-here"];
+
+/// How vendors' documented examples end, of access keys and of secrets.
+const EXAMPLES: [&str; 2] = ["EXAMPLE", "EXAMPLEKEY"];
 
 /// Beginnings of what people write for others to fill in.
 const FILL_IN: [&str; 9] = [
@@ -106,24 +161,55 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || value.starts_with("...")
         || value.starts_with('…')
         || value.chars().all(|letter| "*•.xX-_".contains(letter))
+        || is_example(value)
+        || is_filled_up(value)
     {
         return true;
     }
     let lower = value.to_ascii_lowercase();
+    if REFERENCES.iter().any(|begin| lower.starts_with(begin)) {
+        return true;
+    }
     let bare = lower.trim_end_matches([';', ',', '.', '?', '!', ')']);
     PLACE_WORDS.contains(&bare)
-        || (FILL_IN.iter().any(|begin| lower.starts_with(begin))
+        || ((FILL_IN.iter().any(|begin| lower.starts_with(begin))
+            || FILL_IN_WORDS.iter().any(|word| lower.contains(word)))
             && ["key", "token", "secret", "pass", "here", "cred"]
                 .iter()
                 .any(|word| lower.contains(word)))
 }
 
-/// `$NAME`, `${NAME}`, `$(command)`, `%s`; not `$tr0ng`.
+/// `AKIA…EXAMPLE` and its kin, which vendors print in their manuals. No drawn secret ends so.
+fn is_example(value: &str) -> bool {
+    value.len() >= 11
+        && (EXAMPLES.iter().any(|end| value.ends_with(end)) || value.contains("EXAMPLE/"))
+}
+
+/// `ghp_xxxxxxxx`, `glpat-00000000`: one sign again and again behind the last separator.
+fn is_filled_up(value: &str) -> bool {
+    let last = value.rsplit(['-', '_', '=']).next().unwrap_or(value);
+    let mut letters = last.chars();
+    let first = letters.next();
+    last.len() >= 6 && letters.all(|letter| Some(letter) == first)
+}
+
+/// `$NAME`, `$userName`, `${NAME}`, `$(command)`, `$_POST['x']`, `%s`; not `$tr0ng`.
 fn is_variable(value: &str) -> bool {
     let Some(name) = value.strip_prefix('$') else {
         return matches!(value, "%s" | "%d" | "%v" | "%q" | "{}" | "?");
     };
+    let plain = name
+        .find(['[', '-', '.', '?', ':'])
+        .map_or(name, |end| &name[..end]);
+    let is_camel = plain.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && plain.bytes().all(|byte| byte.is_ascii_alphabetic());
     name.starts_with(['{', '('])
+        || is_camel
+        || (name.len() > plain.len()
+            && !plain.is_empty()
+            && plain
+                .bytes()
+                .all(|byte| byte.is_ascii_alphabetic() || byte == b'_'))
         || name
             .bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
@@ -138,6 +224,8 @@ pub(super) fn is_random(value: &str) -> bool {
     if value.len() < 6 || is_placeholder(value) || is_code(value) {
         return false;
     }
+    // `realm=` is the name of what follows, and no padding.
+    let value = value.trim_end_matches('=');
     let has = |test: fn(char) -> bool| value.chars().any(test);
     let letter = has(|letter| letter.is_ascii_alphabetic());
     let digit = has(|letter| letter.is_ascii_digit());
@@ -150,6 +238,8 @@ pub(super) fn is_random(value: &str) -> bool {
 
 /// A name, a call, a path, an address, a type, a version or a date.
 pub(super) fn is_code(value: &str) -> bool {
+    let is_pointer = is_pointer(value);
+    let value = value.strip_prefix('&').unwrap_or(value);
     let begins_with_name = value
         .starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_' || letter == '&');
     let is_call = begins_with_name
@@ -162,7 +252,7 @@ pub(super) fn is_code(value: &str) -> bool {
         && value.find('[').is_some_and(|open| {
             value[..open]
                 .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter))
+                .all(|letter| letter.is_ascii_alphanumeric() || "_.!".contains(letter))
         })
         && value.contains(']');
     let is_type = begins_with_name && value.contains('<');
@@ -171,12 +261,69 @@ pub(super) fn is_code(value: &str) -> bool {
         || is_type
         || value.contains("://")
         || value.contains("::")
+        || is_pointer
+        || is_small_hex(value)
         || is_path(value)
         || is_member(value)
         || is_number(value)
 }
 
+/// `&SecretString`, `&'a`, `*const`: a type.
+fn is_pointer(value: &str) -> bool {
+    value.strip_prefix(['&', '\'', '*']).is_some_and(|name| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphabetic() || b"_<>:'[]".contains(&byte))
+    })
+}
+
+/// `0x8004_400a`, `#f8f8f2`: a number or a colour, and no key.
+fn is_small_hex(value: &str) -> bool {
+    let is_colour = value.strip_prefix('#').is_some_and(|hex| {
+        matches!(hex.len(), 3 | 4 | 6 | 8) && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+    });
+    is_colour
+        || value.len() <= 18
+            && value.strip_prefix("0x").is_some_and(|hex| {
+                hex.bytes()
+                    .all(|byte| byte.is_ascii_hexdigit() || byte == b'_')
+            })
+}
+
+/// `readPassword`: the name of a variable or a function.
+pub(super) fn is_camel_case(value: &str) -> bool {
+    value.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && value.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && value.bytes().any(|byte| byte.is_ascii_uppercase())
+        && is_words(value)
+}
+
+/// `WIN32_ERROR`: the name of a constant or of a type in C.
+pub(super) fn is_constant(value: &str) -> bool {
+    value.contains('_')
+        && value.starts_with(|letter: char| letter.is_ascii_uppercase())
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// Base64 that happens to begin with a slash: a key of AWS does so once in 64 times.
+fn is_base64(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    value.len() >= 32
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && is_drawn(value)
+}
+
 fn is_path(value: &str) -> bool {
+    if is_base64(value) {
+        return false;
+    }
     let rooted = ["./", "../", "~/"]
         .iter()
         .any(|root| value.starts_with(root))
@@ -218,6 +365,7 @@ pub(super) fn is_name(value: &str) -> bool {
     value.len() - name.len() <= 3
         && name.len() <= 40
         && !name.is_empty()
+        && !is_drawn(name)
         && name
             .chars()
             .all(|letter| letter.is_ascii_alphabetic() || letter == '_' || letter == '-')

@@ -101,6 +101,15 @@ fn alternatives() -> Vec<(&'static str, String)> {
         ),
         ("SERVICE_TOKEN", format!("fio-u-{}", a(64))),
         ("SERVICE_TOKEN", format!("p8e-{}", a(32))),
+        ("MONITORING_TOKEN", format!("eyJrIjoi{}==", a(80))),
+        ("SERVICE_TOKEN", format!("aio_{}", a(28))),
+        ("SERVICE_TOKEN", format!("rdme_{}", a(70).to_lowercase())),
+        ("SERVICE_TOKEN", format!("{}_{}_mmk", a(6), a(29))),
+        ("SERVICE_TOKEN", format!("sha256~{}", a(43))),
+        ("SERVICE_TOKEN", format!("AVNS_{}", a(19))),
+        ("PASSWORD", format!("db.example.com:5432:app:me:{}", a(12))),
+        ("PASSWORD", format!("db.example.com:15432:app:me:{}", a(12))),
+        ("PASSWORD", format!("htpasswd -bB .htpasswd me {}", a(12))),
     ]
 }
 
