@@ -17,6 +17,7 @@ mod leaving;
 mod limits;
 mod markers;
 mod queue;
+mod resolved;
 mod rig;
 mod silence;
 mod succession;

@@ -8,7 +8,7 @@ use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::snapshot::QuestionSnapshot;
 use crate::daemon::run::Daemon;
-use crate::wire::control::Refusal;
+use crate::wire::control::{Refusal, Role};
 
 /// How many open questions a refusal, or an answer to a sender, names.
 const QUESTIONS_NAMED: usize = 5;
@@ -113,10 +113,25 @@ impl Daemon {
 
     /// Nobody is there who could get a message: the agent is neither installed nor attached.
     pub(super) fn is_missing(&self, agent: Agent) -> bool {
-        let is_installed = match agent {
-            Agent::Claude => self.identity.claude_installed,
-            Agent::Codex => self.identity.codex_installed,
+        let (is_installed, role) = match agent {
+            Agent::Claude => (self.identity.claude_installed, Role::Claude),
+            Agent::Codex => (self.identity.codex_installed, Role::Codex),
         };
-        !is_installed && !self.world.agent(agent).state.is_attached()
+        // The service behind `/mcp` is a client in this process, and nobody's agent.
+        let mut clients = self.attachments.values().map(|client| &client.hello);
+        let own = std::process::id();
+        let mut is_here = || clients.any(|hello| hello.role == role && hello.pid != own);
+        !is_installed && !self.world.agent(agent).state.is_attached() && !is_here()
+    }
+
+    /// The agents that hear of a decision: who proposed, and who is there or has been. A project
+    /// that only ever had one agent has nobody else to tell.
+    pub(super) fn told_of_decisions(&self, proposer: &Party) -> Vec<Agent> {
+        let is_told = |agent: &Agent| {
+            *proposer == Party::Agent(*agent)
+                || self.world.agents.contains_key(agent)
+                || !self.is_missing(*agent)
+        };
+        Agent::ALL.into_iter().filter(is_told).collect()
     }
 }

@@ -62,7 +62,9 @@ impl Daemon {
     /// What is open, in the order in which it was recorded, as it will stand in the new file.
     fn carried_entries(&self) -> Result<Vec<Entry>, Refusal> {
         let mut entries = Vec::new();
-        for seq in wanted(&self.world, |id| self.ledger.seq_of(id)) {
+        let mut wanted = wanted(&self.world, |id| self.ledger.seq_of(id));
+        wanted.extend(self.resolved_for_now());
+        for seq in wanted {
             let stored = self
                 .ledger
                 .read(seq)
@@ -91,6 +93,34 @@ impl Daemon {
             entries.push(entry);
         }
         Ok(entries)
+    }
+
+    /// Handoffs that a pending proposal counts as resolved, and what resolved them: a rejection
+    /// opens them again.
+    fn resolved_for_now(&self) -> Vec<Seq> {
+        let named: BTreeSet<&EntryId> = self
+            .world
+            .pending_proposals
+            .values()
+            .flat_map(|pending| &pending.proposal.handles)
+            .collect();
+        let mut resolved = Vec::new();
+        let closed = self.world.closed_handoffs.iter();
+        for handoff in closed.filter(|closed| named.contains(&closed.id)) {
+            let closer = handoff.handled_by.as_ref();
+            let closer = closer.and_then(|(id, _)| self.stored(self.ledger.seq_of(id)?));
+            // A decision closes nothing without its proposal, and a handoff would be open again:
+            // without what closed it, it is better not there.
+            if let Some(closer) = closer.filter(|closer| {
+                matches!(
+                    closer.entry.kind,
+                    EntryKind::Message(_) | EntryKind::Note { .. }
+                )
+            }) {
+                resolved.extend([handoff.seq, closer.entry.seq]);
+            }
+        }
+        resolved
     }
 
     /// How far the carried messages have come, so that nothing that is proven is delivered again
@@ -174,6 +204,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         let about = [&handoff.answer, &handoff.blocked_by];
         wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
     }
+    wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
     // Where the work stands: the latest of each sort, and every decision.
     for note in world.notes.iter().rev() {
         let is_latest = !world
@@ -182,8 +213,8 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
             .any(|other| other.kind == note.kind && other.seq > note.seq);
         let is_wanted = match note.kind {
             NoteKind::Decision => true,
-            NoteKind::Goal | NoteKind::Plan | NoteKind::Blocker | NoteKind::NextStep => is_latest,
-            NoteKind::Note => false,
+            NoteKind::Goal | NoteKind::Plan | NoteKind::NextStep => is_latest,
+            NoteKind::Blocker | NoteKind::Note => false,
         };
         if is_wanted {
             wanted.insert(note.seq);

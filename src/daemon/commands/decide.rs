@@ -2,7 +2,7 @@
 
 use super::check_length;
 use super::record::not_found;
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::{Answer, TreePurpose};
 use crate::daemon::run::{Daemon, answer};
@@ -62,6 +62,7 @@ impl Daemon {
         } else {
             Vec::new()
         };
+        let tells = self.told_of_decisions(&proposal.by);
         let content = match (&reason, params.approve) {
             (Some(reason), true) => format!("approved: {summary}\nreason: {reason}"),
             (None, true) => format!("approved: {summary}"),
@@ -79,13 +80,13 @@ impl Daemon {
                 reason,
                 tree,
                 handles,
-                tells: Agent::ALL.to_vec(),
+                tells: tells.clone(),
             }),
             content,
             None,
         );
         let entry_id = entry.id.clone();
-        let mut entries = self.decision_messages(&entry, &proposal, &Agent::ALL);
+        let mut entries = self.decision_messages(&entry, &proposal, &tells);
         entries.insert(0, entry);
         self.deciding.insert(proposal_id.clone());
         self.record(

@@ -31,7 +31,7 @@ fn message(from: Option<Agent>, to: Agent, text: &str, require_reply: bool) -> C
     })
 }
 
-fn hand_off(from: Agent, ask: &str) -> Command {
+pub(super) fn hand_off(from: Agent, ask: &str) -> Command {
     Command::Handoff(HandoffParams {
         from: Some(from),
         ask: ask.to_owned(),
@@ -40,7 +40,7 @@ fn hand_off(from: Agent, ask: &str) -> Command {
     })
 }
 
-fn note(kind: NoteKind, text: &str, handles: Vec<EntryId>) -> Command {
+pub(super) fn note(kind: NoteKind, text: &str, handles: Vec<EntryId>) -> Command {
     Command::AppendNote(NoteParams {
         agent: Agent::Claude,
         text: text.to_owned(),
@@ -59,7 +59,7 @@ fn ids(agent: Agent, ids: &[&EntryId]) -> IdsParams {
 }
 
 impl Rig {
-    async fn newest(&mut self, guest: &Guest, command: Command) -> EntryId {
+    pub async fn newest(&mut self, guest: &Guest, command: Command) -> EntryId {
         drop(self.ask(guest, command));
         self.settle().await;
         let unsettled = self.daemon.world.unsettled.iter();
@@ -67,7 +67,7 @@ impl Rig {
         newest.unwrap().0.clone()
     }
 
-    async fn compact(&mut self, operator: &Guest) -> Compacted {
+    pub async fn compact(&mut self, operator: &Guest) -> Compacted {
         let compact = Command::Compact(CompactParams::default());
         match self.call(operator, compact).await {
             Ok(Reply::Compacted(compacted)) => compacted,

@@ -249,3 +249,23 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
     drop(rig);
     assert_eq!(told(&Rig::start(&place).await), []);
 }
+
+#[tokio::test]
+async fn an_agent_that_was_never_there_is_not_told_of_decisions() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.identity.codex_installed = false;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = proposed(&mut rig, &claude, Vec::new()).await;
+    decided(&mut rig, &first, None).await;
+    let receivers = |rig: &Rig| -> Vec<Agent> { told(rig).iter().map(|(to, _)| *to).collect() };
+    assert_eq!(receivers(&rig), [Agent::Claude]);
+    assert!(rig.daemon.world.untold_decisions.is_empty());
+    let _codex = rig.connect(Role::Codex, None, false);
+    let second = proposed(&mut rig, &claude, Vec::new()).await;
+    decided(&mut rig, &second, None).await;
+    assert_eq!(
+        receivers(&rig),
+        [Agent::Claude, Agent::Claude, Agent::Codex]
+    );
+}
