@@ -10,6 +10,7 @@
 //! - [`Delivery`]: one message, and [`DeliveryFact`], what can happen to it; [`Shown`]: what of
 //!   its text the model was given.
 //! - [`Backlog`]: all that are not settled, in the order of the record.
+//! - [`MessageCursor`]: a place in what an agent fetches.
 //! - [`CodexFlow`]: the lane to Codex, one message in flight.
 //! - [`Ladder`]: the ways to Claude, chosen by proof.
 //! - [`Watchdog`]: a turn that has fallen silent.
@@ -26,6 +27,7 @@ mod codex;
 mod effect;
 mod ladder;
 mod limit;
+mod page;
 pub mod recovery;
 mod row;
 mod shown;
@@ -43,6 +45,7 @@ pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexTerms
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
+pub use page::{Cut, MessageCursor, page_order};
 pub use row::{Delivery, DeliveryFact};
 pub use shown::Shown;
 pub use watchdog::{Watchdog, Watched};

@@ -1,25 +1,13 @@
-//! What waits for an agent: pages of messages, and the envelope in which each is given.
+//! The envelope in which each message is given, whichever way it goes.
 
-use super::event::Answer;
-use super::run::{Daemon, answer, now_ms};
+use super::run::{Daemon, now_ms};
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, Delivery, DeliveryState, Shown};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
-use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::wire::control::{InboxMessage, MessagePage, Refusal, Reply};
+use crate::core::id::{EntryId, Seq};
+use crate::wire::control::InboxMessage;
 use serde_json::Value;
-
-/// How many messages one page has when the asker names no number.
-const PAGE: u32 = 20;
-
-/// The most that one page can have.
-const PAGE_MAX: u32 = 100;
-
-/// The most text that one page carries, in bytes, its first message aside: a page must fit into a
-/// frame of the control protocol with room for escapes.
-const PAGE_BYTES_MAX: usize = 1024 * 1024;
 
 /// A message that is older than this comes late, in s; and so does one that a daemon before this
 /// one took.
@@ -31,146 +19,7 @@ const HEAD: &str = "gitHead";
 /// Room for the line that says that a text goes on, in UTF-16 units.
 const BEGINNING_LINE_UNITS: usize = 100;
 
-/// How long bodies that Codex asked for may take until they count as taken or not, in ms. The call
-/// that fetched them says so within milliseconds, unless its process died; what did not fit into
-/// its result Codex asks for with its next call, if it does.
-const CLAIM_MS: i64 = 20_000;
-
-/// Which messages somebody asks for.
-#[derive(Debug, Clone)]
-pub(super) struct Query<'a> {
-    pub agent: Agent,
-    pub runtime_session: &'a RuntimeSession,
-    pub after: Option<Seq>,
-    pub reply_to: Option<&'a EntryId>,
-    pub limit: Option<u32>,
-}
-
 impl Daemon {
-    /// A page of what waits for an agent.
-    pub(super) fn inbox(&self, query: &Query<'_>) -> MessagePage {
-        let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
-        let asked_at = query.reply_to.and_then(|id| self.ledger.seq_of(id));
-        let mut unread = 0;
-        let mut messages = Vec::new();
-        let mut more = false;
-        let mut bytes = 0;
-        for row in self.outbox.lane(query.agent) {
-            if row.runtime_session != *query.runtime_session
-                || row.state == DeliveryState::Cancelled
-                || (query.agent == Agent::Codex && !self.is_codex_to_fetch(row, query.after))
-            {
-                continue;
-            }
-            unread += 1;
-            if query.after.is_some_and(|after| row.seq <= after) {
-                continue;
-            }
-            if messages.len() == limit || bytes > PAGE_BYTES_MAX {
-                more = true;
-                continue;
-            }
-            // An answer stands after its question: most rows need not be read.
-            if asked_at.is_some_and(|asked| row.seq < asked) {
-                continue;
-            }
-            let Some(stored) = self.stored(row.seq) else {
-                continue;
-            };
-            if let Some(question) = query.reply_to
-                && !answers(&stored.entry, question)
-            {
-                continue;
-            }
-            let message = self.enveloped(&stored.entry, row.is_repeat());
-            bytes += message.text.len();
-            messages.push(message);
-        }
-        let cursor = messages.last().filter(|_| more).map(|last| last.seq);
-        MessagePage {
-            messages,
-            unread,
-            cursor,
-            timed_out: false,
-            acked: Vec::new(),
-        }
-    }
-
-    /// Whether Codex gets it by asking: it waits, or it was on a page of which this asks for the
-    /// rest.
-    fn is_codex_to_fetch(&self, row: &Delivery, after: Option<Seq>) -> bool {
-        let is_rest = || after.is_some() && self.outbox.backlog.is_claimed(&row.id);
-        row.state == DeliveryState::Queued || is_rest()
-    }
-
-    /// These bodies are on their way to somebody who asked: they are not offered by another way
-    /// until it is known whether they arrived.
-    ///
-    /// # Errors
-    ///
-    /// When the rows that say so cannot be written; the page must not leave then.
-    pub(super) fn claim(&mut self, page: &MessagePage, agent: Agent) -> Result<(), Refusal> {
-        for message in &page.messages {
-            self.note_given(message);
-        }
-        let ids = page.messages.iter().map(|message| &message.message_id);
-        if agent == Agent::Claude {
-            // A page is of one pair.
-            let Some(pair) = ids.clone().next().and_then(|id| self.pair_of(id)) else {
-                return Ok(());
-            };
-            return self.hand_out(&pair, ids.cloned().collect(), None);
-        }
-        let at = self.moment();
-        let until = at.now_ms + CLAIM_MS;
-        let mut effects = Vec::new();
-        for id in ids {
-            self.outbox.backlog.claim(
-                id,
-                Shown::Whole,
-                &at.attempt,
-                until,
-                at.now_ms,
-                &mut effects,
-            );
-        }
-        let stored = self.perform(agent, effects);
-        if stored.is_err() {
-            let mut effects = Vec::new();
-            for message in &page.messages {
-                let backlog = &mut self.outbox.backlog;
-                backlog.take_back(&message.message_id, &mut effects);
-            }
-            // The first refusal says it all.
-            let _ = self.perform(agent, effects);
-        }
-        stored
-    }
-
-    /// Answers with a page, once what it holds is noted as handed out.
-    pub(super) fn answer_page(&mut self, reply: Answer, page: MessagePage, agent: Agent) {
-        let claimed = self.claim(&page, agent);
-        answer(reply, claimed.map(|()| Reply::Messages(page)));
-    }
-
-    /// Whoever asked went away without taking them.
-    pub(super) fn expire_claims(&mut self) {
-        let expired = self.outbox.backlog.expire_claims(self.clock.now_ms());
-        if expired.is_empty() {
-            return;
-        }
-        for id in expired {
-            if self
-                .outbox
-                .get(&id)
-                .is_some_and(|row| row.to == Agent::Codex)
-            {
-                self.codex_input(CodexInput::ClaimEnded { id });
-            }
-        }
-        self.pump();
-    }
-
     /// An entry from memory or from disk.
     pub(super) fn stored(&self, seq: Seq) -> Option<std::sync::Arc<crate::store::ledger::Stored>> {
         if let Ok(at) = self
@@ -261,6 +110,7 @@ impl Daemon {
             text,
             reason,
             context_refs,
+            part: None,
         }
     }
 
@@ -326,7 +176,7 @@ fn beginning(text: &str, units_max: usize) -> String {
 }
 
 /// Whether an entry answers a message or handoff.
-fn answers(entry: &Entry, question: &EntryId) -> bool {
+pub(super) fn answers(entry: &Entry, question: &EntryId) -> bool {
     entry.handles().contains(question)
         || matches!(&entry.kind, EntryKind::Message(message)
             if message.in_reply_to.as_ref() == Some(question))

@@ -30,6 +30,7 @@ mod inbox;
 mod leaving;
 mod limits;
 mod mended;
+mod message_page;
 mod metrics;
 mod notices;
 mod operator;

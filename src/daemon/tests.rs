@@ -16,6 +16,7 @@ mod ladder;
 mod leaving;
 mod limits;
 mod markers;
+mod page;
 mod queue;
 mod resolved;
 mod rig;

@@ -3,11 +3,11 @@
 use tokio::time::Instant;
 
 use super::event::Answer;
-use super::inbox::Query;
+use super::message_page::Query;
 use super::run::{Daemon, answer};
 use crate::core::agent::Agent;
-use crate::core::delivery::Outcome;
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::delivery::{MessageCursor, Outcome};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{MessagePage, Reply, Sent};
 
 /// Somebody waits for something, until a deadline.
@@ -30,8 +30,8 @@ pub enum Wants {
         agent: Agent,
         /// The pair.
         runtime_session: RuntimeSession,
-        /// Only what stands after this place.
-        after: Option<Seq>,
+        /// Only what is left at this place.
+        after: Option<MessageCursor>,
         /// Only what answers this.
         reply_to: Option<EntryId>,
     },
@@ -70,12 +70,13 @@ impl Daemon {
                 after,
                 reply_to,
             } => {
-                let page = self.inbox(&Query {
+                let page = self.message_page(&Query {
                     agent: *agent,
                     runtime_session,
-                    after: *after,
+                    after: after.as_ref(),
                     reply_to: reply_to.as_ref(),
                     limit: None,
+                    reserved: 0,
                 });
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
@@ -127,16 +128,14 @@ impl Daemon {
         agent: Agent,
         runtime_session: &RuntimeSession,
     ) -> MessagePage {
-        let page = self.inbox(&Query {
-            agent,
-            runtime_session,
-            after: Some(Seq(u64::MAX)),
-            reply_to: None,
-            limit: None,
-        });
         MessagePage {
+            messages: Vec::new(),
+            unread: self.unread(agent, runtime_session),
+            cursor: None,
+            more: false,
             timed_out: true,
-            ..page
+            acked: Vec::new(),
+            unfinished: Vec::new(),
         }
     }
 }

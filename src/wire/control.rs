@@ -6,6 +6,7 @@
 //! must not.
 
 mod command;
+mod message_cursor;
 mod params;
 mod reply;
 
@@ -23,8 +24,8 @@ pub use params::{
     WaitMessagesParams,
 };
 pub use reply::{
-    Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage, MessagePage,
-    Proposed, QueueRow, Recorded, Reply, Sent,
+    AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
+    MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
 };
 
 /// The version of this protocol, said in `hello` both ways.

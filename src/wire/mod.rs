@@ -3,6 +3,7 @@
 pub mod codex;
 pub mod config;
 pub mod control;
+pub mod json_size;
 pub mod jsonrpc;
 pub mod line;
 pub mod search;

@@ -92,13 +92,16 @@ fn message(id: &str, seq: u64, text: &str) -> InboxMessage {
         text: text.to_owned(),
         reason: None,
         context_refs: Vec::new(),
+        part: None,
     }
 }
 
 fn page(messages: Vec<InboxMessage>) -> Reply {
     Reply::Messages(MessagePage {
         unread: messages.len() as u64,
-        cursor: messages.last().map(|message| message.seq),
+        cursor: Some("5-5".parse().unwrap()),
+        more: false,
+        unfinished: Vec::new(),
         timed_out: messages.is_empty(),
         acked: Vec::new(),
         messages,
@@ -210,7 +213,7 @@ async fn fetched_messages_are_marked_before_they_are_returned() {
     claude.call(1, "get_messages", json!({})).await;
     let result = claude.hear().await["result"].clone();
     assert_eq!(result["structuredContent"]["messages"][1]["text"], "ho");
-    assert_eq!(result["structuredContent"]["cursor"], "5");
+    assert_eq!(result["structuredContent"]["cursor"], "5-5");
     assert!(
         result["content"][0]["text"]
             .as_str()

@@ -12,7 +12,8 @@ pub(in crate::bridge) const RESULT_CHARS_MAX: usize = 40_000;
 
 /// What the pages of a result may take of [`RESULT_CHARS_MAX`]; the rest is for the envelope and
 /// the fields around the page.
-pub(super) const PAGE_CHARS_MAX: usize = 38_000;
+pub(super) use crate::wire::control::PAGE_CHARS_MAX;
+pub(super) use crate::wire::json_size::{escaped_chars, escaped_len, json_chars};
 
 /// A tool's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,25 +35,6 @@ impl Answer {
             text: text.into(),
             handed: Vec::new(),
         }
-    }
-}
-
-/// How many characters a value takes as compact JSON.
-pub(super) fn json_chars(value: &Value) -> usize {
-    value.to_string().chars().count()
-}
-
-/// How many characters a text takes inside a JSON string.
-pub(super) fn escaped_chars(text: &str) -> usize {
-    text.chars().map(escaped_len).sum()
-}
-
-/// How many characters one takes inside a JSON string, as `serde_json` writes it.
-pub(super) fn escaped_len(character: char) -> usize {
-    match character {
-        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        control if control < ' ' => 6,
-        _ => 1,
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::answer::Answer;
 use super::call::{Call, unexpected};
 use super::message::wait_tool;
-use super::message_page::MessagePages;
+use super::message_view::MessageView;
 use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
@@ -113,7 +113,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             Ok(still_waiting("the answer is not there yet"))
         }
         Ok(Reply::Messages(page)) => {
-            let pages = MessagePages::of(page.messages, None, 0);
+            let view = MessageView::of(&page.messages);
             let settled = format!(
                 "When it is settled, record it: append_note, kind decision, handles_handoff_id {id}."
             );
@@ -122,19 +122,19 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
                     "message_id": id,
                     "outcome": sent.outcome,
                     "status": "answered",
-                    "answers": pages.messages,
-                    "cursor": pages.cursor,
+                    "answers": view.messages,
+                    "cursor": page.cursor,
                     "next": settled,
                 }),
-                format!("{}\n\n{settled}", pages.text()),
+                format!("{}\n\n{settled}", view.text()),
             );
-            if pages.more {
+            if let (true, Some(cursor)) = (page.more, &page.cursor) {
+                answer.structured["more"] = json!(true);
                 answer.text.push_str(&format!(
-                    "\n\nThere is more: call {wait} with handoff_id {id} and after {}.",
-                    pages.cursor.as_deref().unwrap_or_default()
+                    "\n\nThere is more: call {wait} with handoff_id {id} and after {cursor}."
                 ));
             }
-            answer.handed = pages.handed;
+            answer.handed = view.handed;
             Ok(answer)
         }
         Ok(other) => Err(unexpected(&other)),

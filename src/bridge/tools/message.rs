@@ -4,13 +4,14 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, json_chars};
+use super::answer::Answer;
 use super::call::{Call, unexpected};
-use super::message_page::{MessageCursor, MessagePages};
+use super::message_view::MessageView;
 use super::tool::{Definition, Tool};
 use super::{argument, schema};
 use crate::client::Connection;
 use crate::core::agent::Agent;
+use crate::core::delivery::MessageCursor;
 use crate::core::id::EntryId;
 use crate::wire::control::{
     Command, GetMessagesParams, IdsParams, MessagePage, Refusal, Reply, WaitMessagesParams,
@@ -28,7 +29,7 @@ const WAIT_S_DEFAULT: u64 = 25;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GetArguments {
-    after: Option<Place>,
+    after: Option<MessageCursor>,
     limit: Option<u32>,
     #[serde(default)]
     ack: Vec<String>,
@@ -39,32 +40,13 @@ struct GetArguments {
 struct WaitArguments {
     timeout_s: Option<u64>,
     handoff_id: Option<String>,
-    after: Option<Place>,
+    after: Option<MessageCursor>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AckArguments {
     ids: Vec<String>,
-}
-
-/// A cursor; models write a bare number without its quotes.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "`after` must be a cursor of an earlier result")]
-enum Place {
-    Text(String),
-    Number(u64),
-}
-
-impl Place {
-    fn cursor(place: Option<Self>) -> Result<Option<MessageCursor>, Refusal> {
-        place
-            .map(|place| match place {
-                Self::Text(text) => MessageCursor::parse(&text),
-                Self::Number(number) => MessageCursor::parse(&number.to_string()),
-            })
-            .transpose()
-    }
 }
 
 /// The name of the tool that waits.
@@ -79,8 +61,8 @@ fn after() -> Value {
 pub(super) fn get_definition(side: Agent) -> Definition {
     Definition {
         description: format!(
-            "Fetch the messages from {} that wait for you, oldest first, whole; page on with \
-             cursor. Unacknowledged ones come again with repeat:true.",
+            "Fetch the messages from {} that wait for you, whole: new ones first. While more is \
+             true, call again with after: cursor. Unacknowledged ones come again with repeat:true.",
             side.peer().title()
         ),
         schema: schema::object(
@@ -136,33 +118,31 @@ pub(super) async fn get(call: &Call) -> Result<Answer, Refusal> {
             "`limit` is {limit}, it must be 1 to {LIMIT_MAX}"
         )));
     }
-    let cursor = Place::cursor(arguments.after)?;
     let command = Command::GetMessages(GetMessagesParams {
         agent: call.side,
-        after: cursor.map(MessageCursor::after),
+        after: arguments.after,
         limit: Some(limit),
         ack: argument::id_list("ack", arguments.ack)?,
         runtime_session_id: None,
     });
     match call.ask(command).await? {
-        Reply::Messages(page) => Ok(answer(call, page, cursor)),
+        Reply::Messages(page) => Ok(answer(call, &page)),
         other => Err(unexpected(&other)),
     }
 }
 
 pub(super) async fn wait(call: &Call) -> Result<Answer, Refusal> {
     let arguments: WaitArguments = argument::parse(&call.arguments)?;
-    let cursor = Place::cursor(arguments.after)?;
     let reply_to = argument::ids("handoff_id", arguments.handoff_id)?.pop();
     let command = Command::WaitMessages(WaitMessagesParams {
         agent: call.side,
-        after: cursor.map(MessageCursor::after),
+        after: arguments.after,
         reply_to,
         timeout_ms: argument::wait_ms(arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT))?,
         runtime_session_id: None,
     });
     match call.ask(command).await? {
-        Reply::Messages(page) => Ok(answer(call, page, cursor)),
+        Reply::Messages(page) => Ok(answer(call, &page)),
         other => Err(unexpected(&other)),
     }
 }
@@ -179,62 +159,72 @@ pub(super) async fn ack(call: &Call) -> Result<Answer, Refusal> {
         rung: None,
     });
     match call.ask(command).await? {
-        Reply::Acked(acked) => {
-            let ignored: Vec<_> = ids.into_iter().filter(|id| !acked.contains(id)).collect();
-            let mut answer = json!({"acked": acked});
-            let mut text = format!("acknowledged: {}", list(&acked));
-            if !ignored.is_empty() {
-                text.push_str(&format!(
-                    "; not a message that waits for you: {}",
-                    list(&ignored)
-                ));
-                answer["ignored"] = json!(ignored);
-            }
-            Ok(Answer::new(answer, text))
-        }
+        Reply::Acked(acked) => Ok(acked_answer(ids, acked, &[])),
+        Reply::AckedPartly(some) => Ok(acked_answer(ids, some.acked, &some.unfinished)),
         other => Err(unexpected(&other)),
     }
 }
 
-fn answer(call: &Call, page: MessagePage, cursor: Option<MessageCursor>) -> Answer {
-    let acked = json!(page.acked);
-    let pages = MessagePages::of(page.messages, cursor, json_chars(&acked));
-    let next = if pages.more {
-        pages.cursor.clone()
-    } else {
-        let end = page.cursor.map(|seq| seq.to_string());
-        end.or_else(|| pages.cursor.clone())
-    };
+fn acked_answer(ids: Vec<EntryId>, acked: Vec<EntryId>, unfinished: &[EntryId]) -> Answer {
+    let is_ignored = |id: &EntryId| !acked.contains(id) && !unfinished.contains(id);
+    let ignored: Vec<_> = ids.into_iter().filter(is_ignored).collect();
+    let mut answer = json!({"acked": acked});
+    let mut lines = vec![format!("acknowledged: {}", list(&acked))];
+    if !ignored.is_empty() {
+        lines.push(format!(
+            "not a message that waits for you: {}",
+            list(&ignored)
+        ));
+        answer["ignored"] = json!(ignored);
+    }
+    say_unfinished(unfinished, &mut answer, &mut lines);
+    Answer::new(answer, lines.join("; "))
+}
+
+/// An agent that acknowledges what it saw the beginning of would never see the rest.
+fn say_unfinished(ids: &[EntryId], structured: &mut Value, lines: &mut Vec<String>) {
+    if ids.is_empty() {
+        return;
+    }
+    let next = format!(
+        "not acknowledged, because only the beginning was shown: {}; get_messages has all of it",
+        list(ids)
+    );
+    structured["unfinished"] = json!(ids);
+    structured["next"] = json!(next);
+    lines.push(next);
+}
+
+fn answer(call: &Call, page: &MessagePage) -> Answer {
+    let view = MessageView::of(&page.messages);
     let mut lines = Vec::new();
-    if pages.messages.is_empty() {
+    if view.messages.is_empty() {
         lines.push(if page.timed_out {
             "No message came in that time.".to_owned()
         } else {
             "No messages wait for you.".to_owned()
         });
     } else {
-        lines.push(pages.text());
+        lines.push(view.text());
     }
-    if pages.more {
-        lines.push(format!(
-            "There is more: call again with after {}.",
-            next.as_deref().unwrap_or_default()
-        ));
+    if let (true, Some(cursor)) = (page.more, &page.cursor) {
+        lines.push(format!("There is more: call again with after {cursor}."));
     }
     if !page.acked.is_empty() {
         lines.push(format!("{} acknowledged.", page.acked.len()));
     }
-    if call.side == Agent::Claude && !pages.handed.is_empty() {
+    if call.side == Agent::Claude && !view.handed.is_empty() {
         lines.push("When read, acknowledge by id with ack_messages.".to_owned());
     }
     let mut structured = json!({
-        "messages": pages.messages,
+        "messages": view.messages,
         "unread": page.unread,
-        "cursor": next,
-        "more": pages.more,
+        "cursor": page.cursor,
+        "more": page.more,
         "timed_out": page.timed_out,
-        "acked": acked,
+        "acked": page.acked,
     });
+    say_unfinished(&page.unfinished, &mut structured, &mut lines);
     if let Connection::Connected(welcome) = &*call.client.connection().borrow()
         && !welcome.receiver
     {
@@ -242,7 +232,7 @@ fn answer(call: &Call, page: MessagePage, cursor: Option<MessageCursor>) -> Answ
         lines.push(NOT_RECEIVER.to_owned());
     }
     let mut answer = Answer::new(structured, lines.join("\n\n"));
-    answer.handed = pages.handed;
+    answer.handed = view.handed;
     answer
 }
 

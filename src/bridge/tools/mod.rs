@@ -13,7 +13,7 @@ mod excerpt;
 mod finality;
 mod handoff;
 mod message;
-mod message_page;
+mod message_view;
 mod note;
 mod schema;
 mod send;

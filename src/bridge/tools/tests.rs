@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Answer, RESULT_CHARS_MAX, to_result};
@@ -13,7 +13,8 @@ use crate::core::entry::{Artifact, ArtifactStatus};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
-    Command, ContextPage, InboxMessage, MessagePage, Refusal, Reply, Role, Sent,
+    AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Refusal, Reply, Role, Sent,
+    TextPart,
 };
 
 async fn run(place: &Place, side: Agent, tool: &str, arguments: Value) -> Result<Answer, Refusal> {
@@ -73,13 +74,16 @@ fn message(id: &str, seq: u64, text: String) -> InboxMessage {
         text,
         reason: None,
         context_refs: Vec::new(),
+        part: None,
     }
 }
 
 fn page(messages: Vec<InboxMessage>) -> Reply {
     Reply::Messages(MessagePage {
         unread: messages.len() as u64,
-        cursor: messages.last().map(|message| message.seq),
+        cursor: (!messages.is_empty()).then(|| "0-7".parse().unwrap()),
+        more: false,
+        unfinished: Vec::new(),
         timed_out: messages.is_empty(),
         acked: Vec::new(),
         messages,
@@ -220,97 +224,86 @@ async fn a_text_over_a_million_characters_is_too_large_and_one_of_a_million_is_n
 }
 
 #[tokio::test]
-async fn a_long_message_is_given_whole_in_parts_and_counts_with_the_last() {
-    // Quotes and line ends take twice their length in JSON.
-    let text: String = (0..30_000).map(|n| format!("{n}\"\n")).collect();
+async fn a_page_is_shown_as_it_was_cut_and_a_part_counts_with_its_end() {
     let place = Place::default();
-    let whole = text.clone();
-    let daemon = FakeDaemon::start(&place, move |command| match command {
+    let daemon = FakeDaemon::start(&place, |command| match command {
         Command::GetMessages(params) => {
-            let after = params.after.map_or(0, |seq| seq.0);
-            let mut messages = vec![
-                message("m1", 7, "short".to_owned()),
-                message("m2", 8, whole.clone()),
-                message("m3", 9, "last".to_owned()),
-            ];
-            messages.retain(|message| message.seq.0 > after);
-            Answering::Reply(page(messages))
+            let cut = params.after.is_none();
+            let part = TextPart {
+                from: if cut { 0 } else { 4 },
+                to: if cut { 4 } else { 6 },
+                total: 6,
+            };
+            let text = if cut { "long" } else { "er" };
+            let long = InboxMessage {
+                part: Some(part),
+                ..message("m2", 8, text.to_owned())
+            };
+            let mut messages = vec![message("m1", 7, "short".to_owned()), long];
+            messages.retain(|message| cut || message.message_id == EntryId::new("m2"));
+            Answering::Reply(Reply::Messages(MessagePage {
+                more: cut,
+                unfinished: vec![EntryId::new("m9")],
+                messages,
+                unread: 2,
+                cursor: Some("0-0/m2:2".parse().unwrap()),
+                timed_out: false,
+                acked: Vec::new(),
+            }))
         }
         _ => Answering::Reply(Reply::Done),
     })
     .await;
-
-    let mut read = String::new();
-    let mut cursor = Value::Null;
-    let mut ids = Vec::new();
-    for _ in 0..100 {
-        let mut arguments = Map::new();
-        if !cursor.is_null() {
-            arguments.insert("after".to_owned(), cursor.clone());
-        }
-        let arguments = Value::Object(arguments);
-        let answer = run(&place, Agent::Claude, "get_messages", arguments)
-            .await
-            .unwrap();
-        for shown in answer.structured["messages"].as_array().unwrap() {
-            if shown["message_id"] == "m2" {
-                let chunk = shown["text"].as_str().unwrap();
-                assert!(answer.text.contains(chunk));
-                read.push_str(chunk);
-            }
-        }
-        ids.extend(answer.handed);
-        cursor = answer.structured["cursor"].clone();
-        if answer.structured["more"] == false {
-            break;
-        }
-    }
-    assert_eq!(read, text);
-    assert_eq!(cursor, "9");
-    assert_eq!(ids, ["m1", "m2", "m3"].map(EntryId::new));
-    let marked: Vec<_> = daemon
+    let get = |arguments| run(&place, Agent::Claude, "get_messages", arguments);
+    let first = get(json!({})).await.unwrap();
+    assert_eq!(first.handed, [EntryId::new("m1")]);
+    assert_eq!(first.structured["more"], true);
+    assert_eq!(first.structured["cursor"], "0-0/m2:2");
+    assert!(first.text.contains("call again with after 0-0/m2:2"));
+    assert_eq!(first.structured["unfinished"], json!(["m9"]));
+    let next = first.structured["next"].as_str().unwrap();
+    assert!(next.contains("only the beginning was shown: m9"), "{next}");
+    let text = "short\n\n(characters 0 to 4 of 6 of m2)\nlong";
+    assert!(first.text.starts_with(text), "{}", first.text);
+    let second = get(json!({"after": first.structured["cursor"]}))
+        .await
+        .unwrap();
+    assert_eq!(second.handed, [EntryId::new("m2")]);
+    assert_eq!(second.structured["messages"][0]["part"]["from"], 4);
+    let marked = daemon
         .so_far()
         .into_iter()
         .filter_map(|command| match command {
             Command::Fetched(params) => Some(params.ids),
             _ => None,
-        })
-        .flatten()
-        .collect();
-    assert_eq!(marked, ids);
+        });
+    let marked: Vec<EntryId> = marked.flatten().collect();
+    assert_eq!(marked, ["m1", "m2"].map(EntryId::new));
 }
 
 #[tokio::test]
-async fn many_messages_are_paged_whole() {
+async fn an_acknowledged_beginning_is_refused_with_the_way_to_the_rest() {
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, |command| match command {
-        Command::GetMessages(params) => {
-            let after = params.after.map_or(0, |seq| seq.0);
-            let messages = (1..=50)
-                .filter(|seq| *seq > after)
-                .map(|seq| message(&format!("m{seq}"), seq, "x".repeat(1_500)))
-                .collect();
-            Answering::Reply(page(messages))
-        }
+        Command::Ack(_) => Answering::Reply(Reply::AckedPartly(AckedPartly {
+            acked: vec![EntryId::new("m1")],
+            unfinished: vec![EntryId::new("m2")],
+        })),
         _ => Answering::Reply(Reply::Done),
     })
     .await;
-    let mut handed = 0;
-    let mut after = 0;
-    while handed < 50 {
-        let arguments = json!({"after": after, "limit": 100});
-        let answer = run(&place, Agent::Claude, "get_messages", arguments)
-            .await
-            .unwrap();
-        handed += answer.handed.len();
-        assert!(answer.handed.len() > 5 || handed == 50);
-        after = answer.structured["cursor"]
-            .as_str()
-            .unwrap()
-            .parse()
-            .unwrap();
-    }
-    assert_eq!((handed, after), (50, 50));
+    let arguments = json!({"ids": ["m1", "m2", "m3"]});
+    let answer = run(&place, Agent::Claude, "ack_messages", arguments)
+        .await
+        .unwrap();
+    assert_eq!(answer.structured["acked"], json!(["m1"]));
+    assert_eq!(answer.structured["unfinished"], json!(["m2"]));
+    assert_eq!(answer.structured["ignored"], json!(["m3"]));
+    assert!(
+        answer.text.contains("m2; get_messages has all of it"),
+        "{}",
+        answer.text
+    );
 }
 
 #[tokio::test]

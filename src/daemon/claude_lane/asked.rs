@@ -8,7 +8,7 @@ use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer};
-use crate::wire::control::{GetMessagesParams, MessagePage, Refusal, Reply};
+use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, Reply};
 
 /// Somebody who waits for the record.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub enum When {
     /// Nothing more.
     Done,
     /// These were acknowledged.
-    Acked(Vec<EntryId>),
+    Acked(AckedPartly),
     /// These were acknowledged, and what else waits is asked for.
     Page {
         /// Who asks.
@@ -34,7 +34,7 @@ pub enum When {
         /// For what.
         params: GetMessagesParams,
         /// What was acknowledged with it.
-        acked: Vec<EntryId>,
+        acked: AckedPartly,
     },
 }
 
@@ -98,16 +98,16 @@ impl Daemon {
     fn answer_asked(&mut self, when: When, reply: Answer) {
         match when {
             When::Done => answer(reply, Ok(Reply::Done)),
-            When::Acked(ids) => answer(reply, Ok(Reply::Acked(ids))),
+            When::Acked(acked) if acked.unfinished.is_empty() => {
+                answer(reply, Ok(Reply::Acked(acked.acked)));
+            }
+            When::Acked(acked) => answer(reply, Ok(Reply::AckedPartly(acked))),
             When::Page {
                 conn,
                 params,
                 acked,
             } => {
-                let page = MessagePage {
-                    acked,
-                    ..self.page_for(conn, &params)
-                };
+                let page = self.page_for(conn, &params, acked);
                 self.answer_page(reply, page, params.agent);
             }
         }

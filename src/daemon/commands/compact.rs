@@ -179,10 +179,12 @@ impl Daemon {
                 after: Some(after), ..
             } = &mut waiter.wants
             {
-                *after = places
-                    .range(..=*after)
-                    .next_back()
-                    .map_or(Seq(0), |(_, new)| *new);
+                let moved = |seq: Seq| {
+                    let known = places.range(..=seq).next_back();
+                    known.map_or(Seq(0), |(_, new)| *new)
+                };
+                after.after = moved(after.after);
+                after.until = after.until.map(moved);
             }
         }
     }

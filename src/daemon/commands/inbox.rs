@@ -3,19 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::LadderInput;
+use crate::core::delivery::{Delivery, LadderInput, MessageCursor};
 use crate::core::entry::DeliveryResult;
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude_lane::When;
 use crate::daemon::event::Answer;
-use crate::daemon::inbox::Query;
+use crate::daemon::message_page::Query;
 use crate::daemon::run::Daemon;
 use crate::daemon::waiters::{Waiter, Wants};
-use crate::wire::control::{GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams};
+use crate::wire::control::{
+    AckedPartly, GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams,
+};
+use crate::wire::json_size::json_chars;
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.
 const WAIT_MS_MAX: u64 = 50_000;
@@ -24,7 +28,7 @@ impl Daemon {
     pub(super) fn get_messages(&mut self, conn: ConnId, params: GetMessagesParams, reply: Answer) {
         let acked = self.acknowledge(params.agent, &params.ack);
         let result = DeliveryResult::Acknowledged;
-        let ids = acked.clone();
+        let ids = acked.acked.clone();
         let when = When::Page {
             conn,
             params,
@@ -37,15 +41,22 @@ impl Daemon {
         &self,
         conn: ConnId,
         params: &GetMessagesParams,
+        acked: AckedPartly,
     ) -> MessagePage {
         let runtime_session = self.runtime_session(conn, params.runtime_session_id.clone());
-        self.inbox(&Query {
+        let page = self.message_page(&Query {
             agent: params.agent,
             runtime_session: &runtime_session,
-            after: self.place(params.after),
+            after: self.place(params.after.as_ref()),
             reply_to: None,
             limit: params.limit,
-        })
+            reserved: json_chars(&json!(acked)),
+        });
+        MessagePage {
+            acked: acked.acked,
+            unfinished: acked.unfinished,
+            ..page
+        }
     }
 
     pub(super) fn wait_messages(
@@ -61,7 +72,7 @@ impl Daemon {
             wants: Wants::Messages {
                 agent: params.agent,
                 runtime_session,
-                after: self.place(params.after),
+                after: self.place(params.after.as_ref()).cloned(),
                 reply_to: params.reply_to,
             },
             reply,
@@ -71,8 +82,8 @@ impl Daemon {
 
     /// A cursor of this session. One that stands behind its end is of a session that was cleared,
     /// and would hide everything that has come since.
-    fn place(&self, after: Option<Seq>) -> Option<Seq> {
-        after.filter(|after| *after <= self.world.seq)
+    fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
+        after.filter(|place| place.after.max(place.until.unwrap_or_default()) <= self.world.seq)
     }
 
     /// These bodies were handed to the agent: that proves them delivered.
@@ -93,20 +104,27 @@ impl Daemon {
     }
 
     pub(super) fn ack(&mut self, params: IdsParams, reply: Answer) {
-        let ids = self.acknowledge(params.agent, &params.ids);
+        let acked = self.acknowledge(params.agent, &params.ids);
         let result = DeliveryResult::Acknowledged;
-        self.answer_when_recorded(&ids.clone(), result, When::Acked(ids), reply);
+        self.answer_when_recorded(&acked.acked.clone(), result, When::Acked(acked), reply);
     }
 
-    /// Records that these were read. Returns which of them were the agent's to read.
-    fn acknowledge(&mut self, agent: Agent, ids: &[EntryId]) -> Vec<EntryId> {
+    /// Records that these were read, as far as they are the agent's and were shown whole.
+    fn acknowledge(&mut self, agent: Agent, ids: &[EntryId]) -> AckedPartly {
         let is_its = |id: &&EntryId| self.outbox.get(id).is_some_and(|row| row.to == agent);
-        let ids: Vec<EntryId> = ids.iter().filter(is_its).cloned().collect();
+        let (ids, unfinished): (Vec<EntryId>, Vec<EntryId>) =
+            ids.iter().filter(is_its).cloned().partition(|id| {
+                let row = self.outbox.get(id);
+                row.is_some_and(Delivery::can_be_proven)
+            });
         match agent {
             Agent::Claude => self.tell_ladders_of(&ids, |ids| LadderInput::Acknowledged { ids }),
             Agent::Codex => self.codex_has(&ids, DeliveryResult::Acknowledged, None),
         }
-        ids
+        AckedPartly {
+            acked: ids,
+            unfinished,
+        }
     }
 
     /// Tells the ladders of the pairs that these belong to, in their order.
@@ -129,7 +147,7 @@ impl Daemon {
             let is_its = self
                 .outbox
                 .get(id)
-                .is_some_and(|row| row.to == Agent::Codex);
+                .is_some_and(|row| row.to == Agent::Codex && row.can_be_proven());
             if is_its {
                 let backlog = &mut self.outbox.backlog;
                 backlog.record(id, result, rung, None, &mut effects);

@@ -422,18 +422,24 @@ async fn a_long_text_is_carried_by_its_hash() {
         .newest(&operator, message(None, Agent::Claude, &text, false))
         .await;
     rig.compact(&operator).await;
-    let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
-    let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
-        panic!("no messages");
-    };
-    assert_eq!(page.messages[0].message_id, id);
-    assert!(page.messages[0].text.contains(&text));
+    let (mut read, mut after) = (String::new(), None);
+    for more in [true, false] {
+        let get = Command::GetMessages(GetMessagesParams {
+            agent: Agent::Claude,
+            after,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        });
+        let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
+            panic!("no messages");
+        };
+        assert_eq!(page.messages[0].message_id, id);
+        assert_eq!(page.more, more);
+        read.push_str(&page.messages[0].text);
+        after = page.cursor;
+    }
+    assert!(read.contains(&text));
     let report = verify(rig.daemon.ledger.path(), None).unwrap();
     assert_eq!((report.ok, report.blobs.texts), (true, 1));
 }

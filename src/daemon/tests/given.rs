@@ -34,10 +34,12 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
     );
     let page = pair.get().await;
     let ids: Vec<_> = page.iter().map(|message| &message.message_id).collect();
-    assert_eq!(ids, [&first, &second, &third]);
-    assert!(page[1].text.contains("ends"));
-    assert!(!page[1].repeat && !page[1].text.contains("shown before"));
-    assert!(!page[2].text.contains("shown before"));
+    assert_eq!(ids, [&second, &third, &first], "what is new comes first");
+    assert!(page[0].text.contains("ends"));
+    let repeats: Vec<bool> = page.iter().map(|message| message.repeat).collect();
+    assert_eq!(repeats, [false, false, true]);
+    assert!(!page[0].text.contains("shown before"));
+    assert!(!page[1].text.contains("shown before"));
 }
 
 #[tokio::test]

@@ -2,13 +2,13 @@
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::OnBusy;
+use crate::core::delivery::{MessageCursor, OnBusy};
 use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, Reply, Role,
-    SendParams,
+    Command, GetMessagesParams, HookParams, HookReply, IdsParams, InboxMessage, MessagePage,
+    Notification, Reply, Role, SendParams,
 };
 use crate::wire::status::DeliveryStatus;
 
@@ -97,18 +97,43 @@ impl Pair {
         assert_eq!(done, Ok(Reply::Done));
     }
 
-    pub async fn get(&mut self) -> Vec<crate::wire::control::InboxMessage> {
+    pub async fn get(&mut self) -> Vec<InboxMessage> {
+        self.page(None).await.messages
+    }
+
+    pub async fn page(&mut self, after: Option<MessageCursor>) -> MessagePage {
         let get = Command::GetMessages(GetMessagesParams {
             agent: Agent::Claude,
-            after: None,
+            after,
             limit: None,
             ack: Vec::new(),
             runtime_session_id: None,
         });
         match self.rig.call(&self.bridge, get).await {
-            Ok(Reply::Messages(page)) => page.messages,
+            Ok(Reply::Messages(page)) => page,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The call that fetched this page has returned.
+    pub async fn fetched(&mut self, page: &MessagePage) {
+        let ids = page.messages.iter();
+        let fetched = Command::Fetched(IdsParams {
+            agent: Agent::Claude,
+            ids: ids.map(|message| message.message_id.clone()).collect(),
+            rung: None,
+        });
+        let done = self.rig.call(&self.bridge, fetched).await;
+        assert_eq!(done, Ok(Reply::Done));
+    }
+
+    pub async fn ack(&mut self, id: &EntryId) -> Reply {
+        let ack = Command::Ack(IdsParams {
+            agent: Agent::Claude,
+            ids: vec![id.clone()],
+            rung: None,
+        });
+        self.rig.call(&self.bridge, ack).await.unwrap()
     }
 
     /// What the bridge was given to push since the last look.

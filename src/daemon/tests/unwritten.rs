@@ -11,7 +11,7 @@ use crate::daemon::event::Event;
 use crate::daemon::recording::WRITE_AGAIN;
 use crate::store::ledger::WriterEvent;
 use crate::store::testing::Place;
-use crate::wire::control::{Attendance, Command, Role, SendParams, WaitMessagesParams};
+use crate::wire::control::{Attendance, Command, GetMessagesParams, Role, SendParams};
 
 /// The disk takes everything again, and what was kept is written.
 async fn recover(rig: &mut Rig) {
@@ -188,21 +188,20 @@ async fn codex_gets_the_rest_of_a_page_by_asking_on() {
     let mut asked = Vec::new();
     let mut after = None;
     for _ in 0..waiting.len() {
-        let wait = Command::WaitMessages(WaitMessagesParams {
+        let get = Command::GetMessages(GetMessagesParams {
             agent: Agent::Codex,
             after,
-            reply_to: None,
-            timeout_ms: 0,
+            limit: Some(1),
+            ack: Vec::new(),
             runtime_session_id: None,
         });
-        let page = rig.call(&codex, wait).await.unwrap();
+        let page = rig.call(&codex, get).await.unwrap();
         let crate::wire::control::Reply::Messages(page) = page else {
             panic!("{page:?}");
         };
-        // As if one were all that fits into a result.
-        let first = &page.messages[0];
-        asked.push(first.message_id.clone());
-        after = Some(first.seq);
+        asked.push(page.messages[0].message_id.clone());
+        assert_eq!(page.more, asked.len() < waiting.len());
+        after = page.cursor;
     }
     assert_eq!(asked, waiting);
 }

@@ -25,16 +25,26 @@ fn send(to: Agent) -> Command {
 }
 
 async fn text_for_claude(rig: &mut Rig, bridge: &Guest) -> String {
-    let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
-    match rig.call(bridge, get).await {
-        Ok(Reply::Messages(page)) => page.messages[0].text.clone(),
-        other => panic!("{other:?}"),
+    let mut text = String::new();
+    let mut after = None;
+    loop {
+        let get = Command::GetMessages(GetMessagesParams {
+            agent: Agent::Claude,
+            after,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        });
+        match rig.call(bridge, get).await {
+            Ok(Reply::Messages(page)) => {
+                text.push_str(&page.messages[0].text);
+                after = page.cursor;
+                if !page.more {
+                    return text;
+                }
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
-use crate::core::delivery::OnBusy;
+use crate::core::delivery::{MessageCursor, OnBusy};
 use crate::core::entry::{ArtifactStatus, NoteKind};
-use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use crate::core::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 
 /// Arguments of [`Command::Send`](super::Command::Send).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -67,9 +67,9 @@ pub struct HandoffParams {
 pub struct GetMessagesParams {
     /// The receiver.
     pub agent: Agent,
-    /// Only what stands after this place in the ledger.
+    /// Go on from this place.
     #[serde(default)]
-    pub after: Option<Seq>,
+    pub after: Option<MessageCursor>,
     /// At most this many.
     #[serde(default)]
     pub limit: Option<u32>,
@@ -87,9 +87,9 @@ pub struct GetMessagesParams {
 pub struct WaitMessagesParams {
     /// The receiver.
     pub agent: Agent,
-    /// Only what stands after this place in the ledger.
+    /// Go on from this place.
     #[serde(default)]
-    pub after: Option<Seq>,
+    pub after: Option<MessageCursor>,
     /// Only what answers this message or handoff.
     #[serde(default)]
     pub reply_to: Option<EntryId>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
+use crate::core::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::core::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
 use crate::wire::search::{IndexReport, SearchPage};
@@ -22,6 +22,8 @@ pub enum Reply {
     Messages(MessagePage),
     /// These were acknowledged.
     Acked(Vec<EntryId>),
+    /// Not all were acknowledged that could have been.
+    AckedPartly(AckedPartly),
     /// An entry was written.
     Recorded(Recorded),
     /// A proposal was written.
@@ -108,23 +110,56 @@ pub struct InboxMessage {
     /// What to look at, for a handoff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_refs: Vec<String>,
+    /// Which part of the text this is; `None`: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<TextPart>,
 }
+
+/// A stretch of a text, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextPart {
+    /// Where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// How long the whole text is.
+    pub total: usize,
+}
+
+/// What an acknowledgement came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AckedPartly {
+    /// These were acknowledged.
+    pub acked: Vec<EntryId>,
+    /// Of these only the beginning was shown, so that the whole cannot have been read.
+    pub unfinished: Vec<EntryId>,
+}
+
+/// What the messages of a page may take of a tool's result, in characters of JSON: each with its
+/// text twice, because a result has a twin in plain text.
+pub const PAGE_CHARS_MAX: usize = 38_000;
 
 /// What waits for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessagePage {
-    /// Oldest first.
+    /// What was never shown whole, oldest first, then what was.
     pub messages: Vec<InboxMessage>,
     /// Not acknowledged, this page included.
     pub unread: u64,
-    /// Go on after this place.
-    pub cursor: Option<Seq>,
+    /// Go on from this place, for the rest or for what comes later; `None` without messages.
+    pub cursor: Option<MessageCursor>,
+    /// There is a rest.
+    #[serde(default)]
+    pub more: bool,
     /// The time was up before anything came.
     pub timed_out: bool,
     /// Acknowledged in the same call.
     #[serde(default)]
     pub acked: Vec<EntryId>,
+    /// Not acknowledged in the same call, because only the beginning was shown.
+    #[serde(default)]
+    pub unfinished: Vec<EntryId>,
 }
 
 /// An entry was written.

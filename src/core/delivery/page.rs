@@ -1,0 +1,44 @@
+//! [`MessageCursor`]: where an agent is in what waits for it, and [`page_order`], what comes next.
+//!
+//! What was never shown whole comes first, oldest first; then what was, once more. A message that
+//! arrives meanwhile is not overtaken by a repeat, and no repeat comes twice in one walk: the first
+//! page of a walk fixes the last repeat that belongs to it.
+
+use super::Delivery;
+use crate::core::id::{EntryId, Seq};
+
+/// A place in what waits for an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MessageCursor {
+    /// Repeats up to this place were on earlier pages.
+    pub after: Seq,
+    /// The last repeat of this walk; `None`: whatever is one now.
+    pub until: Option<Seq>,
+    /// The message in whose middle the page before ended.
+    pub cut: Option<Cut>,
+}
+
+/// A message of which a page showed a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The message.
+    pub id: EntryId,
+    /// How many characters of its text are left. Counted from the end because the envelope at the
+    /// head of a text tells its age and changes.
+    pub rest: usize,
+}
+
+/// The rows that a page at this place shows, in their order, and the last repeat of this walk.
+/// `rows`: what waits, oldest first.
+pub fn page_order<'a>(rows: &[&'a Delivery], cursor: &MessageCursor) -> (Vec<&'a Delivery>, Seq) {
+    let is_cut = |row: &Delivery| cursor.cut.as_ref().is_some_and(|cut| cut.id == row.id);
+    let repeats = || rows.iter().copied().filter(|row| row.is_repeat());
+    let until = cursor
+        .until
+        .unwrap_or_else(|| repeats().map(|row| row.seq).max().unwrap_or_default());
+    let goes_on = rows.iter().copied().filter(|row| is_cut(row));
+    let new = rows.iter().copied().filter(|row| !row.is_repeat());
+    let again = repeats().filter(|row| cursor.after < row.seq && row.seq <= until);
+    let rest = new.chain(again).filter(|row| !is_cut(row));
+    (goes_on.chain(rest).collect(), until)
+}

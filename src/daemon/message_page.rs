@@ -1,0 +1,286 @@
+//! [`Query`] and the page that answers it: as much of what waits for an agent as fits into one
+//! result of a tool, and the cursor to the rest.
+//!
+//! The daemon cuts the page, and not the bridge that shows it, so that exactly what leaves is
+//! claimed, proven and called a repeat later. An agent always gets the whole text: what does not
+//! fit into a page of its own is given in parts.
+
+use std::collections::VecDeque;
+
+use super::event::Answer;
+use super::inbox::answers;
+use super::run::{Daemon, answer};
+use crate::core::agent::Agent;
+use crate::core::delivery::{
+    CodexInput, Cut, Delivery, DeliveryState, MessageCursor, Shown, page_order,
+};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::wire::control::{InboxMessage, MessagePage, PAGE_CHARS_MAX, Refusal, Reply, TextPart};
+use crate::wire::json_size::{escaped_chars, escaped_len};
+
+/// How many messages one page has when the asker names no number.
+const PAGE: u32 = 20;
+
+/// The most that one page can have.
+const PAGE_MAX: u32 = 100;
+
+/// So much of a message has room in any case, in characters of JSON.
+const PAGE_CHARS_MIN: usize = 6_000;
+
+/// What the fields around a part may take, in characters of JSON.
+const PART_FIELDS_CHARS: usize = 2_000;
+
+/// What separates two messages of a result, in characters of JSON, rounded up.
+const SEPARATOR_CHARS: usize = 16;
+
+/// How long bodies that Codex asked for may take until they count as taken or not, in ms. The call
+/// that fetched them says so within milliseconds, unless its process died; what did not fit into
+/// its result Codex asks for with its next call, if it does.
+const CLAIM_MS: i64 = 20_000;
+
+/// Which messages somebody asks for.
+#[derive(Debug, Clone)]
+pub(super) struct Query<'a> {
+    pub agent: Agent,
+    pub runtime_session: &'a RuntimeSession,
+    pub after: Option<&'a MessageCursor>,
+    pub reply_to: Option<&'a EntryId>,
+    pub limit: Option<u32>,
+    /// What the result holds besides messages, in characters of JSON.
+    pub reserved: usize,
+}
+
+impl Daemon {
+    /// A page of what waits for an agent.
+    pub(super) fn message_page(&self, query: &Query<'_>) -> MessagePage {
+        let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
+        let start = MessageCursor::default();
+        let cursor = query.after.unwrap_or(&start);
+        let rows = self.waiting_for(query.agent, query.runtime_session, cursor);
+        let (order, until) = page_order(&rows, cursor);
+        let mut next = MessageCursor {
+            after: cursor.after,
+            until: Some(until),
+            cut: None,
+        };
+        let mut order: VecDeque<&Delivery> = order.into();
+        let page_chars = PAGE_CHARS_MAX
+            .saturating_sub(query.reserved)
+            .max(PAGE_CHARS_MIN);
+        let mut free = page_chars;
+        let mut messages = Vec::new();
+        let mut more = false;
+        while let Some(row) = order.pop_front() {
+            let Some(message) = self.asked_for(row, query) else {
+                continue;
+            };
+            let rest = cursor.cut.as_ref().filter(|cut| cut.id == row.id);
+            let cost = cost(&message);
+            let is_whole = rest.is_none() && cost <= free;
+            if messages.len() == limit || !is_whole && !messages.is_empty() {
+                more = true;
+                break;
+            }
+            let message = if is_whole {
+                free -= cost;
+                message
+            } else {
+                let part = part(message, rest.map(|cut| cut.rest), page_chars);
+                free = free.saturating_sub(cost_of_part(&part));
+                part
+            };
+            let left = left_of(&message);
+            messages.push(message);
+            if left > 0 {
+                let id = row.id.clone();
+                next.cut = Some(Cut { id, rest: left });
+                more = true;
+                break;
+            }
+            if row.is_repeat() {
+                next.after = next.after.max(row.seq);
+            }
+        }
+        if !more {
+            // Whoever goes on from here gets what has come since.
+            next.after = next.after.max(until);
+        }
+        MessagePage {
+            cursor: (!messages.is_empty()).then_some(next),
+            more,
+            messages,
+            unread: rows.len() as u64,
+            timed_out: false,
+            acked: Vec::new(),
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// How much waits for an agent.
+    pub(super) fn unread(&self, agent: Agent, runtime_session: &RuntimeSession) -> u64 {
+        let start = MessageCursor::default();
+        self.waiting_for(agent, runtime_session, &start).len() as u64
+    }
+
+    /// What an agent gets by asking, oldest first.
+    fn waiting_for(
+        &self,
+        agent: Agent,
+        runtime_session: &RuntimeSession,
+        cursor: &MessageCursor,
+    ) -> Vec<&Delivery> {
+        self.outbox
+            .lane(agent)
+            .filter(|row| {
+                row.runtime_session == *runtime_session
+                    && row.state != DeliveryState::Cancelled
+                    && (agent == Agent::Claude || self.is_codex_to_fetch(row, cursor))
+            })
+            .collect()
+    }
+
+    /// Whether Codex gets it by asking: it waits, or a page ended in its middle and this asks for
+    /// the rest.
+    fn is_codex_to_fetch(&self, row: &Delivery, cursor: &MessageCursor) -> bool {
+        let is_cut = cursor.cut.as_ref().is_some_and(|cut| cut.id == row.id);
+        row.state == DeliveryState::Queued || is_cut && self.outbox.backlog.is_claimed(&row.id)
+    }
+
+    /// The message of a row, if it is one that was asked for.
+    fn asked_for(&self, row: &Delivery, query: &Query<'_>) -> Option<InboxMessage> {
+        if let Some(question) = query.reply_to {
+            // An answer stands after its question: most rows need not be read.
+            let asked_at: Option<Seq> = self.ledger.seq_of(question);
+            if asked_at.is_some_and(|asked| row.seq < asked) {
+                return None;
+            }
+        }
+        let stored = self.stored(row.seq)?;
+        if query
+            .reply_to
+            .is_some_and(|question| !answers(&stored.entry, question))
+        {
+            return None;
+        }
+        Some(self.enveloped(&stored.entry, row.is_repeat()))
+    }
+
+    /// These texts are on their way to an agent that asked: they are not offered by another way
+    /// until it is known whether they arrived.
+    ///
+    /// # Errors
+    ///
+    /// When the rows that say so cannot be written; the page must not leave then.
+    fn claim(&mut self, page: &MessagePage, agent: Agent) -> Result<(), Refusal> {
+        for message in &page.messages {
+            if message.part.is_none_or(|part| part.from == 0) {
+                self.note_given(message);
+            }
+        }
+        let (whole, head): (Vec<_>, Vec<_>) = page
+            .messages
+            .iter()
+            .partition(|message| left_of(message) == 0);
+        let ids = |messages: Vec<&InboxMessage>| -> Vec<EntryId> {
+            let ids = messages.into_iter();
+            ids.map(|message| message.message_id.clone()).collect()
+        };
+        let (whole, head) = (ids(whole), ids(head).pop());
+        if agent == Agent::Claude {
+            // A page is of one pair.
+            let Some(pair) = whole.iter().chain(&head).find_map(|id| self.pair_of(id)) else {
+                return Ok(());
+            };
+            return self.hand_out(&pair, whole, head);
+        }
+        let at = self.moment();
+        let until = at.now_ms + CLAIM_MS;
+        let mut effects = Vec::new();
+        let whole = whole.iter().map(|id| (id, Shown::Whole));
+        let claims: Vec<(&EntryId, Shown)> = whole
+            .chain(head.iter().map(|id| (id, Shown::Head)))
+            .collect();
+        for (id, shown) in &claims {
+            let backlog = &mut self.outbox.backlog;
+            backlog.claim(id, *shown, &at.attempt, until, at.now_ms, &mut effects);
+        }
+        let stored = self.perform(agent, effects);
+        if stored.is_err() {
+            let mut effects = Vec::new();
+            for (id, _) in claims {
+                self.outbox.backlog.take_back(id, &mut effects);
+            }
+            // The first refusal says it all.
+            let _ = self.perform(agent, effects);
+        }
+        stored
+    }
+
+    /// Answers with a page, once what it holds is noted as handed out.
+    pub(super) fn answer_page(&mut self, reply: Answer, page: MessagePage, agent: Agent) {
+        let claimed = self.claim(&page, agent);
+        answer(reply, claimed.map(|()| Reply::Messages(page)));
+    }
+
+    /// Whoever asked went away without taking them.
+    pub(super) fn expire_claims(&mut self) {
+        let expired = self.outbox.backlog.expire_claims(self.clock.now_ms());
+        if expired.is_empty() {
+            return;
+        }
+        for id in expired {
+            if self
+                .outbox
+                .get(&id)
+                .is_some_and(|row| row.to == Agent::Codex)
+            {
+                self.codex_input(CodexInput::ClaimEnded { id });
+            }
+        }
+        self.pump();
+    }
+}
+
+/// How many characters of its text a page leaves out after what it shows.
+fn left_of(message: &InboxMessage) -> usize {
+    message.part.map_or(0, |part| part.total - part.to)
+}
+
+/// What a message takes of a result: its fields, and its text twice, because a result has a twin
+/// in plain text. At least what the bridge writes, which leaves some fields out.
+fn cost(message: &InboxMessage) -> usize {
+    let fields = serde_json::to_string(message).unwrap_or_default();
+    fields.chars().count() + escaped_chars(&message.text) + SEPARATOR_CHARS
+}
+
+fn cost_of_part(message: &InboxMessage) -> usize {
+    2 * escaped_chars(&message.text) + PART_FIELDS_CHARS
+}
+
+/// The stretch of a message that begins `rest` characters before its end, or at its beginning, and
+/// fits into a page of its own.
+fn part(message: InboxMessage, rest: Option<usize>, page_chars: usize) -> InboxMessage {
+    let total = message.text.chars().count();
+    let from = rest.map_or(0, |rest| total.saturating_sub(rest));
+    let mut budget = page_chars.saturating_sub(PART_FIELDS_CHARS) / 2;
+    let text: String = message
+        .text
+        .chars()
+        .skip(from)
+        .take_while(|character| {
+            let cost = escaped_len(*character);
+            let fits = cost <= budget;
+            budget = budget.saturating_sub(cost);
+            fits
+        })
+        .collect();
+    let to = from + text.chars().count();
+    InboxMessage {
+        part: Some(TextPart { from, to, total }),
+        // They stand in the text.
+        reason: None,
+        context_refs: Vec::new(),
+        text,
+        ..message
+    }
+}
