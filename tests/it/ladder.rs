@@ -17,17 +17,17 @@ use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 /// A Claude in its terminal, and Codex's tools to send with.
-struct Scene {
-    codex: McpClient,
-    claude: Pty,
+pub struct Scene {
+    pub codex: McpClient,
+    pub claude: Pty,
     _daemon: Daemon,
-    pair: Pair,
+    pub pair: Pair,
 }
 
 impl Scene {
     /// `None` when the tests with real agents are turned off.
     #[track_caller]
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let pair = Pair::new()?;
         // What has no effect is tried by the next way soon.
         let config = json!({"delivery": {"idleSeconds": 1}});
@@ -50,14 +50,14 @@ impl Scene {
         Some(scene)
     }
 
-    fn status(&self) -> Value {
+    pub fn status(&self) -> Value {
         run(&self.pair.ctxrelay(["status", "--json"]))
             .expect_success()
             .json()
     }
 
     #[track_caller]
-    fn wait_status(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_status(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         wait_until(what, timeout(), || {
             let now = self.status();
             wanted(&now).then_some(now)
@@ -65,7 +65,7 @@ impl Scene {
     }
 
     #[track_caller]
-    fn wait_delivery(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_delivery(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let status = self.wait_status(what, |status| {
             wanted(&status["agents"]["claude"]["delivery"])
         });
@@ -73,7 +73,7 @@ impl Scene {
     }
 
     #[track_caller]
-    fn wait_idle(&self) {
+    pub fn wait_idle(&self) {
         self.wait_status("an idle Claude", |status| {
             status["agents"]["claude"]["state"] == "idle"
         });
@@ -81,7 +81,7 @@ impl Scene {
 
     /// Codex sends, and is told that it is recorded.
     #[track_caller]
-    fn send(&mut self, text: &str) -> String {
+    pub fn send(&mut self, text: &str) -> String {
         let sent = self.codex.tool("send_to_claude", json!({"text": text}));
         sent["message_id"].as_str().unwrap().to_owned()
     }
@@ -102,7 +102,7 @@ impl Scene {
     }
 
     /// What the record says became of a message, in its order.
-    fn results(&self, id: &str) -> Vec<String> {
+    pub fn results(&self, id: &str) -> Vec<String> {
         self.pair
             .project
             .ledger()
@@ -137,7 +137,7 @@ impl Scene {
 
     /// Kills the one process of this Claude that runs this subcommand of ours.
     #[track_caller]
-    fn kill(&self, subcommand: &str) {
+    pub fn kill(&self, subcommand: &str) {
         let pid = wait_until(&format!("Claude's {subcommand}"), timeout(), || {
             descendants(self.claude.pid())
                 .into_iter()

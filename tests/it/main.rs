@@ -19,6 +19,7 @@ mod keeping;
 mod ladder;
 mod ledger;
 mod limits;
+mod pages;
 mod pair;
 mod projects;
 mod readme;

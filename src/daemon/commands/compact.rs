@@ -179,15 +179,17 @@ impl Daemon {
                 after: Some(after), ..
             } = &mut waiter.wants
             {
-                let moved = |seq: Seq| {
-                    let known = places.range(..=seq).next_back();
-                    known.map_or(Seq(0), |(_, new)| *new)
-                };
-                after.after = moved(after.after);
-                after.until = after.until.map(moved);
+                after.after = place_now(&places, after.after);
+                after.until = after.until.map(|seq| place_now(&places, seq));
             }
         }
     }
+}
+
+/// Where what stood at a place stands now, or what stood before it.
+fn place_now(places: &BTreeMap<Seq, Seq>, seq: Seq) -> Seq {
+    let known = places.range(..=seq).next_back();
+    known.map_or(Seq(0), |(_, new)| *new)
 }
 
 /// The places of the entries that are carried on.
