@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::connect::{self, runtime};
 use super::exit::Failure;
 use super::launch::Launch;
+use super::pair_tmux;
 use super::replace::NO_SUCH_METHOD;
 use crate::core::agent::AGENT_VARIABLE;
 use crate::host::Setting;
@@ -28,6 +29,10 @@ pub fn become_agent(setting: &Setting, mut launch: Launch) -> Failure {
     launch
         .env
         .push((OsString::from(AGENT_VARIABLE), registry.into()));
+    // Who knows where the pair's tmux is can type into the deck.
+    if pair_tmux::is_ours(setting, std::env::var_os("TMUX").as_deref()) {
+        return launch.exec_without(&["TMUX", "TMUX_PANE"]);
+    }
     launch.exec()
 }
 

@@ -21,8 +21,8 @@ use super::exit::{ExitKind, Failure, Verdict};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::output::Output;
+use super::pair_tmux::kept;
 use super::replace::offer;
-use super::shell::quote;
 use super::successor::CANNOT_TAKE_OVER;
 use crate::adapters::git;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
@@ -300,15 +300,16 @@ fn start_agent(setting: &Setting, agent: Agent) -> Result<String, String> {
             "run `{command}` in another terminal in this project"
         ));
     }
-    let line = format!(
-        "{} --project {} {agent}",
-        quote(setting.own_program.as_os_str()),
-        quote(setting.dirs.root.as_os_str())
-    );
+    let words = [
+        setting.own_program.clone().into_os_string(),
+        "--project".into(),
+        setting.dirs.root.clone().into_os_string(),
+        agent.as_str().into(),
+    ];
     let done = Process::new("tmux")
         .args(["split-window", "-h", "-d", "-c"])
         .arg(&setting.dirs.root)
-        .arg(line)
+        .args(kept(agent.as_str(), words.into()))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

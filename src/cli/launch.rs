@@ -52,7 +52,15 @@ impl Launch {
 
     /// Takes this process's place. Returns only when that fails.
     pub fn exec(self) -> Failure {
+        self.exec_without(&[])
+    }
+
+    /// As [`Self::exec`], without these variables of this process.
+    pub fn exec_without(self, variables: &[&str]) -> Failure {
         let mut command = Command::new(&self.program);
+        for variable in variables {
+            command.env_remove(variable);
+        }
         command.args(&self.args).envs(self.env);
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);

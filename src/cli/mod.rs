@@ -43,6 +43,7 @@ mod managed_block;
 mod operator;
 pub mod output;
 mod pair;
+mod pair_tmux;
 mod queue;
 mod queue_all;
 mod recover;

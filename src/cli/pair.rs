@@ -9,9 +9,11 @@ use super::context::Context;
 use super::deck;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::launch::{Launch, capture, missing_claude, missing_codex};
+use super::pair_tmux::{is_ours, kept, server, socket};
 use super::settings::{environment, find_program};
 use super::shell::quoted;
 use crate::host::Setting;
+use crate::store::operator_socket;
 
 /// How long one tmux command may take.
 const TMUX_WAIT: Duration = Duration::from_secs(10);
@@ -47,7 +49,16 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     let Some(tmux) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
         return by_hand(context);
     };
-    let inside = environment("TMUX").is_some_and(|tmux| !tmux.is_empty());
+    let outer = environment("TMUX").filter(|tmux| !tmux.is_empty());
+    if is_ours(setting, outer.as_deref()) {
+        return Err(Failure::new(
+            ExitKind::Usage,
+            "in_the_pair",
+            "this is the pair's own tmux already",
+            "start one agent with `ctxrelay claude` or `ctxrelay codex`",
+        ));
+    }
+    let inside = outer.is_some();
     let commands = commands(setting, inside, environment);
     if args.dry_run {
         for command in &commands {
@@ -75,8 +86,14 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         (false, Some((attach, first))) => (Some(attach.clone()), first.to_vec()),
         _ => (None, commands),
     };
-    for command in &first {
-        tmux_run(&tmux, command, &setting.dirs.root)?;
+    if !inside {
+        private_folder(&socket(setting))?;
+    }
+    // A second `pair` only attaches.
+    if inside || !has_session(setting, &tmux)? {
+        for command in &first {
+            tmux_run(&tmux, command, &setting.dirs.root)?;
+        }
     }
     match last {
         Some(attach) => Err(Launch {
@@ -91,20 +108,46 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     }
 }
 
-fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<(), Failure> {
-    let fail = |why: String| {
-        Failure::unavailable(
-            "tmux_failed",
-            why,
-            "run the commands by yourself: `ctxrelay pair --dry-run`",
+/// Whether the pair's own server has its session already.
+fn has_session(setting: &Setting, tmux: &Path) -> Result<bool, Failure> {
+    let mut args: Vec<OsString> = server(&socket(setting)).into();
+    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    args.extend([
+        "has-session".into(),
+        "-t".into(),
+        format!("={session}").into(),
+    ]);
+    capture(tmux, &args, &setting.dirs.root, TMUX_WAIT)
+        .map(|said| said.ok)
+        .map_err(failed)
+}
+
+/// Nobody else may connect to a server in this folder.
+fn private_folder(socket: &Path) -> Result<(), Failure> {
+    operator_socket::make_folder(socket).map_err(|error| {
+        Failure::state(
+            "unwritable",
+            format!("no folder for {}: {error}", socket.display()),
+            "make it yours alone, or remove it",
         )
-    };
-    let said = capture(tmux, args, root, TMUX_WAIT).map_err(fail)?;
+    })
+}
+
+fn failed(why: String) -> Failure {
+    Failure::unavailable(
+        "tmux_failed",
+        why,
+        "run the commands by yourself: `ctxrelay pair --dry-run`",
+    )
+}
+
+fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<(), Failure> {
+    let said = capture(tmux, args, root, TMUX_WAIT).map_err(failed)?;
     if said.ok {
         return Ok(());
     }
     let why = said.stderr.lines().next().unwrap_or("no reason given");
-    Err(fail(format!("`tmux {}` failed: {why}", quoted(args))))
+    Err(failed(format!("`tmux {}` failed: {why}", quoted(args))))
 }
 
 /// What to type, where there is no tmux.
@@ -160,7 +203,10 @@ fn commands(
         words.extend(["-c".into(), setting.dirs.root.clone().into_os_string()]);
         words.extend(env.clone());
         // Several words are a program and its arguments; tmux gives them to no shell.
-        words.extend(own(setting, program));
+        match program {
+            Some(agent) => words.extend(kept(agent, own(setting, program))),
+            None => words.extend(own(setting, None)),
+        }
         words
     };
     if inside {
@@ -173,7 +219,13 @@ fn commands(
             ),
         ];
     }
-    vec![
+    // A server of its own, which a plain `tmux` does not find.
+    let ours = |command: Vec<OsString>| {
+        let mut words: Vec<OsString> = server(&socket(setting)).into();
+        words.extend(command);
+        words
+    };
+    let commands = [
         pane(&["new-session", "-d", "-s", &session], None, None),
         pane(
             &["split-window", "-h", "-d"],
@@ -188,7 +240,8 @@ fn commands(
         ["attach-session", "-t", &session]
             .map(OsString::from)
             .into(),
-    ]
+    ];
+    commands.into_iter().map(ours).collect()
 }
 
 /// A name that tmux takes: it changes `.` and `:` by itself and would then not find it.
@@ -230,7 +283,9 @@ mod tests {
             _ => None,
         };
         let commands = commands(&setting, false, env);
-        let verbs: Vec<_> = commands.iter().map(|words| words[0].clone()).collect();
+        // Behind the server's socket, which is none of the user's.
+        assert!(commands.iter().all(|words| words[0] == "-S"));
+        let verbs: Vec<_> = commands.iter().map(|words| words[2].clone()).collect();
         assert_eq!(
             verbs,
             [
@@ -241,6 +296,7 @@ mod tests {
             ]
         );
         assert!(commands[0].contains(&"CONTEXTRELAY_MODE=pull".into()));
+        assert!(commands[1].contains(&"/bin/sh".into()));
         assert!(commands[1].ends_with(&["claude".into()]));
         assert!(commands[2].ends_with(&["codex".into()]));
     }

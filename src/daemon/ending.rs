@@ -38,6 +38,7 @@ impl Daemon {
             return;
         }
         self.stop_serving(stop.kill);
+        self.flush_refusals();
         self.note_fact(
             Party::System,
             EntryKind::Lifecycle {

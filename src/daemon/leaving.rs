@@ -93,6 +93,7 @@ impl Daemon {
         // A row must not say that an attempt began which nobody makes any more.
         self.codex.flow.leave();
         self.stop_serving(false);
+        self.flush_refusals();
         self.note_fact(
             Party::System,
             EntryKind::Lifecycle {

@@ -34,6 +34,7 @@ mod message_page;
 mod metrics;
 mod notices;
 mod operator;
+mod operator_refusals;
 mod outbox;
 mod peer;
 mod recording;

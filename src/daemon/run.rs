@@ -22,6 +22,7 @@ use super::identity::Identity;
 use super::leaving::Leaving;
 use super::limits::Limits;
 use super::notices::Notices;
+use super::operator_refusals::OperatorRefusals;
 use super::outbox::Outbox;
 use super::recording::{Pending, ThenDurable};
 use super::running::Replacement;
@@ -71,6 +72,7 @@ pub struct Daemon {
     /// Entries of which the record says already that their whole text is lost.
     pub(super) lost_texts: HashSet<EntryId>,
     pub(super) agent_processes: AgentProcesses,
+    pub(super) operator_refusals: OperatorRefusals,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
     pub(super) pending: HashMap<u64, Pending>,
@@ -151,6 +153,7 @@ impl Daemon {
             deciding: HashSet::new(),
             lost_texts: HashSet::new(),
             agent_processes: AgentProcesses::default(),
+            operator_refusals: OperatorRefusals::default(),
             events,
             writer_events,
             pending: HashMap::new(),
@@ -270,6 +273,7 @@ impl Daemon {
             .chain(self.next_look_at_silence())
             .chain(self.next_limit_deadline())
             .chain(self.next_challenge())
+            .chain(self.next_refusals())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)
@@ -286,6 +290,7 @@ impl Daemon {
         self.look_at_silences();
         self.limit_deadline();
         self.challenge_deadline();
+        self.refusals_deadline();
         self.write_again();
         self.watch_deadline();
         if self

@@ -339,7 +339,8 @@ fn only_a_terminal_of_the_operators_decides() {
     let mut agent = Pty::spawn(&project.ctxrelay(args).env("CLAUDECODE", "1"));
     assert_eq!(agent.wait_exit(), 5);
     agent.wait_for_text("CLAUDECODE");
-    refusals(2);
+    // It is counted, and told with what else comes in that minute.
+    refusals(1);
 
     // The operator changes their mind, then decides.
     let (code, screen) = confirm(&project.ctxrelay(args), "Type `approve`", "no");

@@ -21,6 +21,7 @@ mod ledger;
 mod limits;
 mod pages;
 mod pair;
+mod pair_panes;
 mod projects;
 mod readme;
 mod recovery;

@@ -47,11 +47,7 @@ impl Daemon {
             return answer(reply, Err(self.not_now()));
         }
         if command.is_operator_only() && !attachment.operator {
-            tracing::warn!(
-                ?conn,
-                "an operator command came from a client that is not the operator"
-            );
-            self.note_refused_operator(conn);
+            self.count_refused_operator(conn);
             return answer(reply, Err(not_the_operator()));
         }
         if attachment.hello.role == Role::Claude && attachment.receiver {

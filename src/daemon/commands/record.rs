@@ -139,27 +139,6 @@ impl Daemon {
             }),
         );
     }
-
-    /// An operator command came from somewhere else: the record should tell.
-    pub(super) fn note_refused_operator(&mut self, conn: ConnId) {
-        let who = self
-            .attachments
-            .get(&conn)
-            .map_or_else(String::new, |attachment| {
-                format!(
-                    " from a client that says {}, process {}",
-                    attachment.hello.role.as_str(),
-                    attachment.hello.pid
-                )
-            });
-        self.note_fact(
-            Party::System,
-            EntryKind::Error {
-                code: "operator_only".to_owned(),
-            },
-            format!("refused an operator command{who}"),
-        );
-    }
 }
 
 fn rendering(proposal: &FinalityProposal) -> String {

@@ -2,6 +2,7 @@
 //! it was started; the operator's own shell does.
 #![cfg(target_os = "linux")]
 
+mod agents;
 mod scene;
 
 use serde_json::json;
@@ -15,7 +16,7 @@ use scene::{Scene, agent_launch, outcome};
 fn nothing_that_an_agent_starts_decides_however_it_is_started() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let scene = Scene::new(project);
+    let scene = Scene::new(&project);
     let (lines, tries) = scene.tries();
     let mut agent = scene.agent(&lines);
     agent.wait_for_text("the agent waits");
@@ -29,7 +30,7 @@ fn the_very_same_commands_decide_in_the_operators_own_terminal() {
     for by_hand in [true, false] {
         let project = Project::new();
         let _daemon = project.daemon();
-        let scene = Scene::new(project);
+        let scene = Scene::new(&project);
         let (script, path) = if by_hand {
             scene.raw("raw", 1)
         } else {
@@ -50,7 +51,7 @@ fn the_very_same_commands_decide_in_the_operators_own_terminal() {
 fn a_process_without_a_terminal_does_not_decide_though_no_agent_is_above_it() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let scene = Scene::new(project);
+    let scene = Scene::new(&project);
     let (script, path) = scene.raw("raw", 1);
     let launch = scene.project.program("setsid").arg("sh").arg(script);
     crate::support::child::run(&launch);
@@ -66,7 +67,7 @@ fn a_process_without_a_terminal_does_not_decide_though_no_agent_is_above_it() {
 fn another_daemon_that_knows_no_process_yet_refuses_them_all_the_same() {
     let project = Project::new();
     let mut daemon = project.daemon();
-    let scene = Scene::new(project);
+    let scene = Scene::new(&project);
     let (lines, tries) = scene.tries();
     let go = scene.project.base().join("go");
     let lines = format!(
@@ -94,7 +95,7 @@ fn a_daemon_that_an_agents_launch_started_lets_the_operator_in_and_the_agent_not
     );
     let mut agent = Pty::spawn(&agent_launch(&project, &lines)).labelled("agent");
     agent.wait_for_text("the agent is up");
-    let scene = Scene::new(project);
+    let scene = Scene::new(&project);
     let (lines, tries) = scene.tries();
     scene.write("lines.sh", &lines);
     std::fs::write(&go, "").unwrap();
@@ -111,7 +112,7 @@ fn a_daemon_that_an_agents_launch_started_lets_the_operator_in_and_the_agent_not
 fn naming_the_operators_shell_as_an_agent_locks_nobody_out() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let scene = Scene::new(project);
+    let scene = Scene::new(&project);
     let (script, path) = scene.raw("raw", 1);
     let go = scene.project.base().join("go");
     // The shell stays above what it starts.
@@ -142,4 +143,29 @@ fn naming_the_operators_shell_as_an_agent_locks_nobody_out() {
     assert!(outcome["result"].is_object(), "{outcome}");
     assert!(scene.is_decided());
     wait_until("the end of the shell", timeout(), || operator.exit_code());
+}
+
+#[test]
+fn a_flood_of_refused_decisions_is_two_entries_with_their_number() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let scene = Scene::new(&project);
+    let (script, path) = scene.raw("raw", 500);
+    let launch = project.program("setsid").arg("sh").arg(script);
+    crate::support::child::run(&launch);
+    let outcome = outcome("of the last one", &path);
+    assert_eq!(outcome["error"]["data"]["code"], "operator_only");
+    daemon.stop();
+    let refused: Vec<_> = project
+        .ledger()
+        .into_iter()
+        .filter(|entry| entry["error"]["code"] == "operator_only")
+        .collect();
+    let counts: Vec<_> = refused
+        .iter()
+        .map(|entry| &entry["meta"]["count"])
+        .collect();
+    assert_eq!(counts, [1, 499], "{refused:#?}");
+    let last = refused[1]["content"].as_str().unwrap();
+    assert!(last.contains("refused 499 operator commands"), "{last}");
 }

@@ -33,8 +33,8 @@ pub const WAYS: [(&str, &str); 9] = [
 ];
 
 /// A project with a proposal that waits for the operator.
-pub struct Scene {
-    pub project: Project,
+pub struct Scene<'a> {
+    pub project: &'a Project,
     pub proposal: String,
 }
 
@@ -44,11 +44,11 @@ pub struct Try {
     pub outcome: PathBuf,
 }
 
-impl Scene {
+impl<'a> Scene<'a> {
     /// With a daemon that runs already.
     #[track_caller]
-    pub fn new(project: Project) -> Self {
-        let proposal = propose(&project);
+    pub fn new(project: &'a Project) -> Self {
+        let proposal = propose(project);
         let scene = Self { project, proposal };
         scene.write("orphan.sh", ORPHAN);
         scene.write("raw.mjs", include_str!("raw.mjs"));
@@ -72,7 +72,7 @@ impl Scene {
             "exec {} {} {} {} {} {tries}\n",
             node.display(),
             self.project.base().join("raw.mjs").display(),
-            operator::socket(&self.project).display(),
+            operator::socket(self.project).display(),
             self.proposal,
             outcome.display(),
         );
@@ -117,17 +117,18 @@ impl Scene {
                 tries.push(Try { what, outcome });
             }
         }
+        // An agent may end what its command leaves behind.
+        for one in &tries {
+            let path = one.outcome.display();
+            lines.push_str(&format!("while ! [ -e {path} ]; do sleep 0.02; done\n"));
+        }
         (lines, tries)
     }
 
     /// `ctxrelay claude`, with a shell in Claude's place that runs these lines and stays.
     #[track_caller]
     pub fn agent(&self, lines: &str) -> Pty {
-        Pty::spawn(&self.agent_launch(lines)).labelled("agent")
-    }
-
-    pub fn agent_launch(&self, lines: &str) -> Launch {
-        agent_launch(&self.project, lines)
+        Pty::spawn(&agent_launch(self.project, lines)).labelled("agent")
     }
 
     /// Every try was refused, and nothing is decided.
@@ -202,11 +203,11 @@ fn propose(project: &Project) -> String {
     // No pid of ours: this test is no agent, and what it starts does not run below one.
     socket.expect(
         "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
     );
     let reply = socket.expect(
         "finality/propose",
-        json!({"agent": "claude", "summary": "all done", "evidence": ["cargo test"]}),
+        json!({"agent": "codex", "summary": "all done", "evidence": ["cargo test"]}),
     );
     reply["value"]["proposalId"].as_str().unwrap().to_owned()
 }

@@ -1,0 +1,105 @@
+//! `ctxrelay pair` in the real tmux, with programs in the agents' places.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::child::run;
+use crate::support::launch::Launch;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+/// A project with a claude that ends at once; its tmux ends with this value.
+struct Panes {
+    project: Project,
+}
+
+impl Panes {
+    fn new(claude: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let project = Project::new();
+        for (name, text) in [("claude", claude), ("codex", "exit 1")] {
+            let program = project.bin().join(name);
+            std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+        }
+        Self { project }
+    }
+
+    fn pair(&self) -> Pty {
+        let launch = self.project.ctxrelay(["pair"]);
+        Pty::spawn_sized(&launch, 200, 50).labelled("pair")
+    }
+
+    fn socket(&self) -> Option<PathBuf> {
+        let runs = std::fs::read_dir(self.project.registry().join("run")).ok()?;
+        runs.map(|instance| instance.unwrap().path().join("operator.tmux"))
+            .find(|path| path.exists())
+    }
+
+    fn tmux(&self, args: &[&str]) -> Launch {
+        let socket = self.socket().expect("the pair's own tmux");
+        let tmux = self.project.program("tmux").arg("-S").arg(socket);
+        tmux.args(args)
+    }
+
+    fn count(&self, what: &str) -> usize {
+        let listed = run(&self.tmux(&[what])).expect_success();
+        listed.stdout.lines().count()
+    }
+}
+
+impl Drop for Panes {
+    fn drop(&mut self) {
+        if self.socket().is_some() {
+            run(&self.tmux(&["kill-server"]));
+        }
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn the_words_of_an_agent_that_ends_at_once_stay_in_its_pane() {
+    let panes = Panes::new("echo no such account; exit 3");
+    let mut pair = panes.pair();
+    pair.wait_for_text("no such account");
+    pair.wait_for_text("claude has ended (exit code 3): Enter closes this pane");
+    // Codex's own failure is ours to tell, and stays too.
+    pair.wait_for_text("codex has ended (exit code 4): Enter closes this pane");
+    assert_eq!(panes.count("list-panes"), 3);
+    // The upper one on the right is Claude's.
+    run(&panes.tmux(&["select-pane", "-t", "{top-right}"])).expect_success();
+    pair.press_until(Key::Enter, "the pane to go", |screen| {
+        !screen.contains("no such account")
+    });
+    wait_until("two panes", timeout(), || {
+        (panes.count("list-panes") == 2).then_some(())
+    });
+}
+
+#[test]
+fn the_pairs_tmux_is_its_own_unknown_to_the_agents_and_joined_by_a_second_pair() {
+    let panes = Panes::new("env >../agent-env; echo claude is up; exec sleep 600");
+    let mut first = panes.pair();
+    first.wait_for_text("claude is up");
+    let socket = panes.socket().unwrap();
+    assert_eq!(mode(socket.parent().unwrap()), 0o700);
+    let env = panes.project.base().join("agent-env");
+    let env = std::fs::read_to_string(env).unwrap();
+    assert!(env.contains("CONTEXTRELAY_AGENT="), "{env}");
+    for line in env.lines() {
+        assert!(!line.starts_with("TMUX"), "{line}");
+        assert!(!line.contains("operator.tmux"), "{line}");
+    }
+    // A tmux of the user's is another one.
+    let plain = run(&panes.project.program("tmux").arg("list-sessions"));
+    assert!(!plain.stdout.contains("ctxrelay-"), "{}", plain.stdout);
+
+    let mut second = panes.pair();
+    second.wait_for_text("claude is up");
+    assert_eq!(panes.count("list-panes"), 3);
+    assert_eq!(panes.count("list-clients"), 2);
+}
