@@ -40,7 +40,7 @@ pub fn client(
     autostart: Option<Autostart>,
 ) -> Client {
     connect(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), autostart),
+        dial: project_dial(setting.dirs.clone(), role, autostart),
         hello: setting.hello(role, agent_pid),
         on_connect,
     })

@@ -86,7 +86,7 @@ pub async fn control(setting: &Setting) -> Found {
     if Published::read(&setting.dirs).is_none() {
         return Found::Nobody;
     }
-    first_attempt(setting, project_dial(setting.dirs.clone(), None)).await
+    first_attempt(setting, project_dial(setting.dirs.clone(), Role::Cli, None)).await
 }
 
 /// Looks for the project's daemon on the operator's socket.

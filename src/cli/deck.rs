@@ -176,7 +176,7 @@ async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
 async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Failure> {
     let hello = setting.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), None),
+        dial: project_dial(setting.dirs.clone(), Role::Deck, None),
         hello: hello.clone(),
         on_connect: Vec::new(),
     });

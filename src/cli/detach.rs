@@ -90,7 +90,7 @@ pub fn ensure(setting: &Setting) -> Result<(), Failure> {
 /// Waits for a daemon that is about to answer.
 async fn answering(setting: &Setting) -> Result<Live, Failure> {
     let client = dial(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), None),
+        dial: project_dial(setting.dirs.clone(), Role::Cli, None),
         hello: setting.hello(Role::Cli, None),
         on_connect: Vec::new(),
     });

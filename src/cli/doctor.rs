@@ -293,7 +293,7 @@ fn ports(setting: &Setting, found: &Found) -> Check {
 
 fn tokens(setting: &Setting) -> Check {
     const ID: &str = "tokens";
-    for secret in [Secret::Control, Secret::Proxy] {
+    for secret in [Secret::Claude, Secret::Codex, Secret::Reader, Secret::Proxy] {
         match read_token(&setting.dirs, secret) {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -44,7 +44,7 @@ impl ExitKind {
     /// The kind of a refusal of the daemon, by its stable word.
     fn of_refusal(code: &str) -> Self {
         match code {
-            "operator_only" | "rejected" => Self::Refused,
+            "operator_only" | "rejected" | "wrong_role" => Self::Refused,
             "invalid_arguments" | "too_large" => Self::Usage,
             "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
             | "blob_missing" | "blob_altered" | "blob_unreadable" | "stale_config"
@@ -54,7 +54,9 @@ impl ExitKind {
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
             | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
             | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"
-            | "busy" | "codex_refused" | "protocol" | "no_hello" => Self::Unavailable,
+            | "outdated_agent" | "busy" | "codex_refused" | "protocol" | "no_hello" => {
+                Self::Unavailable
+            }
             // A daemon of another version, or no daemon of ours: it has none of our words.
             code if code.starts_with("rpc") => Self::Unavailable,
             _ => Self::Internal,

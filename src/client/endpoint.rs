@@ -1,6 +1,7 @@
 //! [`Endpoint`] and [`Dial`]: where a daemon is, looked up anew before each attempt.
 
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,15 +9,11 @@ use super::Dormancy;
 use super::autostart::{Autostart, Starter};
 use crate::store::dirs::{self, ProjectDirs, Published, UserDirs};
 use crate::store::operator_socket;
+use crate::store::secrets::{Secret, read_token};
+use crate::wire::control::Role;
 
 /// The file in the state folder by which the operator said that the project is to stay stopped.
 const KILLED_FILE: &str = "killed";
-
-/// The file in the state folder with the control token.
-const TOKEN_FILE: &str = "token";
-
-/// The longest token file that is read, in bytes; a token is 64 hex digits and a newline.
-const TOKEN_BYTES_MAX: u64 = 256;
 
 /// Where to connect, and with which secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,8 +22,11 @@ pub enum Endpoint {
     Control {
         /// The port.
         port: u16,
-        /// The control token (or the `/mcp` secret's holder never uses this). Never logged.
+        /// The role's token. Never logged.
         token: String,
+        /// The one token that daemons of before had for all roles, for one that refuses the
+        /// role's. Never logged.
+        older: Option<String>,
     },
     /// The operator's socket; no token, the peer's process is checked.
     Operator {
@@ -64,15 +64,15 @@ impl fmt::Debug for Dial {
     }
 }
 
-/// Finds the control port of a project's daemon by what it published, and starts a daemon when
-/// none answers and `autostart` says how.
-pub fn project_dial(dirs: ProjectDirs, autostart: Option<Autostart>) -> Dial {
+/// Finds the control port of a project's daemon by what it published, with the token of a role,
+/// and starts a daemon when none answers and `autostart` says how.
+pub fn project_dial(dirs: ProjectDirs, role: Role, autostart: Option<Autostart>) -> Dial {
     let starter = autostart.map(Starter::new);
     Dial(Arc::new(move || {
         if dirs::exists(&dirs.state_file(KILLED_FILE)) {
             return Err(DialError::Dormant(Dormancy::Killed));
         }
-        let endpoint = published(&dirs);
+        let endpoint = published(&dirs, role);
         let Some(starter) = &starter else {
             return endpoint;
         };
@@ -102,21 +102,35 @@ pub fn operator_dial(user: &UserDirs, dirs: &ProjectDirs) -> Dial {
 
 const NO_DAEMON: &str = "no daemon runs for this project";
 
-fn published(dirs: &ProjectDirs) -> Result<Endpoint, DialError> {
-    let not_yet = |why: &str| DialError::NotYet(why.to_owned());
-    let published = Published::read(dirs).ok_or_else(|| not_yet(NO_DAEMON))?;
-    let token = dirs::read_private(&dirs.state_file(TOKEN_FILE), TOKEN_BYTES_MAX)
-        .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| not_yet("the control token cannot be read"))?;
-    let token = token.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(not_yet("the control token is not one"));
+fn published(dirs: &ProjectDirs, role: Role) -> Result<Endpoint, DialError> {
+    let published = Published::read(dirs).ok_or_else(|| DialError::NotYet(NO_DAEMON.to_owned()))?;
+    let port = published.control_port;
+    let secret = secret_of(role);
+    let reader = || read_token(dirs, Secret::Reader);
+    let (token, older) = match read_token(dirs, secret) {
+        Ok(token) if secret == Secret::Reader => (token, None),
+        Ok(token) => (token, reader().ok()),
+        // A daemon of before the roles had tokens of their own.
+        Err(error) if error.kind() == ErrorKind::NotFound && secret != Secret::Reader => {
+            (reader().map_err(unreadable)?, None)
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    Ok(Endpoint::Control { port, token, older })
+}
+
+/// The token with which a role comes in.
+fn secret_of(role: Role) -> Secret {
+    match role {
+        Role::Claude | Role::Hook => Secret::Claude,
+        Role::Codex => Secret::Codex,
+        Role::Deck | Role::Cli => Secret::Reader,
     }
-    Ok(Endpoint::Control {
-        port: published.control_port,
-        token: token.to_owned(),
-    })
+}
+
+/// The error names the file and never what is in it.
+fn unreadable(error: io::Error) -> DialError {
+    DialError::NotYet(format!("the token cannot be read: {error}"))
 }
 
 #[cfg(test)]

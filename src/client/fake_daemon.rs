@@ -58,6 +58,7 @@ impl Place {
             Some(port) => Ok(Endpoint::Control {
                 port,
                 token: TOKEN.to_owned(),
+                older: None,
             }),
             None => Err(DialError::NotYet("nobody is there".to_owned())),
         }))

@@ -55,19 +55,14 @@ pub(super) async fn open(endpoint: &Endpoint) -> Result<Socket, OpenError> {
         .max_message_size(Some(FRAME_BYTES_MAX))
         .max_frame_size(Some(FRAME_BYTES_MAX));
     match endpoint {
-        Endpoint::Control { port, token } => {
-            let mut request = format!("ws://127.0.0.1:{port}/ws").into_client_request()?;
-            let mut bearer =
-                HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| OpenError::Token)?;
-            bearer.set_sensitive(true);
-            request.headers_mut().insert(AUTHORIZATION, bearer);
-            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, *port))
-                .await
-                .map_err(OpenError::Connect)?;
-            // Frames are small and each is awaited: never hold one back to fill a packet.
-            stream.set_nodelay(true).map_err(OpenError::Connect)?;
-            let (ws, _) = client_async_with_config(request, stream, Some(config)).await?;
-            Ok(Socket::Tcp(ws))
+        Endpoint::Control { port, token, older } => {
+            let opened = open_control(*port, token, config).await;
+            match (opened, older) {
+                (Err(OpenError::Unauthorized), Some(older)) => {
+                    open_control(*port, older, config).await
+                }
+                (opened, _) => opened,
+            }
         }
         Endpoint::Operator { path } => {
             let request = "ws://localhost/ws".into_client_request()?;
@@ -78,4 +73,23 @@ pub(super) async fn open(endpoint: &Endpoint) -> Result<Socket, OpenError> {
             Ok(Socket::Unix(ws))
         }
     }
+}
+
+async fn open_control(
+    port: u16,
+    token: &str,
+    config: WebSocketConfig,
+) -> Result<Socket, OpenError> {
+    let mut request = format!("ws://127.0.0.1:{port}/ws").into_client_request()?;
+    let mut bearer =
+        HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| OpenError::Token)?;
+    bearer.set_sensitive(true);
+    request.headers_mut().insert(AUTHORIZATION, bearer);
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+        .await
+        .map_err(OpenError::Connect)?;
+    // Frames are small and each is awaited: never hold one back to fill a packet.
+    stream.set_nodelay(true).map_err(OpenError::Connect)?;
+    let (ws, _) = client_async_with_config(request, stream, Some(config)).await?;
+    Ok(Socket::Tcp(ws))
 }

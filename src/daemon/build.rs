@@ -397,7 +397,7 @@ impl Builder {
             let _ = forward.events().send(Event::CodexSilent).await;
         });
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
-        let guard = Guard::new(ports.control, &secrets.control, &mcp_token);
+        let guard = Guard::new(ports.control, &secrets, &mcp_token);
         let (leave, estate) = oneshot::channel();
         let (dirs, detached) = (self.dirs.clone(), self.detached);
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon

@@ -11,7 +11,9 @@ use crate::core::agent::Agent;
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::store::ledger::WriterEvent;
-use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Welcome};
+use crate::wire::control::{
+    Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Role, Welcome,
+};
 
 /// The answer to a command.
 pub type Answer = oneshot::Sender<Result<Reply, Refusal>>;
@@ -33,6 +35,11 @@ pub enum Event {
         outlet: Outlet,
         /// The answer.
         reply: oneshot::Sender<Result<Welcome, Refusal>>,
+    },
+    /// An agent was refused because it runs what was started before an update.
+    Outdated {
+        /// As what it came.
+        role: Role,
     },
     /// A client answered a ping.
     Heard {

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attach::{ConnId, Outlet};
 use super::event::Event;
-use crate::wire::control::{Command, Hello, Notification, Refusal, Reply, Welcome};
+use crate::wire::control::{Command, Hello, Notification, Refusal, Reply, Role, Welcome};
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
 /// socket), so that a flood costs its sender and not our memory.
@@ -91,6 +91,12 @@ impl DaemonHandle {
             closed,
             probes,
         })
+    }
+
+    /// An agent was refused because it runs what was started before an update.
+    pub(super) fn came_outdated(&self, role: Role) {
+        // With a full loop it is not told: the agent tries again.
+        let _ = self.events.try_send(Event::Outdated { role });
     }
 
     /// The client answered a ping. With a full loop it is not told: the next one comes.

@@ -36,6 +36,7 @@ mod notices;
 mod operator;
 mod operator_refusals;
 mod outbox;
+mod outdated;
 mod peer;
 mod recording;
 mod run;

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
-use super::control::connection::{self, Admission};
+use super::control::admission::Admission;
+use super::control::connection;
 use super::handle::DaemonHandle;
 use super::peer::Peer;
 use crate::store::operator_socket;
@@ -74,7 +75,7 @@ async fn admit(
     daemon: &DaemonHandle,
     registry: Arc<Path>,
 ) -> (Peer, Admission) {
-    let refused = (Peer::Unknown, Admission::Agent);
+    let refused = (Peer::Unknown, Admission::Reader);
     let Ok(cred) = stream.peer_cred() else {
         return refused;
     };
@@ -92,9 +93,9 @@ async fn admit(
         Ok(Ok(())) => Admission::Operator,
         Ok(Err(why)) => {
             tracing::debug!(pid, %why, "a process that is not the operator's came to the socket");
-            Admission::Agent
+            Admission::Reader
         }
-        Err(_) => Admission::Agent,
+        Err(_) => Admission::Reader,
     };
     (Peer::Process(pid), admission)
 }

@@ -24,6 +24,7 @@ use super::limits::Limits;
 use super::notices::Notices;
 use super::operator_refusals::OperatorRefusals;
 use super::outbox::Outbox;
+use super::outdated::OutdatedAgents;
 use super::recording::{Pending, ThenDurable};
 use super::running::Replacement;
 use super::same_handoff::SameHandoffs;
@@ -73,6 +74,8 @@ pub struct Daemon {
     pub(super) lost_texts: HashSet<EntryId>,
     pub(super) agent_processes: AgentProcesses,
     pub(super) operator_refusals: OperatorRefusals,
+    /// Agents that run what was started before an update.
+    pub(super) outdated: OutdatedAgents,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
     pub(super) pending: HashMap<u64, Pending>,
@@ -154,6 +157,7 @@ impl Daemon {
             lost_texts: HashSet::new(),
             agent_processes: AgentProcesses::default(),
             operator_refusals: OperatorRefusals::default(),
+            outdated: OutdatedAgents::default(),
             events,
             writer_events,
             pending: HashMap::new(),
@@ -216,6 +220,7 @@ impl Daemon {
                 let welcome = self.connect(conn, hello, operator, process, outlet);
                 let _ = reply.send(welcome);
             }
+            Event::Outdated { role } => self.came_outdated(role),
             Event::Heard { conn } => self.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
@@ -274,6 +279,7 @@ impl Daemon {
             .chain(self.next_limit_deadline())
             .chain(self.next_challenge())
             .chain(self.next_refusals())
+            .chain(self.next_outdated())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)
@@ -291,6 +297,7 @@ impl Daemon {
         self.limit_deadline();
         self.challenge_deadline();
         self.refusals_deadline();
+        self.outdated_deadline();
         self.write_again();
         self.watch_deadline();
         if self

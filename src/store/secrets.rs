@@ -12,8 +12,12 @@ use super::dirs::{ProjectDirs, open_private, write_private};
 /// Which secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Secret {
-    /// `state/token`: agents, hooks, reading clients, metrics.
-    Control,
+    /// `state/claude-token`: Claude's bridge, hooks and doorbell.
+    Claude,
+    /// `state/codex-token`: Codex's MCP server, over standard input and output or `/mcp`.
+    Codex,
+    /// `state/token`: clients that only read: decks, the command line, metrics.
+    Reader,
     /// `state/proxy-token`: the Codex TUI.
     Proxy,
     /// `state/viewer-token`: the browser.
@@ -24,12 +28,21 @@ pub enum Secret {
 
 impl Secret {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Control, Self::Proxy, Self::Viewer, Self::Identity];
+    pub const ALL: [Self; 6] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Reader,
+        Self::Proxy,
+        Self::Viewer,
+        Self::Identity,
+    ];
 
     /// The file in the state folder.
     pub fn file_name(self) -> &'static str {
         match self {
-            Self::Control => "token",
+            Self::Claude => "claude-token",
+            Self::Codex => "codex-token",
+            Self::Reader => "token",
             Self::Proxy => "proxy-token",
             Self::Viewer => "viewer-token",
             Self::Identity => "daemon-identity",
@@ -48,8 +61,12 @@ impl Secret {
 /// All secrets of a project. Never shown: its `Debug` says nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secrets {
-    /// [`Secret::Control`].
-    pub control: String,
+    /// [`Secret::Claude`].
+    pub claude: String,
+    /// [`Secret::Codex`].
+    pub codex: String,
+    /// [`Secret::Reader`].
+    pub reader: String,
     /// [`Secret::Proxy`].
     pub proxy: String,
     /// [`Secret::Viewer`].
@@ -109,7 +126,9 @@ pub fn ensure(dirs: &ProjectDirs, regenerate: bool) -> io::Result<Secrets> {
         Ok::<_, io::Error>(token)
     };
     Ok(Secrets {
-        control: one(Secret::Control)?,
+        claude: one(Secret::Claude)?,
+        codex: one(Secret::Codex)?,
+        reader: one(Secret::Reader)?,
         proxy: one(Secret::Proxy)?,
         viewer: one(Secret::Viewer)?,
         identity: one(Secret::Identity)?,
@@ -141,9 +160,16 @@ mod tests {
     fn secrets_are_made_once_and_kept() {
         let place = Place::new();
         let made = ensure(&place.dirs, false).unwrap();
-        let all = [&made.control, &made.proxy, &made.viewer, &made.identity];
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 4);
-        assert_eq!(all.map(|secret| secret.len()), [64, 64, 64, 32]);
+        let all = [
+            &made.claude,
+            &made.codex,
+            &made.reader,
+            &made.proxy,
+            &made.viewer,
+            &made.identity,
+        ];
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 6);
+        assert_eq!(all.map(|secret| secret.len()), [64, 64, 64, 64, 64, 32]);
         for secret in Secret::ALL {
             let path = place.dirs.state_file(secret.file_name());
             assert_eq!(mode(&path), 0o600);
@@ -151,8 +177,8 @@ mod tests {
         }
         assert_eq!(ensure(&place.dirs, false).unwrap(), made);
         assert_eq!(read_token(&place.dirs, Secret::Proxy).unwrap(), made.proxy);
-        assert_ne!(ensure(&place.dirs, true).unwrap().control, made.control);
-        assert!(!format!("{made:?}").contains(&made.control));
+        assert_ne!(ensure(&place.dirs, true).unwrap().reader, made.reader);
+        assert!(!format!("{made:?}").contains(&made.reader));
     }
 
     #[test]
@@ -160,17 +186,17 @@ mod tests {
         let place = Place::new();
         let made = ensure(&place.dirs, false).unwrap();
         let path = place.dirs.state_file("token");
-        let mut before = made.control.clone();
+        let mut before = made.reader.clone();
         for text in ["", "short\n", &"g".repeat(64), &"a".repeat(100)] {
             fs::write(&path, text).unwrap();
-            assert!(read_token(&place.dirs, Secret::Control).is_err());
+            assert!(read_token(&place.dirs, Secret::Reader).is_err());
             let now = ensure(&place.dirs, false).unwrap();
-            assert_ne!(now.control, before);
+            assert_ne!(now.reader, before);
             assert_eq!(now.proxy, made.proxy);
-            before = now.control;
+            before = now.reader;
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert_ne!(ensure(&place.dirs, false).unwrap().control, before);
+        assert_ne!(ensure(&place.dirs, false).unwrap().reader, before);
         assert_eq!(mode(&path), 0o600);
     }
 
@@ -181,7 +207,7 @@ mod tests {
         fs::write(&elsewhere, format!("{}\n", "a".repeat(64))).unwrap();
         std::os::unix::fs::symlink(&elsewhere, place.dirs.state_file("token")).unwrap();
         let made = ensure(&place.dirs, false).unwrap();
-        assert_ne!(made.control, "a".repeat(64));
+        assert_ne!(made.reader, "a".repeat(64));
         assert!(fs::read_to_string(&elsewhere).unwrap().starts_with("aaaa"));
     }
 }

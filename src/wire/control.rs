@@ -13,6 +13,7 @@ mod reply;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::core::agent::Agent;
 use crate::core::id::{RuntimeSession, SessionId};
 
 pub use command::Command;
@@ -55,6 +56,14 @@ pub enum Role {
 }
 
 impl Role {
+    /// The role of an agent's own bridge.
+    pub fn of(agent: Agent) -> Self {
+        match agent {
+            Agent::Claude => Self::Claude,
+            Agent::Codex => Self::Codex,
+        }
+    }
+
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

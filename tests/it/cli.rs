@@ -35,7 +35,7 @@ fn error(finished: &Finished) -> (i32, String) {
 
 /// Has a project's record propose that the work is done; returns the proposal's id.
 fn propose(project: &Project) -> String {
-    let mut socket = project.control().unwrap();
+    let mut socket = project.control_of("claude").unwrap();
     // No pid of ours: this test is no agent, and what it starts does not run below one.
     socket.expect(
         "hello",
@@ -756,7 +756,7 @@ fn recover_tells_where_the_work_stands() {
 fn recover_tells_what_is_open() {
     let project = Project::new();
     let daemon = project.daemon();
-    let mut socket = project.control().unwrap();
+    let mut socket = project.control_of("codex").unwrap();
     socket.expect(
         "hello",
         json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),

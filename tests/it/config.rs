@@ -32,10 +32,10 @@ fn notices(project: &Project) -> String {
 }
 
 fn note(project: &Project, text: &str) -> Value {
-    let mut socket = project.control().unwrap();
+    let mut socket = project.control_of("claude").unwrap();
     socket.expect(
         "hello",
-        json!({"protocol": 1, "role": "cli", "pid": std::process::id()}),
+        json!({"protocol": 1, "role": "claude", "pid": std::process::id()}),
     );
     let reply = socket.expect("note/append", json!({"agent": "claude", "text": text}));
     let id = reply["value"]["entryId"].as_str().unwrap().to_owned();

@@ -14,6 +14,17 @@ fn hello(socket: &mut RpcSocket) {
     );
 }
 
+/// A connection of Codex, which may write.
+fn codex(project: &Project) -> RpcSocket {
+    let mut socket = project.control_of("codex").unwrap();
+    // No pid of ours: this test is no agent, and what it starts does not run below one.
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    socket
+}
+
 fn url(project: &Project) -> String {
     format!("ws://127.0.0.1:{}/ws", project.ports.control)
 }
@@ -144,10 +155,9 @@ fn an_oversized_frame_ends_its_own_connection_only() {
     let _daemon = project.daemon();
     let mut good = project.control().unwrap();
     hello(&mut good);
-    let mut bad = project.control().unwrap();
-    hello(&mut bad);
+    let mut bad = codex(&project);
     bad.send_text(&format!(
-        r#"{{"id":1,"method":"note/append","params":{{"agent":"claude","text":"{}"}}}}"#,
+        r#"{{"id":1,"method":"note/append","params":{{"agent":"codex","text":"{}"}}}}"#,
         "x".repeat(9 * 1024 * 1024)
     ));
     bad.wait_closed();
@@ -158,20 +168,19 @@ fn an_oversized_frame_ends_its_own_connection_only() {
 fn a_text_over_the_limit_is_refused_whole() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut socket = project.control().unwrap();
-    hello(&mut socket);
+    let mut socket = codex(&project);
     let before = project.ledger().len();
     let refused = socket
         .call(
             "note/append",
-            json!({"agent": "claude", "text": "é".repeat(1_000_001)}),
+            json!({"agent": "codex", "text": "é".repeat(1_000_001)}),
         )
         .unwrap_err();
     assert_eq!(refused.data["code"], "too_large");
     assert_eq!(project.ledger().len(), before);
     socket.expect(
         "note/append",
-        json!({"agent": "claude", "text": "é".repeat(1_000_000)}),
+        json!({"agent": "codex", "text": "é".repeat(1_000_000)}),
     );
 }
 
@@ -182,8 +191,7 @@ fn a_reader_that_stops_reading_slows_nobody() {
     let mut deaf = project.control().unwrap();
     hello(&mut deaf);
     deaf.expect("entries/subscribe", json!({}));
-    let mut writer = project.control().unwrap();
-    hello(&mut writer);
+    let mut writer = codex(&project);
     for n in 0..600 {
         writer.expect(
             "note/append",

@@ -24,7 +24,7 @@ fn confirm(launch: &Launch, word: &str) -> (u32, String) {
 
 /// Sends as Codex to Claude, who is away; returns the message's id.
 fn send(project: &Project, text: &str) -> String {
-    let mut socket = project.control().unwrap();
+    let mut socket = project.control_of("codex").unwrap();
     // No pid of ours: this test is no agent, and what it starts does not run below one.
     socket.expect(
         "hello",

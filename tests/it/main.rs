@@ -26,6 +26,7 @@ mod projects;
 mod readme;
 mod recovery;
 mod relay;
+mod roles;
 mod search;
 mod support;
 mod tidy;

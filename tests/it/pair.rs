@@ -494,8 +494,9 @@ fn no_secret_of_ours_reaches_the_commands_that_codex_runs() {
             assert!(value.is_empty(), "{name} is visible");
         }
     }
-    let token = pair.project.token();
-    assert!(!env.contains(&token));
+    for file in ["token", "claude-token", "codex-token", "proxy-token"] {
+        assert!(!env.contains(&pair.project.token_in(file)), "{file}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::support::project::Project;
 use crate::support::ws::RpcSocket;
 
 fn come_in(project: &Project, role: &str) -> RpcSocket {
-    let mut socket = project.control().unwrap();
+    let mut socket = project.control_of(role).unwrap();
     let hello = json!({"protocol": 1, "role": role, "pid": std::process::id()});
     socket.expect("hello", hello);
     socket
@@ -55,7 +55,7 @@ fn a_client_whose_calls_all_wait_is_still_told_what_happens() {
     for _ in 0..65 {
         busy.begin("messages/wait", never.clone());
     }
-    let mut other = come_in(&project, "cli");
+    let mut other = come_in(&project, "codex");
     other.expect("note/append", json!({"agent": "codex", "text": "a sign"}));
     busy.next_where("entry/appended", |entry| {
         entry.to_string().contains("a sign")

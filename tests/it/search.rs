@@ -11,7 +11,7 @@ use crate::support::ws::RpcSocket;
 
 /// Has notes recorded.
 fn note(project: &Project, texts: &[&str]) {
-    let mut socket: RpcSocket = project.control().unwrap();
+    let mut socket: RpcSocket = project.control_of("codex").unwrap();
     socket.expect(
         "hello",
         json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),

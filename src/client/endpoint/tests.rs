@@ -31,7 +31,19 @@ fn publish(dirs: &ProjectDirs, port: u16) {
         published.to_string().as_bytes(),
     )
     .unwrap();
-    dirs::write_private(&dirs.state_file("token"), format!("{TOKEN}\n").as_bytes()).unwrap();
+    token(dirs, "token", TOKEN);
+}
+
+fn token(dirs: &ProjectDirs, name: &str, token: &str) {
+    dirs::write_private(&dirs.state_file(name), format!("{token}\n").as_bytes()).unwrap();
+}
+
+fn control(port: u16, token: &str, older: Option<&str>) -> Result<Endpoint, DialError> {
+    Ok(Endpoint::Control {
+        port,
+        token: token.to_owned(),
+        older: older.map(str::to_owned),
+    })
 }
 
 fn why(found: Result<Endpoint, DialError>) -> String {
@@ -44,14 +56,35 @@ fn why(found: Result<Endpoint, DialError>) -> String {
 #[test]
 fn the_endpoint_is_what_the_daemon_published() {
     let (_dir, dirs) = project();
-    let dial = project_dial(dirs.clone(), None);
+    let dial = project_dial(dirs.clone(), Role::Cli, None);
     assert_eq!(why((dial.0)()), NO_DAEMON);
     let _owner = own(&dirs);
     publish(&dirs, 4502);
-    let token = TOKEN.to_owned();
-    assert_eq!((dial.0)(), Ok(Endpoint::Control { port: 4502, token }));
+    assert_eq!((dial.0)(), control(4502, TOKEN, None));
     fs::write(dirs.state_file("killed"), "").unwrap();
     assert_eq!((dial.0)(), Err(DialError::Dormant(Dormancy::Killed)));
+}
+
+#[test]
+fn each_role_comes_with_its_own_token_and_to_a_daemon_of_before_with_the_one_there_was() {
+    let (_dir, dirs) = project();
+    let _owner = own(&dirs);
+    publish(&dirs, 4502);
+    let dialled = |role| (project_dial(dirs.clone(), role, None).0)();
+    assert_eq!(dialled(Role::Claude), control(4502, TOKEN, None));
+    let (claude, codex) = ("c".repeat(64), "d".repeat(64));
+    token(&dirs, "claude-token", &claude);
+    token(&dirs, "codex-token", &codex);
+    for (role, own) in [
+        (Role::Claude, &claude),
+        (Role::Hook, &claude),
+        (Role::Codex, &codex),
+    ] {
+        assert_eq!(dialled(role), control(4502, own, Some(TOKEN)), "{role:?}");
+    }
+    for role in [Role::Cli, Role::Deck] {
+        assert_eq!(dialled(role), control(4502, TOKEN, None), "{role:?}");
+    }
 }
 
 #[test]
@@ -59,22 +92,23 @@ fn a_token_that_is_a_link_or_no_token_is_not_used() {
     let (dir, dirs) = project();
     let _owner = own(&dirs);
     publish(&dirs, 4502);
-    let dial = project_dial(dirs.clone(), None);
+    let dial = project_dial(dirs.clone(), Role::Cli, None);
     let token = dirs.state_file("token");
     fs::write(&token, "x\r\nHost: elsewhere\n").unwrap();
-    assert_eq!(why((dial.0)()), "the control token is not one");
+    let refused = why((dial.0)());
+    assert!(refused.contains("does not hold a token"), "{refused}");
     fs::remove_file(&token).unwrap();
     let elsewhere = dir.path().join("elsewhere");
     fs::write(&elsewhere, TOKEN).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &token).unwrap();
-    assert_eq!(why((dial.0)()), "the control token cannot be read");
+    let refused = why((dial.0)());
+    assert!(refused.contains("the token cannot be read"), "{refused}");
 }
 
 #[test]
 fn debug_does_not_show_the_token() {
-    let token = TOKEN.to_owned();
-    let shown = format!("{:?}", Endpoint::Control { port: 4502, token });
-    assert_eq!(shown, "127.0.0.1:4502");
+    let shown = control(4502, TOKEN, Some(TOKEN)).unwrap();
+    assert_eq!(format!("{shown:?}"), "127.0.0.1:4502");
 }
 
 #[test]
@@ -89,7 +123,7 @@ fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
-    let dial = project_dial(dirs.clone(), Some(autostart));
+    let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
 
     assert_eq!(why((dial.0)()), "a daemon is starting");
     assert_eq!(
@@ -121,17 +155,17 @@ fn a_stranger_on_the_port_of_a_daemon_that_died_is_not_dialled_and_another_one_i
     stranger.set_nonblocking(true).unwrap();
     let owner = own(&dirs);
     publish(&dirs, stranger.local_addr().unwrap().port());
-    let waiting = project_dial(dirs.clone(), None);
+    let waiting = project_dial(dirs.clone(), Role::Cli, None);
     assert!((waiting.0)().is_ok());
     drop(owner);
     assert_eq!(why((waiting.0)()), NO_DAEMON);
     let program = dir.path().join("nothing");
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
-    let starting = project_dial(dirs.clone(), Some(autostart));
+    let starting = project_dial(dirs.clone(), Role::Cli, Some(autostart));
     let why = why((starting.0)());
     assert!(why.contains("none can be started"), "{why}");
     let nobody = stranger.accept().unwrap_err();
-    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+    assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
 }
 
 #[test]
@@ -141,7 +175,7 @@ fn nothing_is_started_where_nobody_has_begun() {
     let dirs = ProjectDirs::new(root.clone(), None);
     let program = dir.path().join("nothing");
     let autostart = Autostart::detached(program, &dirs, dirs.config());
-    let dial = project_dial(dirs.clone(), Some(autostart));
+    let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
     let dormant = DialError::Dormant(Dormancy::NoProject(root));
     assert_eq!((dial.0)(), Err(dormant.clone()));
     assert!(!dirs.relay.exists());

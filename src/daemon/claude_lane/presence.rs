@@ -66,6 +66,10 @@ impl Daemon {
                 outlet,
             },
         );
+        // A hook says nothing about the doorbell beside it.
+        if role != Role::Hook {
+            self.is_up_to_date(role);
+        }
         if receiver {
             self.receives(conn);
         } else if role == Role::Claude {
@@ -152,6 +156,7 @@ impl Daemon {
             self.claude.silent.remove(&process);
             self.claude.heard.insert(process);
         }
+        self.is_up_to_date(Role::Hook);
         self.hang_bell(&pair);
         self.say_silence();
         self.status_changed();

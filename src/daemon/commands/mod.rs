@@ -50,7 +50,11 @@ impl Daemon {
             self.count_refused_operator(conn);
             return answer(reply, Err(not_the_operator()));
         }
-        if attachment.hello.role == Role::Claude && attachment.receiver {
+        let role = attachment.hello.role;
+        if !command.may_come_from(role) {
+            return answer(reply, Err(not_its_own(role)));
+        }
+        if role == Role::Claude && attachment.receiver {
             // It calls a tool.
             self.claude_gives_a_sign();
         }
@@ -171,6 +175,16 @@ pub(super) fn not_the_operator() -> Refusal {
         "operator_only",
         "only the operator may do this",
         "use the deck, or run the command yourself in a terminal of your own",
+    )
+}
+
+/// A role's commands are not another's.
+fn not_its_own(role: Role) -> Refusal {
+    Refusal::new(
+        "wrong_role",
+        format!("a client that came as `{}` may not ask this", role.as_str()),
+        "an agent's mail is fetched and acknowledged, and its word recorded, by its own bridge \
+         alone; `deck` and `cli` read",
     )
 }
 

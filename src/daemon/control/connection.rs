@@ -21,6 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::{
 };
 use tokio_util::task::TaskTracker;
 
+use super::admission::Admission;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
@@ -48,15 +49,6 @@ const HANG_UP_WAIT: Duration = Duration::from_secs(1);
 
 /// A frame quiet for this long is followed by a ping, so that a dead peer is noticed.
 const PING_EVERY: Duration = Duration::from_secs(30);
-
-/// What a connection may become.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    /// Agents, hooks and readers: never operator commands.
-    Agent,
-    /// The operator's socket, from a process that is no agent's.
-    Operator,
-}
 
 /// The calls of one client.
 #[derive(Debug)]
@@ -238,6 +230,13 @@ where
                 continue;
             }
         };
+        if let Err(refusal) = admission.check(hello.role) {
+            if admission.is_outdated(hello.role) {
+                daemon.came_outdated(hello.role);
+            }
+            refuse(sink, id, to_error(&refusal)).await?;
+            return None;
+        }
         let process = peer.process(hello.pid).await;
         let operator = admission == Admission::Operator;
         match daemon.join_from(hello, operator, process).await {

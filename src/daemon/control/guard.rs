@@ -9,11 +9,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use subtle::ConstantTimeEq as _;
 
+use super::admission::Admission;
+use crate::store::secrets::Secrets;
+
 /// The secrets of the control port. No `Debug`: they must not reach a log.
 #[derive(Clone)]
 pub struct Guard {
     port: u16,
-    control: Arc<str>,
+    claude: Arc<str>,
+    codex: Arc<str>,
+    reader: Arc<str>,
     mcp: Arc<str>,
     refused: Arc<AtomicU64>,
 }
@@ -30,32 +35,48 @@ impl std::fmt::Debug for Guard {
 const LOG_EVERY: u64 = 100;
 
 impl Guard {
-    /// A guard for a port.
-    pub fn new(port: u16, control: &str, mcp: &str) -> Self {
+    /// A guard for a port. `mcp` is the secret of `/mcp` beside Codex's own token.
+    pub fn new(port: u16, secrets: &Secrets, mcp: &str) -> Self {
         Self {
             port,
-            control: control.into(),
+            claude: secrets.claude.as_str().into(),
+            codex: secrets.codex.as_str().into(),
+            reader: secrets.reader.as_str().into(),
             mcp: mcp.into(),
             refused: Arc::new(AtomicU64::new(0)),
         }
     }
 
     /// The port that it guards.
-    pub fn port(&self) -> u16 {
+    pub(super) fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether the request carries the control token.
-    pub fn has_control_token(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).is_some_and(|token| same(token, &self.control))
+    /// What the request's token admits as; `None` without a good one. All tokens are compared, so
+    /// that the time tells nothing about which one it was.
+    pub(super) fn admission(&self, headers: &HeaderMap) -> Option<Admission> {
+        let token = bearer(headers)?;
+        let tokens = [
+            (&self.claude, Admission::Claude),
+            (&self.codex, Admission::Codex),
+            (&self.reader, Admission::Reader),
+        ];
+        tokens
+            .into_iter()
+            .fold(None, |found, (expected, admission)| {
+                let is_it = same(token, expected);
+                found.or(is_it.then_some(admission))
+            })
+    }
+
+    /// Whether the request carries the readers' token.
+    pub(super) fn is_reader(&self, headers: &HeaderMap) -> bool {
+        self.admission(headers) == Some(Admission::Reader)
     }
 
     /// Whether the request carries a token that opens `/mcp`.
-    pub fn has_mcp_token(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).is_some_and(|token| {
-            // Both are compared, so that the time tells nothing about which one it was.
-            same(token, &self.mcp) | same(token, &self.control)
-        })
+    fn has_mcp_token(&self, headers: &HeaderMap) -> bool {
+        bearer(headers).is_some_and(|token| same(token, &self.mcp) | same(token, &self.codex))
     }
 
     fn is_our_host(&self, headers: &HeaderMap) -> bool {
@@ -95,16 +116,26 @@ pub async fn check_origin(State(guard): State<Guard>, request: Request, next: Ne
     next.run(request).await
 }
 
-/// Lets only the control token in.
-pub async fn check_control(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    if !guard.has_control_token(request.headers()) {
+/// Lets the token of any role in, and leaves its [`Admission`] with the request.
+pub async fn check_role(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+    let Some(admission) = guard.admission(request.headers()) else {
+        guard.count_refusal();
+        return unauthorized();
+    };
+    request.extensions_mut().insert(admission);
+    next.run(request).await
+}
+
+/// Lets only the readers' token in.
+pub async fn check_reader(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    if !guard.is_reader(request.headers()) {
         guard.count_refusal();
         return unauthorized();
     }
     next.run(request).await
 }
 
-/// Lets the control token and the `/mcp` secret in.
+/// Lets Codex's token and the `/mcp` secret in.
 pub async fn check_mcp(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     if !guard.has_mcp_token(request.headers()) {
         guard.count_refusal();

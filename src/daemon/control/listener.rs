@@ -3,19 +3,20 @@
 use std::future::Future;
 use std::net::SocketAddr;
 
-use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
+use axum::{Extension, Router};
 use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{self, Admission};
-use super::guard::{Guard, check_control, check_mcp, check_origin};
+use super::admission::Admission;
+use super::connection;
+use super::guard::{Guard, check_mcp, check_origin, check_reader, check_role};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
@@ -38,14 +39,17 @@ pub fn serve(
         daemon,
         guard: guard.clone(),
     };
-    let with_control = Router::new()
+    let for_roles = Router::new()
         .route("/ws", get(upgrade))
+        .route_layer(from_fn_with_state(guard.clone(), check_role));
+    let for_readers = Router::new()
         .route("/metrics", get(metrics))
-        .route_layer(from_fn_with_state(guard.clone(), check_control));
+        .route_layer(from_fn_with_state(guard.clone(), check_reader));
     let app = Router::new()
         .route("/healthz", get(health))
         .route("/readyz", get(health))
-        .merge(with_control)
+        .merge(for_roles)
+        .merge(for_readers)
         .with_state(shared)
         .merge(mcp.route_layer(from_fn_with_state(guard.clone(), check_mcp)))
         .layer(from_fn_with_state(guard, check_origin));
@@ -64,9 +68,9 @@ pub fn serve(
     }
 }
 
-/// `{"ok":true}` to anybody; the status to whom has the token.
+/// `{"ok":true}` to anybody; the status to readers.
 async fn health(State(shared): State<Shared>, request: Request) -> Response {
-    if !shared.guard.has_control_token(request.headers()) {
+    if !shared.guard.is_reader(request.headers()) {
         return axum::Json(serde_json::json!({"ok": true})).into_response();
     }
     let hello = Hello {
@@ -110,6 +114,7 @@ async fn metrics(State(shared): State<Shared>) -> Response {
 async fn upgrade(
     State(shared): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Extension(admission): Extension<Admission>,
     mut request: Request,
 ) -> Response {
     let headers = request.headers();
@@ -145,7 +150,7 @@ async fn upgrade(
                     theirs: peer.port(),
                     ours: shared.guard.port(),
                 };
-                connection::serve(stream, shared.daemon, Admission::Agent, peer).await;
+                connection::serve(stream, shared.daemon, admission, peer).await;
             }
             Err(error) => tracing::debug!(%error, "an upgrade did not happen"),
         }

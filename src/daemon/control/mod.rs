@@ -2,8 +2,10 @@
 //!
 //! - [`listener`]: the routes.
 //! - [`guard`]: `Host`, `Origin` and tokens, before anything else sees a request.
+//! - [`admission`]: what was shown, and as which role one may say hello with it.
 //! - [`connection`]: one WebSocket, on the control port or on the operator's socket.
 
+pub mod admission;
 pub mod connection;
 pub mod guard;
 pub mod listener;

@@ -109,15 +109,15 @@ async fn what_was_just_fetched_is_not_announced_as_well() {
     let mut rig = Rig::start(&place).await;
     let codex = rig.connect(Role::Codex, None, false);
     rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
-    let cli = rig.connect(Role::Cli, None, false);
+    let elsewhere = rig.connect_to("other", Role::Claude, Some(7_000_001));
     let get = Command::GetMessages(GetMessagesParams {
         agent: Agent::Claude,
         after: None,
         limit: None,
         ack: Vec::new(),
-        runtime_session_id: None,
+        runtime_session_id: Some(crate::core::id::RuntimeSession::default()),
     });
-    rig.call(&cli, get).await.unwrap();
+    rig.call(&elsewhere, get).await.unwrap();
     let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     rig.settle().await;
     let mut pushed = 0;

@@ -169,7 +169,8 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
                 in_reply_to: Some(question),
                 ..SendParams::default()
             };
-            let answer = rig.newest(claude, Command::Send(answer)).await;
+            let codex = rig.connect(Role::Codex, None, false);
+            let answer = rig.newest(&codex, Command::Send(answer)).await;
             let ack = Command::Ack(ids(Agent::Claude, &[&answer]));
             rig.call(claude, ack).await.unwrap();
         }

@@ -62,7 +62,8 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     };
     // In a line, in a long text, in a handoff, in the text of the running turn, in a row of the
     // queue; in an archived segment and in what was set aside of it.
-    rig.call(&claude, send(Agent::Codex, format!("short {MARKER}")))
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.call(&codex, send(Agent::Codex, format!("short {MARKER}")))
         .await
         .unwrap();
     let long = format!(
@@ -70,7 +71,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
         "word ".repeat(3_000),
         "word ".repeat(3_000)
     );
-    rig.call(&claude, send(Agent::Codex, long)).await.unwrap();
+    rig.call(&codex, send(Agent::Codex, long)).await.unwrap();
     rig.call(
         &claude,
         Command::AppendNote(NoteParams {

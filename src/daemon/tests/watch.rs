@@ -56,13 +56,14 @@ fn codes(rig: &Rig) -> Vec<String> {
 #[tokio::test]
 async fn a_changed_configuration_counts_at_once_and_only_its_keys_are_recorded() {
     let place = Place::new();
-    let (mut rig, operator) = configured(&place).await;
+    let (mut rig, _operator) = configured(&place).await;
     write_config(
         &place,
         json!({"redaction": {"rules": [{"name": "FISH", "pattern": "please"}]}, "odd": "valueOfIt"}),
     );
     changed(&mut rig, &place, &["redaction.rules", "odd"]);
-    rig.send(&operator, Agent::Claude, OnBusy::Queue).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let contents = contents(&rig).join("\n");
     assert!(contents.contains("[REDACTED_FISH] look"), "{contents}");
     assert!(contents.contains("redaction.rules, odd"), "{contents}");
@@ -76,10 +77,11 @@ async fn a_file_that_is_no_json_takes_no_rule_away() {
         &place,
         json!({"redaction": {"rules": [{"name": "FISH", "pattern": "please"}]}}),
     );
-    let (mut rig, operator) = configured(&place).await;
+    let (mut rig, _operator) = configured(&place).await;
     std::fs::write(place.dirs.config(), "{").unwrap();
     changed(&mut rig, &place, &[]);
-    rig.send(&operator, Agent::Claude, OnBusy::Queue).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert!(contents(&rig).join("\n").contains("[REDACTED_FISH] look"));
     assert!(rig.daemon.notices.lines()[0].contains("not JSON"));
     write_config(&place, json!({}));

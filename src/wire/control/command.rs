@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Role;
 use super::{
     ArtifactParams, AttendParams, ClearParams, CompactParams, DecideParams, GetMessagesParams,
     HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
     ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams,
     TrustParams, WaitMessagesParams,
 };
+use crate::core::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
 
 /// Everything a client may ask.
@@ -125,6 +127,50 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether a client of this role may ask this at all; what only the operator may ask is told
+    /// by [`Self::is_operator_only`]. An agent's mail is fetched, proven and acknowledged, and its
+    /// word recorded, by its own bridge and nobody else.
+    pub fn may_come_from(&self, role: Role) -> bool {
+        let speaks_for = |agent: Agent| role == Role::of(agent);
+        match self {
+            // Without a sender they are the operator's.
+            Self::Send(params) => params.from.is_none_or(speaks_for),
+            Self::Handoff(params) => params.from.is_none_or(speaks_for),
+            Self::GetMessages(params) => speaks_for(params.agent),
+            Self::WaitMessages(params) => speaks_for(params.agent),
+            Self::Fetched(params) | Self::Ack(params) => speaks_for(params.agent),
+            Self::AppendNote(params) => speaks_for(params.agent),
+            Self::RecordArtifact(params) => speaks_for(params.agent),
+            Self::ProposeFinal(params) => speaks_for(params.agent),
+            // Only Claude has hooks.
+            Self::HookHanded(params) => role == Role::Hook && params.agent == Agent::Claude,
+            Self::Hook(_) | Self::DoorbellAttach => role == Role::Hook,
+            // It begins a process: for a person's clients, not for what an agent runs.
+            Self::EnsureCodex => matches!(role, Role::Deck | Role::Cli),
+            Self::ReadContext(_)
+            | Self::ReadSnapshot
+            | Self::ReadStatus
+            | Self::LedgerList(_)
+            | Self::LedgerShow { .. }
+            | Self::LedgerSearch(_)
+            | Self::LedgerRebuild(_)
+            | Self::QueueList
+            | Self::Subscribe
+            // It restricts nobody but the process that asks.
+            | Self::RegisterAgent => true,
+            Self::Decide(_)
+            | Self::Clear(_)
+            | Self::Compact(_)
+            | Self::Stop(_)
+            | Self::HandOver(_)
+            | Self::QueueChange(_)
+            | Self::QueueDrain(_)
+            | Self::QueueRebuild
+            | Self::Trust(_)
+            | Self::Attend(_) => true,
+        }
+    }
+
     /// Whether only the operator may ask this.
     pub fn is_operator_only(&self) -> bool {
         match self {

@@ -128,7 +128,7 @@ fn naming_the_operators_shell_as_an_agent_locks_nobody_out() {
     let mut claims: Vec<_> = ["hook", "claude", "codex"]
         .into_iter()
         .map(|role| {
-            let mut socket = scene.project.control().unwrap();
+            let mut socket = scene.project.control_of(role).unwrap();
             let hello = json!({"protocol": 1, "role": role, "pid": named, "agentPid": named});
             socket.expect("hello", hello);
             socket

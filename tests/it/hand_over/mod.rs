@@ -4,5 +4,5 @@
 mod codex;
 mod faults;
 mod owners;
-mod scene;
+pub mod scene;
 mod versions;

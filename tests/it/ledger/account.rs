@@ -97,7 +97,7 @@ impl Account {
 
 /// A control connection that has said who it is; `None` while no daemon answers.
 pub fn connect(project: &Project) -> Option<RpcSocket> {
-    connect_with(project, &project.token())
+    connect_with(project, &project.token_in("codex-token"))
 }
 
 /// As [`connect`], with a token read elsewhere.

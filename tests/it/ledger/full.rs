@@ -131,7 +131,8 @@ fn a_full_disk_refuses_every_note_keeps_all_before_it_and_goes_on_when_there_is_
     let status = || on_disk(&["status", "--json"]).expect_success().json();
     let daemon = Daemon::start(&disk.launch(&project.ctxrelay(["daemon"])));
     let outside = |path: PathBuf| disk.outside(&path);
-    let token = std::fs::read_to_string(outside(project.state().join("state/token"))).unwrap();
+    let token =
+        std::fs::read_to_string(outside(project.state().join("state/codex-token"))).unwrap();
     let account = Account::default();
     let mut socket = connect_with(&project, token.trim_end()).unwrap();
     account.note("first", &mut socket).unwrap().unwrap();

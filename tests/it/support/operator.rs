@@ -47,6 +47,16 @@ impl Operator {
     /// Says hello.
     #[track_caller]
     pub fn connect(project: &Project) -> Self {
+        Self::greet_as(project, "cli").unwrap()
+    }
+
+    /// Says hello as this role.
+    ///
+    /// # Errors
+    ///
+    /// What the daemon refuses it with.
+    #[track_caller]
+    pub fn greet_as(project: &Project, role: &str) -> Result<Self, RpcError> {
         let listen = project
             .base()
             .join(format!("{}.sock", uuid::Uuid::new_v4().simple()));
@@ -66,9 +76,9 @@ impl Operator {
             last_id: 0,
             _terminal: terminal,
         };
-        let hello = json!({"protocol": 1, "role": "cli", "pid": std::process::id()});
-        operator.call("hello", hello).unwrap();
-        operator
+        let hello = json!({"protocol": 1, "role": role, "pid": std::process::id()});
+        operator.call("hello", hello)?;
+        Ok(operator)
     }
 
     /// Sends one command.

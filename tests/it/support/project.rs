@@ -203,22 +203,39 @@ impl Project {
         run(&self.ctxrelay(args))
     }
 
-    /// The control token, once a daemon has made it.
+    /// The readers' token, once a daemon has made it.
     #[track_caller]
     pub fn token(&self) -> String {
-        let path = self.state().join("state/token");
+        self.token_in("token")
+    }
+
+    /// The token in one of the files of the state folder.
+    #[track_caller]
+    pub fn token_in(&self, file: &str) -> String {
+        let path = self.state().join("state").join(file);
         let token = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         token.trim_end().to_owned()
     }
 
-    /// A bare control connection, with the right token.
+    /// A bare control connection, with the readers' token.
     pub fn control(&self) -> Result<RpcSocket, Refused> {
-        RpcSocket::open(
-            &format!("ws://127.0.0.1:{}/ws", self.ports.control),
-            Some(&self.token()),
-            &[],
-        )
+        self.control_with(&self.token())
+    }
+
+    /// A bare control connection, with the token of this role.
+    #[track_caller]
+    pub fn control_of(&self, role: &str) -> Result<RpcSocket, Refused> {
+        self.control_with(&self.token_in(match role {
+            "claude" | "hook" => "claude-token",
+            "codex" => "codex-token",
+            _ => "token",
+        }))
+    }
+
+    fn control_with(&self, token: &str) -> Result<RpcSocket, Refused> {
+        let url = format!("ws://127.0.0.1:{}/ws", self.ports.control);
+        RpcSocket::open(&url, Some(token), &[])
     }
 
     /// The lines of the newest ledger as JSON, in file order.
