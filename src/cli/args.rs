@@ -13,6 +13,7 @@ use super::{
     hook, init, instances, kill, ledger, man, pair, queue, recover, redact, status, trust, unbuilt,
     uninit,
 };
+use crate::demo::SPEEDS;
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -59,20 +60,31 @@ pub enum Verb {
     /// What went wrong, what is open, and how to go on
     Recover(recover::Args),
     /// The record
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example: ctxrelay ledger search \"login page\""
+    )]
     Ledger(ledger::Verb),
     /// Messages on their way, both directions
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: ctxrelay queue list")]
     Queue(queue::Verb),
     /// Sign-off: proposals that the work is done
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: ctxrelay finality list")]
     Finality(finality::Verb),
 
     /// The plugin for a plain `claude`
-    #[command(subcommand, name = "claude-plugin")]
+    #[command(
+        subcommand,
+        name = "claude-plugin",
+        after_help = "Example: ctxrelay claude-plugin install"
+    )]
     ClaudePlugin(claude_plugin::Verb),
     /// The MCP server for a plain `codex`
-    #[command(subcommand, name = "codex-mcp")]
+    #[command(
+        subcommand,
+        name = "codex-mcp",
+        after_help = "Example: ctxrelay codex-mcp install"
+    )]
     CodexMcp(codex_mcp::Verb),
 
     /// Check the project, the daemon and the agents
@@ -84,7 +96,7 @@ pub enum Verb {
     /// See what the redaction would mask in a file
     Redact(redact::Args),
     /// The project's configuration
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: ctxrelay config show")]
     Config(config::Verb),
     /// See and trust what has power in the project's configuration
     Trust(trust::Args),
@@ -151,9 +163,16 @@ impl Verb {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay demo --speed 2")]
 pub struct DemoArgs {
-    /// How fast the scripted agents work; 1 is the pace of a reader
-    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    /// How fast the scripted agents work, 0.02 to 1000; 1 is the pace of a reader
+    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = speed)]
     pub speed: f64,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|speed| SPEEDS.contains(speed))
+        .ok_or_else(|| format!("a number from {} to {}", SPEEDS.start(), SPEEDS.end()))
 }
 
 /// Arguments of the scripted app-server; it reads them itself, as the real one would.
@@ -253,9 +272,7 @@ mod tests {
                 .count();
             assert_eq!(count, 1, "{}", verb.get_name());
             let mut leaves: Vec<&clap::Command> = verb.get_subcommands().collect();
-            if leaves.is_empty() {
-                leaves.push(verb);
-            }
+            leaves.push(verb);
             for leaf in leaves.iter().filter(|leaf| !leaf.is_hide_set()) {
                 let help = leaf
                     .get_after_help()

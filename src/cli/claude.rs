@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: Args) -> Verdict {
         // Shown also where claude is not installed yet.
         let program = program.unwrap_or_else(|| "claude".into());
         let launch = launch(setting, program, args.args);
-        context.out.line(&launch.shell_line(&[]))?;
+        launch.show(&context.out, &[])?;
         return Ok(ExitKind::Ok);
     }
     let program = program.ok_or_else(missing_claude)?;

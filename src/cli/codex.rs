@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: Args) -> Verdict {
             .unwrap_or_else(|| "codex".into());
         let (thread, port) = runtime()?.block_on(known(setting));
         let launch = launch(setting, program, &thread, &port, "", args.args);
-        context.out.line(&launch.shell_line(&[TOKEN_VARIABLE]))?;
+        launch.show(&context.out, &[TOKEN_VARIABLE])?;
         return Ok(ExitKind::Ok);
     }
     let program = setting.codex_program.clone().ok_or_else(missing_codex)?;

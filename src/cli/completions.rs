@@ -1,6 +1,7 @@
 //! `ctxrelay completions SHELL`.
 
 use clap_complete::Shell;
+use serde_json::json;
 
 use super::args::command;
 use super::exit::{ExitKind, Verdict};
@@ -17,6 +18,13 @@ pub struct Args {
 pub fn run(out: &Output, args: &Args) -> Verdict {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "ctxrelay", &mut script);
-    out.raw(&script)?;
+    if out.is_json() {
+        out.json(&json!({
+            "shell": args.shell.to_string(),
+            "script": String::from_utf8_lossy(&script),
+        }))?;
+    } else {
+        out.raw(&script)?;
+    }
     Ok(ExitKind::Ok)
 }

@@ -1,6 +1,7 @@
 //! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it. And
 //! `ctxrelay demo`.
 
+use std::cell::RefCell;
 use std::future::ready;
 use std::io::IsTerminal as _;
 use std::process::{Command as Process, Stdio};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctxrelay_ui::{Depth, QuitChoice, Settings};
+use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -208,14 +210,25 @@ pub fn demo(out: &Output, args: &DemoArgs) -> Verdict {
     let verdict = if has_terminal() && !out.is_json() {
         runtime.block_on(demo_on_screen(program, args.speed))
     } else {
-        runtime.block_on(async {
+        let timeline = RefCell::new(Vec::new());
+        let played = runtime.block_on(async {
             run_as_text(program, args.speed, |line| {
-                // A reader that closed the pipe has seen enough; the story ends by itself.
-                let _ = out.line(line);
+                if out.is_json() {
+                    timeline.borrow_mut().push(line.to_owned());
+                } else {
+                    // A reader that closed the pipe has seen enough; the story ends by itself.
+                    let _ = out.line(line);
+                }
             })
             .await
             .map_err(|error| Failure::internal("play the demo", error))
-        })
+        });
+        match played {
+            Ok(()) if out.is_json() => {
+                out.json(&json!({"ok": true, "timeline": timeline.into_inner()}))
+            }
+            played => played,
+        }
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
     verdict.map(|()| ExitKind::Ok)

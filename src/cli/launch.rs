@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::exit::Failure;
+use super::output::Output;
 use super::shell::{quote, quoted};
 
 /// How often it is looked whether a program has ended.
@@ -50,6 +53,19 @@ impl Launch {
         line
     }
 
+    /// Prints what a dry run would start.
+    ///
+    /// # Errors
+    ///
+    /// When standard output cannot be written.
+    pub fn show(&self, out: &Output, secret: &[&str]) -> Result<(), Failure> {
+        let line = self.shell_line(secret);
+        if out.is_json() {
+            return show_dry_run(out, &[line]);
+        }
+        out.line(&line)
+    }
+
     /// Takes this process's place. Returns only when that fails.
     pub fn exec(self) -> Failure {
         self.exec_without(&[])
@@ -72,6 +88,15 @@ impl Launch {
             "see that it can be run by itself",
         )
     }
+}
+
+/// The one value of a dry run: the command lines that would be run, for a shell.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn show_dry_run(out: &Output, commands: &[String]) -> Result<(), Failure> {
+    out.json(&json!({"dryRun": true, "commands": commands}))
 }
 
 /// What a program said.

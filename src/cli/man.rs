@@ -1,5 +1,7 @@
 //! `ctxrelay man`.
 
+use serde_json::json;
+
 use super::args::command;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::output::Output;
@@ -14,6 +16,10 @@ pub fn run(out: &Output, _args: &Args) -> Verdict {
     clap_mangen::Man::new(command())
         .render(&mut page)
         .map_err(|error| Failure::internal("write the manual page", error))?;
-    out.raw(&page)?;
+    if out.is_json() {
+        out.json(&json!({"format": "roff", "page": String::from_utf8_lossy(&page)}))?;
+    } else {
+        out.raw(&page)?;
+    }
     Ok(ExitKind::Ok)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::context::Context;
 use super::deck;
 use super::exit::{ExitKind, Failure, Verdict};
-use super::launch::{Launch, capture, missing_claude, missing_codex};
+use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{is_ours, kept, server, socket};
 use super::settings::{environment, find_program};
 use super::shell::quoted;
@@ -61,15 +61,18 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     let inside = outer.is_some();
     let commands = commands(setting, inside, environment);
     if args.dry_run {
-        for command in &commands {
-            let mut words = vec![tmux.clone().into_os_string()];
-            words.extend(command.iter().cloned());
-            context.out.line(&quoted(&words))?;
-        }
+        let mut lines: Vec<String> = commands
+            .iter()
+            .map(|command| {
+                let mut words = vec![tmux.clone().into_os_string()];
+                words.extend(command.iter().cloned());
+                quoted(&words)
+            })
+            .collect();
         if inside {
-            context.out.line(&quoted(&own(setting, None)))?;
+            lines.push(quoted(&own(setting, None)));
         }
-        return Ok(ExitKind::Ok);
+        return would(context, &lines);
     }
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         return Err(Failure::new(
@@ -155,8 +158,19 @@ fn by_hand(context: &Context) -> Verdict {
     context
         .out
         .note("tmux is not installed; run these in three terminals:");
-    for verb in [None, Some("claude"), Some("codex")] {
-        context.out.line(&quoted(&own(&context.setting, verb)))?;
+    let lines =
+        [None, Some("claude"), Some("codex")].map(|verb| quoted(&own(&context.setting, verb)));
+    would(context, &lines)
+}
+
+/// Prints commands and runs none.
+fn would(context: &Context, lines: &[String]) -> Verdict {
+    if context.out.is_json() {
+        show_dry_run(&context.out, lines)?;
+        return Ok(ExitKind::Ok);
+    }
+    for line in lines {
+        context.out.line(line)?;
     }
     Ok(ExitKind::Ok)
 }

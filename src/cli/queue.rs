@@ -134,31 +134,73 @@ fn list(context: &Context) -> Verdict {
     if rows.is_empty() {
         context.out.note("nothing is on its way");
     }
-    for row in &rows {
-        show_row(context, row)?;
-    }
+    show_rows(context, &rows)?;
     Ok(ExitKind::Ok)
 }
 
-pub(super) fn show_row(context: &Context, row: &QueueRow) -> Result<(), Failure> {
-    let tone = if row.state == "ambiguous" {
-        Tone::Bad
-    } else {
-        Tone::Plain
-    };
-    context.out.spans(&[
-        (Tone::Plain, &format!("{}  → {:<7}", row.id, row.to)),
-        (tone, &format!("{:<10}", row.state)),
-        (
-            Tone::Faint,
-            &format!(
-                "{} tries, {} old, when busy: {}",
-                row.attempts,
-                age(row.age_ms),
-                row.on_busy.as_str()
-            ),
-        ),
-    ])
+/// The heads of the columns.
+const COLUMNS: [&str; 6] = ["ID", "TO", "STATE", "TRIES", "AGE", "WHEN BUSY"];
+
+/// Prints rows as a table; nothing when there are none.
+pub(super) fn show_rows(context: &Context, rows: &[QueueRow]) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
+    let heads = COLUMNS.map(str::to_owned);
+    let widths: [usize; 6] = std::array::from_fn(|at| {
+        cells
+            .iter()
+            .chain([&heads])
+            .map(|row| row[at].chars().count())
+            .max()
+            .unwrap_or_default()
+    });
+    show_cells(context, &heads, &widths, [Tone::Faint; 3])?;
+    for row in &cells {
+        let state = if row[2] == "ambiguous" {
+            Tone::Bad
+        } else {
+            Tone::Plain
+        };
+        show_cells(context, row, &widths, [Tone::Plain, state, Tone::Faint])?;
+    }
+    Ok(())
+}
+
+fn cells(row: &QueueRow) -> [String; 6] {
+    [
+        row.id.to_string(),
+        row.to.to_string(),
+        row.state.clone(),
+        row.attempts.to_string(),
+        age(row.age_ms),
+        row.on_busy.as_str().to_owned(),
+    ]
+}
+
+/// One line: who, how it stands, and the rest, each in its tone.
+fn show_cells(
+    context: &Context,
+    cells: &[String; 6],
+    widths: &[usize; 6],
+    tones: [Tone; 3],
+) -> Result<(), Failure> {
+    let padded: Vec<String> = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, width)| format!("{cell:<width$}"))
+        .collect();
+    let text = [
+        format!("{}  ", padded[..2].join("  ")),
+        format!("{}  ", padded[2]),
+        padded[3..].join("  ").trim_end().to_owned(),
+    ];
+    let spans: Vec<(Tone, &str)> = tones
+        .into_iter()
+        .zip(text.iter().map(String::as_str))
+        .collect();
+    context.out.spans(&spans)
 }
 
 /// The message of this id, or the only one whose id ends like this.
@@ -197,7 +239,7 @@ fn show(context: &Context, name: &str) -> Verdict {
         if context.out.is_json() {
             context.out.json(&json!({"message": row, "entry": entry}))?;
         } else {
-            show_row(context, row)?;
+            show_rows(context, std::slice::from_ref(row))?;
             context
                 .out
                 .block("  ", super::words::field(&entry, "content"))?;

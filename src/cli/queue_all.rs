@@ -7,7 +7,7 @@ use super::connect::{runtime, unexpected};
 use super::context::Context;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::operator;
-use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, show_row};
+use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, show_rows};
 use super::words::count;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
@@ -118,9 +118,7 @@ fn would(context: &Context, change: &str, rows: &[QueueRow], what: &str) -> Verd
         return Ok(ExitKind::Ok);
     }
     context.out.line(&format!("would do: {what}"))?;
-    for row in rows {
-        show_row(context, row)?;
-    }
+    show_rows(context, rows)?;
     context.out.note("this was a dry run; do it with --apply");
     Ok(ExitKind::Ok)
 }

@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::args::{Cli, Verb, parse};
+use clap::error::ErrorKind;
+use serde_json::json;
+
+use super::args::{Cli, Verb, command, parse};
 use super::context::Context;
 use super::exit::{ExitKind, Failure, Verdict};
 use super::output::Output;
@@ -22,10 +25,11 @@ pub fn run(args: Vec<OsString>) -> ExitKind {
         .skip(1)
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--json");
+    let words: Vec<OsString> = args.iter().skip(1).cloned().collect();
     let cli = match parse(args) {
         Ok(cli) => cli,
         Err(error) if is_hook && error.use_stderr() => return ExitKind::Ok,
-        Err(error) => return refuse(&Output::new(wants_json), &error),
+        Err(error) => return refuse(&Output::new(wants_json), &error, &words),
     };
     // A verb that is not built takes all words behind it, `--json` too.
     let out =
@@ -40,7 +44,13 @@ pub fn run(args: Vec<OsString>) -> ExitKind {
 }
 
 /// What clap wants to say: help and version are results, the rest is a usage error.
-fn refuse(out: &Output, error: &clap::Error) -> ExitKind {
+fn refuse(out: &Output, error: &clap::Error, words: &[OsString]) -> ExitKind {
+    if !error.use_stderr() && out.is_json() {
+        return match out.json(&json!({"text": error.render().to_string()})) {
+            Err(failure) if !failure.is_silent() => failure.kind,
+            _ => ExitKind::Ok,
+        };
+    }
     if !error.use_stderr() {
         // Ours to print, so that a closed pipe is no error.
         let text = if super::output::wants_colour()
@@ -56,19 +66,51 @@ fn refuse(out: &Output, error: &clap::Error) -> ExitKind {
         };
     }
     if out.is_json() {
-        let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default();
-        out.failure(&Failure::new(
-            ExitKind::Usage,
-            "usage",
-            message.strip_prefix("error: ").unwrap_or(message),
-            "see `ctxrelay --help`",
-        ));
+        out.failure(&usage_failure(error, words));
     } else {
         // clap colours for the terminal by itself and knows NO_COLOR. Nobody to tell is no fault.
         let _ = error.print();
     }
     ExitKind::Usage
+}
+
+/// What clap says as one sentence, with the verb whose help has the rest.
+fn usage_failure(error: &clap::Error, words: &[OsString]) -> Failure {
+    let (path, verb) = verb_of(words);
+    let text = error.render().to_string();
+    let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let names: Vec<&str> = verb
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        format!("`{path}` wants one of: {}", names.join(", "))
+    } else {
+        // The first paragraph: what is wrong, and below it which arguments or values.
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let first = first.strip_prefix("error: ").unwrap_or(first);
+        first.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    Failure::new(
+        ExitKind::Usage,
+        "usage",
+        message,
+        format!("see `{path} --help`"),
+    )
+}
+
+/// The verb that was meant, as far as the words name one.
+fn verb_of(words: &[OsString]) -> (String, clap::Command) {
+    let mut verb = command();
+    let mut path = verb.get_name().to_owned();
+    for word in words {
+        let Some(found) = verb.find_subcommand(word).cloned() else {
+            continue;
+        };
+        path = format!("{path} {}", found.get_name());
+        verb = found;
+    }
+    (path, verb)
 }
 
 fn dispatch(cli: Cli, out: Output) -> Verdict {

@@ -21,3 +21,4 @@ mod watch;
 pub mod world;
 
 pub use error::DemoError;
+pub use pace::SPEEDS;

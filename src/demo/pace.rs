@@ -1,16 +1,15 @@
 //! [`Pace`]: how fast the scripted agents work.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use super::DemoError;
 
-/// Faster than this nobody can tell it apart.
-const SPEED_MAX: f64 = 1000.0;
-
-/// Slower than this the story would take the better part of an hour.
-const SPEED_MIN: f64 = 0.02;
+/// The speeds that make sense. Faster than these nobody can tell apart; slower than these the story
+/// would take the better part of an hour.
+pub const SPEEDS: RangeInclusive<f64> = 0.02..=1000.0;
 
 /// The speed of the story. Only the pauses for the reader follow it; whatever has to happen is
 /// waited for.
@@ -21,7 +20,7 @@ impl Pace {
     /// A speed; 1 is the pace of a reader.
     pub(super) fn new(speed: f64) -> Result<Self, DemoError> {
         if speed.is_finite() && speed > 0.0 {
-            Ok(Self(speed.clamp(SPEED_MIN, SPEED_MAX)))
+            Ok(Self(speed.clamp(*SPEEDS.start(), *SPEEDS.end())))
         } else {
             Err(DemoError::Speed(speed))
         }
@@ -53,8 +52,8 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(Pace::new(bad), Err(DemoError::Speed(_))), "{bad}");
         }
-        assert_eq!(Pace::new(1e9).ok(), Some(Pace(SPEED_MAX)));
-        assert_eq!(Pace::new(1e-9).ok(), Some(Pace(SPEED_MIN)));
+        assert_eq!(Pace::new(1e9).ok(), Some(Pace(*SPEEDS.end())));
+        assert_eq!(Pace::new(1e-9).ok(), Some(Pace(*SPEEDS.start())));
         assert_eq!(
             Pace::new(2.5).map(|pace| pace.to_string()).ok().as_deref(),
             Some("2.5")

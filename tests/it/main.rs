@@ -19,6 +19,7 @@ mod keeping;
 mod ladder;
 mod ledger;
 mod limits;
+mod one_value;
 mod pages;
 mod pair;
 mod pair_panes;

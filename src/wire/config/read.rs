@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::keys::{Allowed, Config};
+use super::schema::schema;
 use crate::core::redact::OwnRules;
 
 /// How much of a rule's name is told, in characters.
@@ -92,10 +93,60 @@ fn take(root: &mut Value, path: &[String], value: Value) -> bool {
 }
 
 fn wrong(key: &str) -> Problem {
+    let why = match wanted(key) {
+        Some(wanted) => format!("to be {wanted}, so it is ignored"),
+        None => "not a value that `ctxrelay config schema` allows, so it is ignored".to_owned(),
+    };
     Problem {
         key: key.to_owned(),
-        why: "not a value that `ctxrelay config schema` allows, so it is ignored".to_owned(),
+        why,
     }
+}
+
+/// What the schema allows at a key, in words.
+fn wanted(key: &str) -> Option<String> {
+    let schema = schema();
+    let mut found = &schema;
+    for part in key.split('.') {
+        found = match part.split_once('[') {
+            Some((list, _)) => &resolve(&schema, &found["properties"][list])["items"],
+            None => &found["properties"][part],
+        };
+        found = resolve(&schema, found);
+    }
+    if let Some(words) = found["enum"].as_array() {
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        return Some(format!("one of {}", words.join(", ")));
+    }
+    match (
+        found["type"].as_str()?,
+        &found["minimum"],
+        &found["maximum"],
+    ) {
+        ("integer", Value::Number(min), Value::Number(max)) => {
+            Some(format!("a whole number from {min} to {max}"))
+        }
+        ("integer", ..) => Some("a whole number".to_owned()),
+        ("boolean", ..) => Some("true or false".to_owned()),
+        ("string", ..) => Some("a text".to_owned()),
+        ("array", ..) => Some("a list".to_owned()),
+        ("object", ..) => match found["required"].as_array() {
+            Some(keys) => {
+                let keys: Vec<&str> = keys.iter().filter_map(Value::as_str).collect();
+                Some(format!("a group with {}", keys.join(" and ")))
+            }
+            None => Some("a group of keys".to_owned()),
+        },
+        _ => None,
+    }
+}
+
+/// Follows `$ref` to its definition.
+fn resolve<'a>(schema: &'a Value, found: &'a Value) -> &'a Value {
+    found["$ref"]
+        .as_str()
+        .and_then(|path| schema.pointer(path.strip_prefix('#')?))
+        .unwrap_or(found)
 }
 
 /// The rules of a configuration, ready to be used, and what is wrong with them.

@@ -66,6 +66,40 @@ fn a_wrong_value_costs_no_more_than_itself() {
 }
 
 #[test]
+fn a_wrong_value_is_told_what_would_be_right_and_never_repeated() {
+    let (_, problems) = read(&object(json!({
+        "idleShutdownSeconds": 3,
+        "codex": {"autostart": "please"},
+        "delivery": {"idleSeconds": 99_999, "expireSeconds": "swordfish"},
+        "rateLimitResume": {"mode": "swordfish"},
+        "redaction": {"rules": [{"name": 7}, "swordfish"], "allow": [2]},
+        "watchdog": [],
+    })));
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    for (key, wanted) in [
+        ("idleShutdownSeconds: ", "a whole number from 5 to 604800"),
+        ("codex.autostart: ", "true or false"),
+        ("delivery.idleSeconds: ", "a whole number from 1 to 3600"),
+        (
+            "delivery.expireSeconds: ",
+            "a whole number from 0 to 31536000",
+        ),
+        ("rateLimitResume.mode: ", "one of off, notify, resume"),
+        ("redaction.rules[0]: ", "a group with name and pattern"),
+        ("redaction.rules[1]: ", "a group with name and pattern"),
+        ("redaction.allow[0]: ", "`ctxrelay config schema` allows"),
+        ("watchdog: ", "a group of keys"),
+    ] {
+        assert!(
+            said.iter()
+                .any(|line| line.starts_with(key) && line.contains(wanted)),
+            "{key}{wanted}: {said:#?}"
+        );
+    }
+    assert!(!said.concat().contains("swordfish"));
+}
+
+#[test]
 fn every_key_of_the_defaults_is_in_the_schema_and_the_other_way_round() {
     fn leaves(prefix: &str, value: &Value, found: &mut Vec<String>) {
         match value {
