@@ -93,10 +93,6 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
                 other => Some(notice(other, "")),
             }
         }
-        Effect::SetCoordinator(_) => Some(Msg::Notice(
-            Level::Warn,
-            "choosing who writes to git is not in this version".to_owned(),
-        )),
         Effect::Quit(_)
         | Effect::CopyText(_)
         | Effect::Redraw

@@ -1,9 +1,11 @@
 //! Model to view. Pure: the time is an argument, nothing is asked.
 
+mod missing;
 mod rows;
 
 use ctxrelay_ui::model as ui;
 
+use missing::missing;
 pub(in crate::deck) use rows::detail;
 use rows::{ROW_CHARS_MAX, is_worth_a_row, row};
 
@@ -52,8 +54,6 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
             },
             bad_lines: status.ledger.bad_lines,
         },
-        git_writes: Some(status.policy.coordinator.clone()).filter(|name| !name.is_empty()),
-        can_set_coordinator: false,
         agents: vec![
             claude_card(model, &status.agents.claude, now_ms),
             codex_card(model, &status.agents.codex, now_ms),
@@ -77,7 +77,12 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         },
         handoffs: handoffs(model),
         inbox: inbox(model, now_ms),
-        first_run: first_run(model),
+        missing: if model.demo {
+            Vec::new()
+        } else {
+            missing(status)
+        },
+        first_run: !model.demo && !model.world.counts.contains_key("message"),
         attached: Agent::ALL
             .into_iter()
             .filter(|agent| is_attached(model, *agent))
@@ -112,10 +117,7 @@ fn banner(model: &Model) -> Option<ui::Banner> {
 }
 
 fn is_attached(model: &Model, agent: Agent) -> bool {
-    match agent {
-        Agent::Claude => model.status.agents.claude.state.is_attached(),
-        Agent::Codex => model.status.agents.codex.tui,
-    }
+    missing::is_attached(&model.status, agent)
 }
 
 fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCard {
@@ -339,41 +341,6 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             claimed.summary.clone(),
         )
     }
-}
-
-fn first_run(model: &Model) -> Vec<ui::FirstStep> {
-    if model.demo || model.world.counts.contains_key("message") {
-        return Vec::new();
-    }
-    let agents = &model.status.agents;
-    let steps: Vec<ui::FirstStep> = Agent::ALL
-        .into_iter()
-        .map(|agent| {
-            let (installed, package) = match agent {
-                Agent::Claude => (agents.claude.installed, "@anthropic-ai/claude-code"),
-                Agent::Codex => (agents.codex.installed, "@openai/codex"),
-            };
-            if installed {
-                ui::FirstStep {
-                    text: format!("Start {} beside this deck", agent.title()),
-                    command: format!("ctxrelay {agent}"),
-                    act: ui::StepAct::Start(agent_of(agent)),
-                    done: is_attached(model, agent),
-                }
-            } else {
-                ui::FirstStep {
-                    text: format!("{} is not installed", agent.title()),
-                    command: format!("npm install -g {package}"),
-                    act: ui::StepAct::Copy,
-                    done: false,
-                }
-            }
-        })
-        .collect();
-    if steps.iter().all(|step| step.done) {
-        return Vec::new();
-    }
-    steps
 }
 
 /// Handoffs are named by their place in the record: short, unique, and where to find them.

@@ -53,8 +53,6 @@ pub enum Action {
     Handoff,
     /// Clear the session's history.
     Clear,
-    /// Choose who writes to git.
-    Coordinator,
     /// What a first run lacks.
     Steps,
     /// Start the selected agent.
@@ -121,7 +119,6 @@ const NAMES: &[(&str, Action)] = &[
     ("message", Action::Message),
     ("handoff", Action::Handoff),
     ("clear", Action::Clear),
-    ("coordinator", Action::Coordinator),
     ("steps", Action::Steps),
     ("start", Action::Start),
     ("interrupt", Action::Interrupt),

@@ -99,8 +99,6 @@ pub enum Effect {
     SetTheme(String),
     /// Start this agent beside the deck.
     StartAgent(Agent),
-    /// Who may write to git from now on: `claude`, `codex` or `human`.
-    SetCoordinator(String),
     /// Draw everything again, the terminal was painted over.
     Redraw,
 }

@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentState, DaemonState, DeckView, FoundEntries, InboxCard, InboxKind, Party,
-    TimelineRow,
+    Agent, AgentState, DaemonState, DeckView, FirstStep, FoundEntries, InboxCard, InboxKind, Party,
+    StepAct, TimelineRow,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
@@ -623,6 +623,61 @@ fn the_first_run_says_what_is_missing_and_does_it() {
 }
 
 #[test]
+fn what_is_missing_is_listed_also_after_the_first_message() {
+    let mut view = pair_at_work();
+    assert!(!view.first_run);
+    view.missing = vec![
+        FirstStep {
+            text: "Start Claude Code beside this deck".into(),
+            command: "ctxrelay claude".into(),
+            act: StepAct::Start(Agent::Claude),
+            done: true,
+        },
+        FirstStep {
+            text: "config.json: gates waits for your trust: `ctxrelay trust`".into(),
+            command: "ctxrelay trust".into(),
+            act: StepAct::Copy,
+            done: false,
+        },
+        FirstStep {
+            text: "the disk is full".into(),
+            command: String::new(),
+            act: StepAct::Copy,
+            done: false,
+        },
+    ];
+    let mut open = deck(view.clone());
+    assert!(
+        !shown(&open).contains("To make the pair complete"),
+        "the timeline belongs to the messages"
+    );
+    assert_eq!(keys(&mut open, "s"), []);
+    let screen = shown(&open);
+    assert!(screen.contains("waits for your trust"), "{screen}");
+    assert!(screen.contains("the disk is full"), "{screen}");
+    assert!(!screen.contains("nothing is missing"), "{screen}");
+    assert_eq!(
+        keys(&mut open, "<enter>"),
+        [Effect::CopyText("ctxrelay trust".into())]
+    );
+    view.missing.truncate(1);
+    let mut whole = deck(view);
+    assert_eq!(keys(&mut whole, "s"), []);
+    assert!(shown(&whole).contains("nothing is missing"));
+}
+
+#[test]
+fn no_key_and_no_header_speaks_of_who_writes_to_git() {
+    let mut deck = deck(pair_at_work());
+    let before = shown(&deck);
+    assert!(!before.contains("git writes"), "{before}");
+    assert_eq!(keys(&mut deck, "c"), []);
+    assert_eq!(shown(&deck), before);
+    keys(&mut deck, "?");
+    assert!(!shown(&deck).contains("writes to git"));
+}
+
+#[test]
 fn an_agent_opens_with_its_rung_and_the_reason() {
     let mut deck = deck(pair_at_work());
     keys(&mut deck, "1<enter>");
@@ -631,25 +686,6 @@ fn an_agent_opens_with_its_rung_and_the_reason() {
     assert!(screen.contains("hands the bodies into the turn"));
     keys(&mut deck, "h");
     assert!(shown(&deck).contains("Hand off → ◆ Claude"));
-}
-
-#[test]
-fn who_writes_to_git_is_changed_only_after_a_choice() {
-    let mut view = pair_at_work();
-    let mut plain = deck(view.clone());
-    assert_eq!(keys(&mut plain, "c"), []);
-    assert!(shown(&plain).contains("cannot be changed from here"));
-    view.can_set_coordinator = true;
-    let mut able = deck(view);
-    assert_eq!(
-        keys(&mut able, "c<enter>"),
-        [],
-        "the cursor stands on leaving it"
-    );
-    assert_eq!(
-        keys(&mut able, "cg<enter>"),
-        [Effect::SetCoordinator("claude".into())]
-    );
 }
 
 #[test]

@@ -99,7 +99,6 @@ fn hostile(text: &str) -> DeckView {
     view.project = text.to_owned();
     view.runtime_session = text.to_owned();
     view.session_id = text.to_owned();
-    view.git_writes = Some(text.to_owned());
     view.banner = Some(Banner {
         level: Level::Error,
         text: text.to_owned(),

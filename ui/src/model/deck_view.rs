@@ -125,10 +125,6 @@ pub struct DeckView {
     pub banner: Option<Banner>,
     /// The record.
     pub ledger: Ledger,
-    /// Who writes to git: `claude`, `codex`, `human`; `None` is not shown.
-    pub git_writes: Option<String>,
-    /// The caller can perform [`crate::Effect::SetCoordinator`].
-    pub can_set_coordinator: bool,
     /// The agents, Claude first.
     pub agents: Vec<AgentCard>,
     /// The newest rows, oldest first. The caller caps them and gives more on
@@ -142,8 +138,10 @@ pub struct DeckView {
     pub handoffs: Vec<HandoffRow>,
     /// What waits for the operator, oldest first.
     pub inbox: Vec<InboxCard>,
-    /// What a first run lacks; empty when the pair is complete.
-    pub first_run: Vec<FirstStep>,
+    /// What the pair needs, also what is there already; see [`FirstStep::done`].
+    pub missing: Vec<FirstStep>,
+    /// No message was sent yet: the timeline begins with what is missing.
+    pub first_run: bool,
     /// Agents to name when the operator quits.
     pub attached: Vec<Agent>,
     /// Scripted agents: says so in the header.

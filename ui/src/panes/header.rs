@@ -82,7 +82,6 @@ fn wide(deck: &Deck) -> Vec<Part> {
         right(1, daemon(deck)),
         right(2, chain(deck)),
         right(4, queue(deck)),
-        right(5, git(deck)),
         right(0, clock(deck)),
     ]
 }
@@ -262,20 +261,6 @@ fn queue(deck: &Deck) -> Line<'static> {
         ));
     }
     Line::from(spans)
-}
-
-fn git(deck: &Deck) -> Line<'static> {
-    let Some(writer) = &deck.view.git_writes else {
-        return Line::default();
-    };
-    let theme = &deck.theme;
-    Line::from(vec![
-        Span::styled("git writes ", theme.style(Role::TextMuted)),
-        Span::styled(
-            text::fit(&sanitize::line(writer), 8),
-            theme.style(Role::Text),
-        ),
-    ])
 }
 
 fn clock(deck: &Deck) -> Line<'static> {

@@ -208,8 +208,8 @@ fn highlighted(deck: &Deck, text: String, style: Style) -> Vec<Span<'static>> {
 
 pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
-    let open: Vec<_> = deck.view.first_run.iter().collect();
-    if open.iter().all(|step| step.done) {
+    let open: Vec<_> = deck.view.missing.iter().collect();
+    if !deck.view.first_run || open.iter().all(|step| step.done) {
         return Vec::new();
     }
     let key = deck.key(Action::Steps);

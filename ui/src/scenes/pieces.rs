@@ -33,7 +33,6 @@ pub(super) fn base() -> DeckView {
             chain: Chain::Ok,
             bad_lines: 0,
         },
-        git_writes: Some("claude".to_owned()),
         ..DeckView::default()
     }
 }

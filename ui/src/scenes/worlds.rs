@@ -56,7 +56,6 @@ pub fn empty_first_run() -> DeckView {
             proxy: Some(4501),
             codex: None,
         },
-        git_writes: None,
         agents: vec![
             AgentCard::offline(Agent::Claude),
             AgentCard {
@@ -73,7 +72,8 @@ pub fn empty_first_run() -> DeckView {
             "started · 019ab3c4 · no predecessor",
         )],
         timeline_total: 1,
-        first_run: vec![
+        first_run: true,
+        missing: vec![
             FirstStep {
                 text: "This project's record was created in .contextrelay/ (git ignores it)."
                     .to_owned(),

@@ -21,8 +21,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     match action {
         Action::Message | Action::Handoff => can_act,
         Action::Clear => can_act && view.ledger.entries > 0,
-        Action::Coordinator => can_act && view.can_set_coordinator,
-        Action::Steps => view.first_run.iter().any(|step| !step.done),
+        Action::Steps => view.missing.iter().any(|step| !step.done),
         Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
         Action::Interrupt
         | Action::SendAgain

@@ -292,33 +292,6 @@ fn left_open(deck: &Deck) -> Vec<String> {
     lines
 }
 
-pub(super) fn ask_coordinator(deck: &mut Deck) {
-    let now = deck.view.git_writes.clone().unwrap_or_default();
-    let option = |name: &str, desc: &str| {
-        ChoiceOption::new(
-            name,
-            desc,
-            Pick::Effect(Effect::SetCoordinator(name.to_owned())),
-        )
-    };
-    let mut choice = Choice::new(
-        "Who writes to git?",
-        vec!["Enforced for ctxrelay's own git; advice to the agents' own shells.".to_owned()],
-        vec![
-            option("claude", "commits and pushes"),
-            option("codex", "commits and pushes"),
-            option("human", "only you"),
-            ChoiceOption::new(
-                "leave it",
-                format!("as it is: {}", sanitize::line(&now)),
-                Pick::Nothing,
-            ),
-        ],
-    );
-    choice.list.selected = 3;
-    deck.overlays.push(Overlay::Choice(choice));
-}
-
 pub(super) fn ask_start(deck: &mut Deck, agent: Agent) {
     let Some(card) = deck.view.agent(agent).filter(|_| can_start(deck, agent)) else {
         return;
@@ -342,14 +315,10 @@ pub(super) fn ask_start(deck: &mut Deck, agent: Agent) {
 }
 
 pub(super) fn ask_steps(deck: &mut Deck) {
-    let open: Vec<&FirstStep> = deck
-        .view
-        .first_run
-        .iter()
-        .filter(|step| !step.done)
-        .collect();
+    let open: Vec<&FirstStep> = deck.view.missing.iter().filter(|step| !step.done).collect();
     let mut options: Vec<ChoiceOption> = open
         .iter()
+        .filter(|step| !step.command.is_empty())
         .map(|step| {
             let command = sanitize::line(&step.command);
             let (desc, pick) = match &step.act {

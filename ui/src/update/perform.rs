@@ -4,8 +4,8 @@ use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
 use super::moving::{half_page, has_more, older, step, to_end};
 use super::opening::{
-    ask_clear, ask_coordinator, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose,
-    open_card, open_search, open_selected, quit_now, search_record,
+    ask_clear, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose, open_card,
+    open_search, open_selected, quit_now, search_record,
 };
 use crate::action::Action;
 use crate::deck::Deck;
@@ -59,7 +59,6 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Message => compose(deck, None, false),
         Action::Handoff => compose(deck, None, true),
         Action::Clear => ask_clear(deck),
-        Action::Coordinator => ask_coordinator(deck),
         Action::Steps => ask_steps(deck),
         Action::Start => {
             if let Some(agent) = selected_agent(deck) {
@@ -93,10 +92,9 @@ fn refuse(deck: &mut Deck, action: Action) {
             "not connected to the daemon: nothing can be sent now"
         }
         Action::Clear => "the record is empty: nothing to clear",
-        Action::Coordinator => {
-            "who writes to git cannot be changed from here: see `ctxrelay coordinator --help`"
+        Action::Steps => {
+            "nothing is missing: both agents are here, and the daemon has nothing to say"
         }
-        Action::Steps => "nothing is missing: the pair is complete",
         Action::Start => "this agent is running already, or is not installed",
         Action::Interrupt => "no turn of this agent runs",
         Action::SendAgain => "no message of this agent's has lost its turn",

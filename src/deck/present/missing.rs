@@ -1,0 +1,142 @@
+//! [`missing`]: what the pair needs to work, for the key that asks.
+
+use ctxrelay_ui::model as ui;
+
+use super::agent_of;
+use crate::core::agent::Agent;
+use crate::wire::status::Status;
+
+/// Whether an agent is there, as the operator sees it: Codex by its terminal.
+pub(super) fn is_attached(status: &Status, agent: Agent) -> bool {
+    match agent {
+        Agent::Claude => status.agents.claude.state.is_attached(),
+        Agent::Codex => status.agents.codex.tui,
+    }
+}
+
+/// What keeps the pair from working, and what is there already: both agents, what wakes Claude,
+/// and whatever the daemon has to say.
+pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
+    let agents = &status.agents;
+    let mut steps: Vec<ui::FirstStep> = Agent::ALL
+        .into_iter()
+        .map(|agent| {
+            let (installed, package) = match agent {
+                Agent::Claude => (agents.claude.installed, "@anthropic-ai/claude-code"),
+                Agent::Codex => (agents.codex.installed, "@openai/codex"),
+            };
+            let done = is_attached(status, agent);
+            if installed || done {
+                ui::FirstStep {
+                    text: format!("Start {} beside this deck", agent.title()),
+                    command: format!("ctxrelay {agent}"),
+                    act: ui::StepAct::Start(agent_of(agent)),
+                    done,
+                }
+            } else {
+                ui::FirstStep {
+                    text: format!("{} is not installed", agent.title()),
+                    command: format!("npm install -g {package}"),
+                    act: ui::StepAct::Copy,
+                    done: false,
+                }
+            }
+        })
+        .collect();
+    let wakes = &agents.claude.delivery;
+    if is_attached(status, Agent::Claude) && matches!(wakes.rung.as_str(), "hook" | "pull") {
+        steps.push(ui::FirstStep {
+            text: format!("Nothing wakes Claude Code: {}", wakes.why),
+            command: "ctxrelay claude".to_owned(),
+            act: ui::StepAct::Copy,
+            done: false,
+        });
+    }
+    steps.extend(status.notices.iter().map(|notice| ui::FirstStep {
+        text: notice.clone(),
+        command: command_in(notice).to_owned(),
+        act: ui::StepAct::Copy,
+        done: false,
+    }));
+    steps
+}
+
+/// The last command that a sentence names between backticks; empty when it names none.
+fn command_in(text: &str) -> &str {
+    let mut parts = text.rsplit('`');
+    parts
+        .nth(1)
+        .filter(|command| command.starts_with("ctxrelay "))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::agent::AgentState;
+
+    fn whole() -> Status {
+        let mut status = Status::default();
+        status.agents.claude.installed = true;
+        status.agents.claude.state = AgentState::Idle;
+        status.agents.claude.delivery.rung = "doorbell".to_owned();
+        status.agents.codex.installed = true;
+        status.agents.codex.tui = true;
+        status
+    }
+
+    fn open(status: &Status) -> Vec<(String, String)> {
+        missing(status)
+            .into_iter()
+            .filter(|step| !step.done)
+            .map(|step| (step.text, step.command))
+            .collect()
+    }
+
+    fn pair(text: &str, command: &str) -> (String, String) {
+        (text.to_owned(), command.to_owned())
+    }
+
+    #[test]
+    fn nothing_is_missing_where_both_agents_are_reached_and_all_is_quiet() {
+        assert_eq!(open(&whole()), []);
+    }
+
+    #[test]
+    fn an_agent_that_is_not_there_is_missing_with_the_way_to_get_it() {
+        let mut status = whole();
+        status.agents.claude.state = AgentState::Offline;
+        status.agents.codex.installed = false;
+        status.agents.codex.tui = false;
+        assert_eq!(
+            open(&status),
+            [
+                pair("Start Claude beside this deck", "ctxrelay claude"),
+                pair("Codex is not installed", "npm install -g @openai/codex"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_claude_that_nothing_wakes_and_what_the_daemon_says_are_missing_too() {
+        let mut status = whole();
+        status.agents.claude.delivery.rung = "hook".to_owned();
+        status.agents.claude.delivery.why = "no monitor is attached".to_owned();
+        status.notices = vec![
+            "config.json: gates waits for your trust and is ignored until then: `ctxrelay trust`"
+                .to_owned(),
+            "the disk is `full`".to_owned(),
+        ];
+        assert_eq!(
+            open(&status),
+            [
+                pair(
+                    "Nothing wakes Claude Code: no monitor is attached",
+                    "ctxrelay claude"
+                ),
+                pair(&status.notices[0], "ctxrelay trust"),
+                pair(&status.notices[1], ""),
+            ]
+        );
+    }
+}
