@@ -13,9 +13,11 @@ use tokio::time::timeout;
 
 use super::connect::{self, Found, Live};
 use super::exit::{ExitKind, Failure};
+use super::kill;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
 use crate::host::Setting;
 use crate::store::dirs::Published;
+use crate::store::owner::is_held;
 use crate::wire::control::Role;
 
 /// How long a daemon may take to be ready. It takes milliseconds, on a long ledger some more.
@@ -99,6 +101,7 @@ async fn answering(setting: &Setting) -> Result<Live, Failure> {
         let settled = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
         match timeout(OTHER_WAIT, settled).await {
             Ok(Ok(state)) => state.clone(),
+            _ if is_held(&setting.dirs) => return Err(holds_and_is_silent(setting)),
             _ => return Err(Failure::no_daemon()),
         }
     };
@@ -110,6 +113,16 @@ async fn answering(setting: &Setting) -> Result<Live, Failure> {
             "start it with `ctxrelay` or `ctxrelay daemon`",
         )),
     }
+}
+
+fn holds_and_is_silent(setting: &Setting) -> Failure {
+    let pid = kill::owner(&setting.dirs)
+        .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));
+    Failure::unavailable(
+        "daemon_unreachable",
+        format!("the daemon of this project runs (holds the lock{pid}) but does not answer"),
+        "stop it with `ctxrelay kill`, then start it again",
+    )
 }
 
 fn spawn(setting: &Setting, clears_kill: bool) -> Result<(), Failure> {

@@ -18,7 +18,7 @@ use super::output::Tone;
 use super::settings::{environment, find_program};
 use crate::host::Setting;
 use crate::store::dirs::{Published, exists};
-use crate::store::owner::is_owned;
+use crate::store::owner::is_held;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{head, ledger, sentinel};
 
@@ -250,10 +250,10 @@ fn daemon(setting: &Setting, found: &Found) -> Check {
         Found::Nobody if sentinel::is_killed(&setting.dirs) => {
             note(ID, "stopped by `ctxrelay kill`", "start it with `ctxrelay`")
         }
-        Found::Nobody if is_owned(&setting.dirs) => bad(
+        Found::Nobody if is_held(&setting.dirs) => bad(
             ID,
             "a process owns this project and does not answer",
-            "see who holds .contextrelay/state/daemon.lock, and end it",
+            "stop it with `ctxrelay kill`, or see who holds .contextrelay/state/daemon.lock",
         ),
         Found::Nobody => note(ID, "no daemon runs", "start it with `ctxrelay`"),
     }

@@ -255,7 +255,7 @@ pub(super) async fn becomes_free(dirs: &ProjectDirs, wait: Duration) -> bool {
 }
 
 /// The process that has the lock; `None` when it cannot be told for certain, which needs `/proc`.
-fn owner(dirs: &ProjectDirs) -> Option<Pid> {
+pub(super) fn owner(dirs: &ProjectDirs) -> Option<Pid> {
     let lock = open_private(&dirs.state_file("daemon.lock")).ok()?;
     let lock = lock.metadata().ok()?;
     named_owners(dirs).find(|pid| has_lock(*pid, &lock))

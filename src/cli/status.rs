@@ -4,10 +4,13 @@ use super::connect::{self, Found, runtime, unexpected};
 use super::context::Context;
 use super::disk;
 use super::exit::{ExitKind, Failure, Verdict};
+use super::kill;
 use super::output::Tone;
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
 use crate::core::delivery::{LimitMode, Watched};
+use crate::host::Setting;
+use crate::store::owner::is_held;
 use crate::wire::control::{Command, Reply};
 use crate::wire::status::{DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status};
 
@@ -38,22 +41,43 @@ pub fn read(context: &Context) -> Result<Status, Failure> {
                 Reply::Status(status) => Ok(*status),
                 other => Err(unexpected(&other)),
             },
-            Found::Nobody => disk::status(&context.setting),
-            Found::Unfit(why) => {
-                let mut status = disk::status(&context.setting)?;
-                status
-                    .notices
-                    .push(format!("something answers on the control port, but: {why}"));
-                Ok(status)
-            }
+            Found::Nobody if !is_held(&context.setting.dirs) => disk::status(&context.setting),
+            Found::Nobody => silent(&context.setting, "it is not where it said"),
+            Found::Unfit(why) => silent(&context.setting, &why),
         }
     })
+}
+
+/// As far as the disk tells, of a daemon that has the project and cannot be asked.
+fn silent(setting: &Setting, why: &str) -> Result<Status, Failure> {
+    let mut status = disk::status(setting)?;
+    status.running = true;
+    status.answers = false;
+    status.pid = kill::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
+    status.notices.insert(
+        0,
+        format!(
+            "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
+             started; else stop it with `ctxrelay kill` and start it again"
+        ),
+    );
+    Ok(status)
 }
 
 fn show(context: &Context, status: &Status) -> Result<(), Failure> {
     let out = &context.out;
     out.spans(&[(Tone::Strong, &status.project_root)])?;
-    if status.running {
+    if status.running && !status.answers {
+        let pid = status
+            .pid
+            .map_or_else(String::new, |pid| format!(", pid {pid}"));
+        out.spans(&[
+            (Tone::Faint, "daemon    "),
+            (Tone::Bad, "runs (holds the lock) but does not answer"),
+            (Tone::Plain, &pid),
+            (Tone::Faint, " (stop it with `ctxrelay kill`)"),
+        ])?;
+    } else if status.running {
         let since = status
             .started_at
             .map_or_else(String::new, |at| format!(", up {}", age(now_ms() - at)));

@@ -4,9 +4,11 @@
 
 mod bind;
 mod choice;
+mod watches;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -29,7 +31,7 @@ use super::outbox::Outbox;
 use super::run::{Daemon, Keepers, now_ms};
 use super::running::Running;
 pub use super::start_error::StartError;
-use super::watch::{Watch, Watched, lost_head};
+use super::watch::lost_head;
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
@@ -37,8 +39,8 @@ use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER, forget_deliveries};
 use crate::core::redact::Redactor;
 use crate::store::child;
-use crate::store::config::{self, Loaded};
-use crate::store::contextrelay3::{self, Unread};
+use crate::store::config;
+use crate::store::contextrelay3;
 use crate::store::dirs::{PUBLISHED_FILE, ProjectDirs, Published, UserDirs, exists, write_private};
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
@@ -257,6 +259,7 @@ impl Builder {
         };
         let terminal_stays = codex_left.as_ref().is_some_and(|left| left.has_terminal());
         let mcp_token = premises.mcp_token.clone();
+        let disowned = Arc::new(AtomicBool::new(false));
         let (adapter, mut facts) = codex::start(CodexOptions {
             project_root: self.dirs.root.clone(),
             program: self.codex_program.clone(),
@@ -270,8 +273,12 @@ impl Builder {
             hold_program: self.own_program.clone(),
             instance_id: self.dirs.instance_id(),
             record_child: {
-                let dirs = self.dirs.clone();
+                let (dirs, disowned) = (self.dirs.clone(), Arc::clone(&disowned));
                 Box::new(move |record| {
+                    // What lies there then is the next owner's.
+                    if disowned.load(Ordering::Acquire) {
+                        return;
+                    }
                     let done = match record {
                         Some(record) => child::write(&dirs, &record),
                         None => child::remove(&dirs),
@@ -305,6 +312,7 @@ impl Builder {
             daemon.inherit(known, server_runs_on, terminal_stays);
         }
         daemon.successors = Some(ask_successor);
+        daemon.disowned = disowned;
         if is_new || report.entries == 0 {
             daemon.start_session();
         }
@@ -386,7 +394,7 @@ impl Builder {
             let (reply, _) = oneshot::channel();
             daemon.ensure_codex(reply);
         }
-        daemon.watch = self.watch(&daemon, loaded, !report.is_read, &weak);
+        daemon.watch = self.watch(&daemon, &lock, loaded, !report.is_read, &weak);
         let forward = handle.clone();
         tokio::spawn(async move {
             while let Some(fact) = facts.recv().await {
@@ -396,6 +404,7 @@ impl Builder {
             }
             let _ = forward.events().send(Event::CodexSilent).await;
         });
+        let owner_watch = self.watch_owner(&lock, &weak);
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
         let guard = Guard::new(ports.control, &secrets, &mcp_token);
         let (leave, estate) = oneshot::channel();
@@ -409,6 +418,7 @@ impl Builder {
             let lock = lock;
             let premises = premises;
             let stop_serving = stop_serving;
+            let _owner_watch = owner_watch;
             let Some(remains) = daemon.run(inbox).await else {
                 // In a folder that was made anew it may be the next owner's.
                 if lock.is_named(&dirs).unwrap_or(true) {
@@ -448,39 +458,6 @@ impl Builder {
             estate,
             successors,
         })
-    }
-
-    /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
-    /// else's.
-    fn unread(&self, is_clone: bool) -> Unread {
-        if is_clone {
-            return Unread::default();
-        }
-        contextrelay3::unread(&self.dirs).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the queue of ContextRelay 3 cannot be read");
-            Unread::default()
-        })
-    }
-
-    /// Watches the project's files; a daemon that cannot works without.
-    fn watch(
-        &self,
-        daemon: &Daemon,
-        loaded: Loaded,
-        suspect: bool,
-        events: &mpsc::WeakSender<Event>,
-    ) -> Option<Watch> {
-        let watched = Watched {
-            dirs: self.dirs.clone(),
-            user: self.user_dirs.clone(),
-            session: daemon.session_id.clone(),
-            ledger: daemon.ledger.clone(),
-            suspect,
-            config: loaded.file,
-        };
-        Watch::start(watched, events.clone())
-            .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
-            .ok()
     }
 
     fn registry_failed(&self, source: std::io::Error) -> StartError {

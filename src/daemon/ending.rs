@@ -1,5 +1,6 @@
 //! How the loop ends: [`Stop`], and the steps behind its last event. Each has a deadline of its own.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -66,10 +67,16 @@ impl Daemon {
             search,
         } = self.keepers;
         let last = self.recent.back().map(|last| last.hash.clone());
+        let disowned = self.disowned.load(Ordering::Acquire);
         let closed = tokio::task::spawn_blocking(move || {
             ledger.clone().close();
-            heads.close();
-            checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            if disowned {
+                heads.abandon();
+                drop(checkpoints);
+            } else {
+                heads.close();
+                checkpoints.close(ledger, session, world, last.unwrap_or_default());
+            }
             search.close();
         });
         let closed = timeout(super::build::STEP, closed).await;

@@ -1,6 +1,7 @@
 //! Append, fold, publish: how the loop records, and what it does while the disk refuses.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -43,6 +44,14 @@ pub(super) struct Pending {
 impl Daemon {
     /// Appends, and calls back when it is durable or has failed.
     pub(super) fn record(&mut self, entries: Vec<Entry>, then: Then) {
+        if self.disowned.load(Ordering::Acquire) {
+            let refusal = Refusal::new(
+                "folder_lost",
+                "this project's folder was removed or renamed",
+                "nothing was recorded; put the folder back, or begin anew with `ctxrelay init`",
+            );
+            return then(self, Err(&refusal));
+        }
         let token = self.next_token;
         self.next_token += 1;
         match self.ledger.append(token, entries) {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc;
@@ -83,6 +84,8 @@ pub struct Daemon {
     pub(super) write_again_at: Option<Instant>,
     /// The session's file was taken away, and nothing has been recorded since.
     pub(super) ledger_gone: bool,
+    /// The project's folder is not where it was: nothing is written there any more.
+    pub(super) disowned: Arc<AtomicBool>,
     pub(super) next_token: u64,
     pub(super) idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
@@ -164,6 +167,7 @@ impl Daemon {
             unwritten: Vec::new(),
             write_again_at: None,
             ledger_gone: false,
+            disowned: Arc::default(),
             next_token: 0,
             idle_since: None,
             stopping: None,

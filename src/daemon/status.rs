@@ -24,6 +24,7 @@ impl Daemon {
             .is_some_and(|(_, at_ms)| *at_ms >= self.identity.started_ms);
         Status {
             running: true,
+            answers: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL,
             pid: Some(std::process::id()),

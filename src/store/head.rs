@@ -97,6 +97,11 @@ impl HeadKeeper {
         self.finish();
     }
 
+    /// Ends without what is not written yet: another owner's head may lie there by now.
+    pub fn abandon(self) {
+        self.heads.abandon();
+    }
+
     fn finish(&mut self) {
         self.heads.close();
         if let Some(thread) = self.thread.take()

@@ -40,6 +40,14 @@ impl<T> Latest<T> {
         self.changed.notify_one();
     }
 
+    /// Nothing more will be put, and what was put is forgotten.
+    pub(super) fn abandon(&self) {
+        let mut state = self.state();
+        state.value = None;
+        state.closed = true;
+        self.changed.notify_one();
+    }
+
     /// Waits for a value; `None` once it is closed and empty.
     pub(super) fn take(&self) -> Option<T> {
         let mut state = self

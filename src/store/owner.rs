@@ -114,20 +114,27 @@ impl OwnerLock {
         Ok(is_at(&self.file, &lock_path(dirs))? && is_at(&self.folder, &dirs.relay)?)
     }
 
+    /// Which files the locks are on.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not tell.
+    pub fn place(&self) -> io::Result<LockPlace> {
+        Ok(LockPlace {
+            file: identity_of(&self.file.metadata()?),
+            folder: identity_of(&self.folder.metadata()?),
+        })
+    }
+
     /// Takes both locks; says whether nobody else has one of them. What was taken is given up with
     /// the value.
     fn take(&self) -> io::Result<bool> {
-        let mut asked = 1;
-        loop {
-            match self.file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if asked < ASKED_MAX => thread::sleep(ASK_GAP),
-                Err(TryLockError::WouldBlock) => return Ok(false),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-            asked += 1;
+        match ask(&self.file) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
-        match self.folder.try_lock() {
+        match ask(&self.folder) {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => {
                 tracing::warn!("a process with another state folder owns this project");
@@ -149,6 +156,49 @@ impl OwnerLock {
         self.file.set_len(0)?;
         self.file.rewind()?;
         writeln!(self.file, "{}", std::process::id())
+    }
+}
+
+/// Asks for a lock; more than once, for who only looks has it for an instant.
+fn ask(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..ASKED_MAX {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(ASK_GAP),
+            asked => return asked,
+        }
+    }
+    file.try_lock()
+}
+
+/// Which files an owner's locks are on, by device and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockPlace {
+    file: (u64, u64),
+    folder: (u64, u64),
+}
+
+/// What has become of an owner's locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// They are where others look for them. Also when it cannot be looked there.
+    Held,
+    /// The lock file has lost its name, with the state folder or without it.
+    LockLost,
+    /// The project's folder has: what lies there now, if anything does, is another one.
+    FolderLost,
+}
+
+impl LockPlace {
+    /// Looks where others do.
+    pub fn look(&self, dirs: &ProjectDirs) -> Standing {
+        let is_lost = |path: &Path, ours| identity(path).is_ok_and(|there| there != Some(ours));
+        if is_lost(&dirs.relay, self.folder) {
+            Standing::FolderLost
+        } else if is_lost(&lock_path(dirs), self.file) {
+            Standing::LockLost
+        } else {
+            Standing::Held
+        }
     }
 }
 
@@ -207,13 +257,19 @@ pub fn is_free(dirs: &ProjectDirs) -> bool {
     open_private(&lock_path(dirs)).is_ok() && !is_owned(dirs)
 }
 
-/// Which file has the name of the owner's lock, by device and inode; `None` when none has.
-///
-/// # Errors
-///
-/// When it cannot be looked there.
-pub fn lock_file(dirs: &ProjectDirs) -> io::Result<Option<(u64, u64)>> {
-    identity(&lock_path(dirs))
+/// Whether somebody has the project, as its owner or by its folder alone: a daemon that has lost its
+/// lock file, or that has its state elsewhere. Such a one cannot be found, and keeps others out.
+pub fn is_held(dirs: &ProjectDirs) -> bool {
+    let by_folder = || {
+        let folder = open_folder(&dirs.relay).ok()?;
+        match folder.try_lock_shared() {
+            Ok(()) => drop(folder.unlock()),
+            Err(TryLockError::WouldBlock) => return Some(()),
+            Err(TryLockError::Error(_)) => {}
+        }
+        None
+    };
+    is_owned(dirs) || by_folder().is_some()
 }
 
 /// Removes what an owner published that did not live to do it itself: somebody else may listen on
@@ -252,16 +308,26 @@ fn open_folder(path: &Path) -> io::Result<File> {
 }
 
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let ours = file.metadata()?;
-    Ok(identity(path)? == Some((ours.dev(), ours.ino())))
+    Ok(identity(path)? == Some(identity_of(&file.metadata()?)))
 }
 
 fn identity(path: &Path) -> io::Result<Option<(u64, u64)>> {
     match path.symlink_metadata() {
-        Ok(there) => Ok(Some((there.dev(), there.ino()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Ok(there) => Ok(Some(identity_of(&there))),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
+}
+
+fn identity_of(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 #[cfg(test)]

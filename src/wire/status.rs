@@ -19,6 +19,9 @@ const REASON_CHARS_MAX: usize = 500;
 pub struct Status {
     /// A daemon answers.
     pub running: bool,
+    /// It answers. One that runs and does not has the project's lock, and nothing else is known.
+    #[serde(default)]
+    pub answers: bool,
     /// Its version.
     pub version: String,
     /// Its control protocol.

@@ -1,6 +1,7 @@
 //! [`Alarms`]: what the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
 //! and for `current` the right name again.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -76,6 +77,7 @@ impl Daemon {
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } => {}
             WatchFact::LockLost => self.on_lock_lost(),
+            WatchFact::FolderLost => self.on_folder_lost(),
             WatchFact::Degraded { why } => {
                 let notice = format!(
                     "changes of files are noticed late, because the system gives no signs: {why}"
@@ -125,6 +127,17 @@ impl Daemon {
         tracing::error!(text, "alarm");
         self.alarm("lock_lost", text.to_owned());
         self.stop(Stop::now(false));
+    }
+
+    /// Ends without a word in the record, which is wherever somebody moved it.
+    fn on_folder_lost(&mut self) {
+        if self.stopping.is_some() {
+            return;
+        }
+        tracing::error!("somebody removed or renamed this project's folder: its daemon ends");
+        self.disowned.store(true, Ordering::Release);
+        self.stop_serving(false);
+        self.stopping = Some(Stop::now(false));
     }
 
     fn on_current(&mut self, found: Option<SessionId>) {

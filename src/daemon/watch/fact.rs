@@ -100,6 +100,8 @@ pub enum WatchFact {
     /// The owner's lock of this daemon has lost its name, in a project that is there: whoever looks
     /// for an owner finds none.
     LockLost,
+    /// The project's folder has lost its name: nothing that lies there is this daemon's.
+    FolderLost,
     /// The system gives no signs: it is looked at from time to time instead.
     Degraded {
         /// Why.

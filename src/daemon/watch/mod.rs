@@ -11,6 +11,7 @@
 mod alarm;
 mod fact;
 mod look;
+mod owner_watch;
 mod signs;
 mod watcher;
 
@@ -19,4 +20,5 @@ mod tests;
 
 pub(super) use alarm::{Alarms, lost_head};
 pub use fact::WatchFact;
+pub(super) use owner_watch::OwnerWatch;
 pub(super) use watcher::{Watch, Watched};

@@ -20,7 +20,6 @@ use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::daemon::event::Event;
 use crate::store::ledger::{self, Ledger, WriterEvent};
-use crate::store::owner::OwnerLock;
 use crate::store::session;
 use crate::store::testing::Place;
 
@@ -106,6 +105,7 @@ impl Written {
             user: self.place.user.clone(),
             session: self.session.clone(),
             ledger: self.ledger.clone(),
+            place: None,
             suspect,
             config: Some(Map::new()),
         };
@@ -267,21 +267,6 @@ fn a_ledger_that_is_only_opened_for_writing_raises_no_alarm() {
 }
 
 #[test]
-fn a_lock_that_lost_its_name_with_the_state_folder_is_told_once() {
-    let written = Written::new();
-    let dirs = &written.place.dirs;
-    let _lock = OwnerLock::try_acquire(dirs).unwrap().unwrap();
-    let (_watch, _events, mut facts) = written.watch();
-    fs::remove_dir_all(&dirs.state).unwrap();
-    assert!(matches!(next(&mut facts), WatchFact::LockLost));
-    // The next fact is about something that comes after.
-    dirs.create().unwrap();
-    fs::write(dirs.config(), r#"{"a": 1}"#).unwrap();
-    let fact = next(&mut facts);
-    assert!(matches!(fact, WatchFact::Config { .. }), "{fact:?}");
-}
-
-#[test]
 fn what_current_names_is_told_and_another_session_is_followed() {
     let written = Written::new();
     let (watch, _events, mut facts) = written.watch();
@@ -345,7 +330,7 @@ fn without_signs_of_the_system_it_is_said_once_and_looked_at_all_the_same() {
             WatchFact::Degraded { why } => panic!("said again: {why}"),
             // It was away for a moment.
             WatchFact::Ledger { .. } | WatchFact::Current { .. } => {}
-            WatchFact::LockLost => panic!("the lock is where it was"),
+            fact @ (WatchFact::LockLost | WatchFact::FolderLost) => panic!("{fact:?}"),
         }
     }
 }

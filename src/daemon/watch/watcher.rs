@@ -17,10 +17,10 @@ use super::signs::{self, Signs};
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
 use crate::store::config;
-use crate::store::dirs::{ProjectDirs, UserDirs, exists};
+use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::head;
 use crate::store::ledger::{Ledger, verify};
-use crate::store::owner;
+use crate::store::owner::{LockPlace, Standing};
 use crate::store::session;
 use crate::wire::config::changed_keys;
 
@@ -79,6 +79,8 @@ pub(in crate::daemon) struct Watched {
     pub user: UserDirs,
     pub session: SessionId,
     pub ledger: Ledger,
+    /// Where the owner's lock is; `None` when that is not known.
+    pub place: Option<LockPlace>,
     /// A part of the ledger was not read when it was opened, and was perhaps changed before.
     pub suspect: bool,
     /// `config.json` as the daemon has it; `None` when it could not be taken.
@@ -105,8 +107,6 @@ struct Watcher {
     config: Map<String, Value>,
     /// What `current` was last said to name.
     current: Option<Option<SessionId>>,
-    /// Which file the owner's lock is; until it was said that it has lost its name.
-    lock: Option<(u64, u64)>,
     /// Why there are no signs; until it was said.
     blind: Option<String>,
 }
@@ -166,7 +166,6 @@ impl Watcher {
             verified: None,
             config: watched.config.clone().unwrap_or_default(),
             current: None,
-            lock: owner::lock_file(&watched.dirs).unwrap_or(None),
             blind: None,
             watched,
         };
@@ -249,14 +248,17 @@ impl Watcher {
     }
 
     fn look_at(&mut self, signs: u8) {
+        self.looked = Instant::now();
+        let place = self.watched.place;
+        if place.is_some_and(|place| place.look(&self.watched.dirs) == Standing::FolderLost) {
+            // What lies there is not ours to judge, and what was ours is out of reach.
+            return;
+        }
         if signs & signs::CONFIG != 0 {
             self.look_at_config();
         }
         if signs & signs::CURRENT != 0 {
             self.look_at_current();
-        }
-        if signs & signs::NAMED != 0 {
-            self.look_at_lock();
         }
         if signs & !(signs::CONFIG | signs::CURRENT) != 0 || self.verify_at().is_some() {
             self.look_at_ledger(signs);
@@ -298,18 +300,6 @@ impl Watcher {
         if self.current.as_ref() != Some(&found) {
             self.current = Some(found.clone());
             self.say(WatchFact::Current { found });
-        }
-    }
-
-    fn look_at_lock(&mut self) {
-        let found = owner::lock_file(&self.watched.dirs);
-        // A project that is not there as a whole may come back with its lock.
-        if self.lock.is_some()
-            && found.is_ok_and(|found| found != self.lock)
-            && exists(&self.watched.dirs.relay)
-        {
-            self.lock = None;
-            self.say(WatchFact::LockLost);
         }
     }
 

@@ -3,3 +3,4 @@
 mod dormant;
 mod instructions;
 mod long_home;
+mod owner;

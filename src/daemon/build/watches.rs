@@ -1,0 +1,60 @@
+//! What a daemon watches, and what it takes over from ContextRelay 3.
+
+use tokio::sync::mpsc;
+
+use super::Builder;
+use crate::daemon::event::Event;
+use crate::daemon::run::Daemon;
+use crate::daemon::watch::{OwnerWatch, Watch, Watched};
+use crate::store::config::Loaded;
+use crate::store::contextrelay3::{self, Unread};
+use crate::store::owner::OwnerLock;
+
+impl Builder {
+    /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
+    /// else's.
+    pub(super) fn unread(&self, is_clone: bool) -> Unread {
+        if is_clone {
+            return Unread::default();
+        }
+        contextrelay3::unread(&self.dirs).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the queue of ContextRelay 3 cannot be read");
+            Unread::default()
+        })
+    }
+
+    /// Watches the project's files; a daemon that cannot works without.
+    pub(super) fn watch(
+        &self,
+        daemon: &Daemon,
+        lock: &OwnerLock,
+        loaded: Loaded,
+        suspect: bool,
+        events: &mpsc::WeakSender<Event>,
+    ) -> Option<Watch> {
+        let watched = Watched {
+            dirs: self.dirs.clone(),
+            user: self.user_dirs.clone(),
+            session: daemon.session_id.clone(),
+            ledger: daemon.ledger.clone(),
+            place: lock.place().ok(),
+            suspect,
+            config: loaded.file,
+        };
+        Watch::start(watched, events.clone())
+            .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
+            .ok()
+    }
+
+    /// Watches the lock; a daemon that cannot works without.
+    pub(super) fn watch_owner(
+        &self,
+        lock: &OwnerLock,
+        events: &mpsc::WeakSender<Event>,
+    ) -> Option<OwnerWatch> {
+        lock.place()
+            .and_then(|place| OwnerWatch::start(place, self.dirs.clone(), events.clone()))
+            .inspect_err(|error| tracing::warn!(%error, "nobody watches the owner's lock"))
+            .ok()
+    }
+}

@@ -1,0 +1,117 @@
+//! [`OwnerWatch`]: looks whether a daemon's lock is still where others look for it.
+//!
+//! A thread of its own, that asks: neither a long verification nor a folder whose signs the system
+//! does not give (a parent that was renamed, a network) may keep a daemon in a place that is not
+//! its own any more.
+
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::fact::WatchFact;
+use crate::daemon::event::Event;
+use crate::store::dirs::ProjectDirs;
+use crate::store::owner::{LockPlace, Standing};
+
+/// How often it is looked: with the steps of an end, a daemon is gone within two seconds.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Watches until it is dropped.
+#[derive(Debug)]
+pub(in crate::daemon) struct OwnerWatch {
+    /// Closed by the drop, which ends the thread.
+    _end: SyncSender<()>,
+}
+
+impl OwnerWatch {
+    /// Starts the thread, which says once what was lost.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread.
+    pub(in crate::daemon) fn start(
+        place: LockPlace,
+        dirs: ProjectDirs,
+        events: mpsc::WeakSender<Event>,
+    ) -> io::Result<Self> {
+        let (end, ended) = sync_channel(0);
+        thread::Builder::new()
+            .name("owner-watch".to_owned())
+            .spawn(move || {
+                while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    let fact = match place.look(&dirs) {
+                        Standing::Held => continue,
+                        Standing::LockLost => WatchFact::LockLost,
+                        Standing::FolderLost => WatchFact::FolderLost,
+                    };
+                    // The loop reads until it ends, and then this is an error.
+                    if let Some(events) = events.upgrade() {
+                        drop(events.blocking_send(Event::Watch(fact)));
+                    }
+                    return;
+                }
+            })?;
+        Ok(Self { _end: end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::fs;
+
+    use super::*;
+    use crate::store::owner::OwnerLock;
+    use crate::store::testing::Place;
+
+    /// What is said once this was done to a project with an owner.
+    fn told(change: impl FnOnce(&Place)) -> WatchFact {
+        let place = Place::new();
+        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
+        let (events, mut facts) = mpsc::channel(1);
+        let dirs = place.dirs.clone();
+        let watch = OwnerWatch::start(lock.place().unwrap(), dirs, events.downgrade()).unwrap();
+        change(&place);
+        let Some(Event::Watch(fact)) = facts.blocking_recv() else {
+            panic!("something else");
+        };
+        drop(watch);
+        fact
+    }
+
+    #[test]
+    fn whatever_takes_the_lock_or_the_folder_away_is_told() {
+        let away = |path: &std::path::Path| fs::rename(path, path.with_extension("away")).unwrap();
+        let lock = |place: &Place| place.dirs.state_file("daemon.lock");
+        for fact in [
+            told(|place| fs::remove_file(lock(place)).unwrap()),
+            told(|place| away(&lock(place))),
+            told(|place| away(&place.dirs.state)),
+            told(|place| {
+                away(&place.dirs.state);
+                place.dirs.create().unwrap();
+                fs::write(lock(place), "").unwrap();
+            }),
+        ] {
+            assert!(matches!(fact, WatchFact::LockLost), "{fact:?}");
+        }
+        for fact in [
+            told(|place| fs::remove_dir_all(&place.dirs.relay).unwrap()),
+            told(|place| away(&place.dirs.relay)),
+            told(|place| away(&place.dirs.root)),
+            told(|place| {
+                away(&place.dirs.root);
+                fs::write(&place.dirs.root, "").unwrap();
+            }),
+            told(|place| {
+                away(&place.dirs.relay);
+                place.dirs.create().unwrap();
+            }),
+        ] {
+            assert!(matches!(fact, WatchFact::FolderLost), "{fact:?}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A daemon that cannot be asked, and one whose lock or folder is taken away.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use crate::support::child::{is_alive, run};
+use crate::support::daemon::Daemon;
+use crate::support::mcp::McpClient;
+use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
+
+#[test]
+fn a_daemon_that_hangs_is_said_to_run_and_not_to_answer() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    daemon.child().signal(Signal::STOP);
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(
+        (&status["running"], &status["answers"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(status["pid"], daemon.pid());
+    let said = project.run(["status"]).expect_success().stdout;
+    assert!(
+        said.contains("runs (holds the lock) but does not answer"),
+        "{said}"
+    );
+    assert!(
+        said.contains("ctxrelay kill") && !said.contains("start it with"),
+        "{said}"
+    );
+    let refused = project.run(["daemon", "--detach", "--json"]);
+    assert_eq!(refused.code(), 4);
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(
+        message.contains("holds the lock") && message.contains("does not answer"),
+        "{message}"
+    );
+    daemon.child().signal(Signal::CONT);
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["answers"], true);
+}
+
+#[test]
+fn a_daemon_without_descriptors_is_said_to_run_and_not_to_answer() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    // What it has open stays open; nothing can be opened or accepted.
+    let limit = rustix::process::Resource::Nofile;
+    let pid = Pid::from_raw(daemon.pid().cast_signed());
+    let before = rustix::process::getrlimit(limit);
+    let none = rustix::process::Rlimit {
+        current: Some(0),
+        maximum: before.maximum,
+    };
+    rustix::process::prlimit(pid, limit, none).unwrap();
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(
+        (&status["running"], &status["answers"]),
+        (&json!(true), &json!(false))
+    );
+    rustix::process::prlimit(pid, limit, before).unwrap();
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["answers"], true);
+}
+
+/// A daemon with a bridge at it, from which something is taken away.
+struct Scene {
+    project: Project,
+    daemon: Daemon,
+    claude: McpClient,
+}
+
+impl Scene {
+    #[track_caller]
+    fn new() -> Self {
+        let project = Project::new();
+        let daemon = project.daemon();
+        let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+        claude.tool("append_note", json!({"text": "before"}));
+        Self {
+            project,
+            daemon,
+            claude,
+        }
+    }
+
+    #[track_caller]
+    fn wait_end(&mut self) {
+        let begin = Instant::now();
+        wait_until("the end of the old daemon", timeout(), || {
+            self.daemon.child().try_exit()
+        });
+        eprintln!("the old daemon was there for {:?}", begin.elapsed());
+    }
+
+    /// The agent's next note is in the record at the project's own place.
+    #[track_caller]
+    fn expect_moved_on(&mut self) {
+        let noted = wait_until("a note", timeout(), || {
+            let result = self
+                .claude
+                .call_tool("append_note", json!({"text": "after"}));
+            (!result.is_error).then_some(result.structured)
+        });
+        let entry = &noted["entry_id"];
+        let ledger = self.project.ledger();
+        assert!(ledger.iter().any(|line| &line["id"] == entry), "{noted}");
+        let status = self
+            .project
+            .run(["status", "--json"])
+            .expect_success()
+            .json();
+        assert_eq!(status["answers"], true);
+    }
+
+    /// Ends the daemon that the bridge started.
+    #[track_caller]
+    fn end(&self) {
+        let status = self.project.run(["status", "--json"]).json();
+        let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+        let raw = Pid::from_raw(pid.cast_signed()).unwrap();
+        rustix::process::kill_process(raw, Signal::TERM).unwrap();
+        wait_until("the daemon's end", timeout(), || {
+            (!is_alive(pid)).then_some(())
+        });
+    }
+}
+
+/// Every file below a folder with what it holds.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.push((path.clone(), fs::read(&path).unwrap_or_default()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_daemon_whose_lock_or_state_is_taken_away_ends_and_the_agent_moves_on() {
+    for name in ["state/daemon.lock", "state"] {
+        let mut scene = Scene::new();
+        let path = scene.project.state().join(name);
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        scene.wait_end();
+        scene.expect_moved_on();
+        scene.end();
+    }
+}
+
+#[test]
+fn a_daemon_whose_folder_is_renamed_ends_and_writes_nothing_into_it() {
+    let mut scene = Scene::new();
+    let relay = scene.project.state();
+    let away = scene.project.root().join("away");
+    fs::rename(&relay, &away).unwrap();
+    let records = || {
+        let mut files = contents(&away);
+        files.retain(|(path, _)| !path.ends_with("contextrelay.log"));
+        files
+    };
+    let before = records();
+    scene.wait_end();
+    assert!(records() == before, "something was written");
+    let refused = scene
+        .claude
+        .tool_refused("append_note", json!({"text": "lost"}));
+    assert!(
+        ["no_project", "unanswered"].contains(&refused["code"].as_str().unwrap()),
+        "{refused}"
+    );
+    assert!(!relay.exists(), "an agent makes no project anew");
+    scene.daemon = scene.project.daemon();
+    scene.expect_moved_on();
+    let of_old: Vec<Value> = scene.project.ledger();
+    assert!(!of_old.iter().any(|line| line["content"] == "before"));
+}
+
+#[test]
+fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
+    // Replaced at once: by another project's folder.
+    let mut scene = Scene::new();
+    let relay = scene.project.state();
+    fs::rename(&relay, scene.project.root().join("away")).unwrap();
+    fs::create_dir(&relay).unwrap();
+    scene.wait_end();
+    scene.expect_moved_on();
+    scene.end();
+    // Removed.
+    let mut scene = Scene::new();
+    fs::remove_dir_all(scene.project.state()).unwrap();
+    scene.wait_end();
+    // The whole project renamed.
+    let mut scene = Scene::new();
+    let root = scene.project.root().to_path_buf();
+    fs::rename(&root, root.with_extension("renamed")).unwrap();
+    scene.wait_end();
+    assert!(!root.exists());
+    fs::rename(root.with_extension("renamed"), &root).unwrap();
+    // What was acknowledged is there for the next one.
+    let status = run(&scene.project.ctxrelay(["ledger", "verify", "--json"]));
+    assert_eq!(status.json()["ok"], true);
+    scene.daemon = scene.project.daemon();
+    scene.expect_moved_on();
+}
