@@ -166,6 +166,14 @@ async fn search(operator: &Client, words: String) -> Msg {
 
 fn sent(result: Result<Reply, ClientError>, to: ui::Agent) -> Msg {
     match result {
+        Ok(Reply::Sent(sent)) if sent.receiver_missing => Msg::Notice(
+            Level::Warn,
+            format!(
+                "recorded for {to} as entry {}, but {to} is not installed: it waits until it is",
+                sent.seq,
+                to = to.title()
+            ),
+        ),
         Ok(Reply::Sent(sent)) => Msg::Notice(
             Level::Info,
             format!(

@@ -677,7 +677,7 @@ fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
 fn recover_tells_where_the_work_stands() {
     let project = Project::new();
     let daemon = project.daemon();
-    let mut socket = project.control().unwrap();
+    let mut socket = project.control_of("codex").unwrap();
     socket.expect(
         "hello",
         json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),

@@ -111,17 +111,26 @@ impl Daemon {
         })
     }
 
-    /// Nobody is there who could get a message: the agent is neither installed nor attached.
+    /// Nobody is there whom a message could be brought to: the agent is neither installed nor
+    /// attached.
     pub(super) fn is_missing(&self, agent: Agent) -> bool {
-        let (is_installed, role) = match agent {
-            Agent::Claude => (self.identity.claude_installed, Role::Claude),
-            Agent::Codex => (self.identity.codex_installed, Role::Codex),
+        let is_installed = match agent {
+            Agent::Claude => self.identity.claude_installed,
+            Agent::Codex => self.identity.codex_installed,
+        };
+        !is_installed && !self.world.agent(agent).state.is_attached()
+    }
+
+    /// A process of the agent has our tools: it can ask, wherever it came from.
+    fn has_client(&self, agent: Agent) -> bool {
+        let role = match agent {
+            Agent::Claude => Role::Claude,
+            Agent::Codex => Role::Codex,
         };
         // The service behind `/mcp` is a client in this process, and nobody's agent.
-        let mut clients = self.attachments.values().map(|client| &client.hello);
         let own = std::process::id();
-        let mut is_here = || clients.any(|hello| hello.role == role && hello.pid != own);
-        !is_installed && !self.world.agent(agent).state.is_attached() && !is_here()
+        let mut clients = self.attachments.values().map(|client| &client.hello);
+        clients.any(|hello| hello.role == role && hello.pid != own)
     }
 
     /// The agents that hear of a decision: who proposed, and who is there or has been. A project
@@ -131,6 +140,7 @@ impl Daemon {
             *proposer == Party::Agent(*agent)
                 || self.world.agents.contains_key(agent)
                 || !self.is_missing(*agent)
+                || self.has_client(*agent)
         };
         Agent::ALL.into_iter().filter(is_told).collect()
     }
