@@ -88,15 +88,19 @@ impl Assignments {
             at = word.end();
             let name_end = found.name("tail").map_or(word.end(), |tail| tail.end());
             let name = name_before(text, word.start(), name_end);
-            let Some(class) = classify(name.text) else {
-                continue;
-            };
             let op = found.name("op").map(|op| op.as_str());
             if op == Some(":") && text[gap.end()..].starts_with(':') {
                 // `Token::Group`, a path.
                 continue;
             }
             let Some(joint) = joint(op, gap.as_str(), &name) else {
+                continue;
+            };
+            if joint == Joint::Call && !text[gap.end()..].starts_with(['"', '\'', '\\']) {
+                continue;
+            }
+            // Last, because it is what takes the most time.
+            let Some(class) = classify(name.text) else {
                 continue;
             };
             let closed = found.name("close").is_some_and(|close| !close.is_empty());
@@ -415,7 +419,7 @@ fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
 /// `connect(password=password)`: a bare word, followed by more of a call. Not `--password=word`.
 fn is_argument(name: &str, value: Found<'_>) -> bool {
     !name.starts_with('-')
-        && matches!(value.next, Some(',' | ')' | ']' | '}'))
+        && matches!(value.next, Some(',' | ')'))
         && is_name(value.text)
         && value.text.chars().all(|letter| !letter.is_ascii_digit())
 }

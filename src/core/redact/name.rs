@@ -122,11 +122,12 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
         // A mark ends in the kind of secret that it stands for, and names nothing.
         return None;
     }
-    let plain: String = name
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|letter| letter.to_ascii_lowercase())
-        .collect();
+    let mut plain = String::with_capacity(name.len());
+    plain.extend(
+        name.bytes()
+            .filter(u8::is_ascii_alphanumeric)
+            .map(|byte| char::from(byte.to_ascii_lowercase())),
+    );
     if plain == "auth" || plain == "authtoken" || plain == "xapikey" || plain == "xauthtoken" {
         return Some(NameClass::Secret);
     }

@@ -242,21 +242,25 @@ pub(super) const RULES: &[Rule] = &[
     // Work: Linear, Notion, Airtable, Asana, Figma, Postman, Typeform, Contentful, Databricks,
     // JFrog, Buildkite, CircleCI, Deno, Tailscale, Mapbox (secret tokens only), Sourcegraph,
     // HubSpot, Frame.io and others.
-    random("SERVICE_TOKEN", r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-|aio_|pnu_|rdme_|API-|_mmk|sha256~|access-(?:prod|dev|sand)|ico-|AVNS_|dnkey-|s-s4t2|sm_(?:pat|aat|sat)_|4b1d|[ps]at\\.[A-Za-z0-9]|\.acc[_-]|bedrock-api-key-|AZDO|JQQJ99|t1\.[A-Za-z0-9]|ZXlK", concat!(
+    random("SERVICE_TOKEN", r"lin_(?:api|oauth)_|secret_[A-Za-z0-9]|ntn_|pat[A-Za-z0-9]+\.|fig[dor]_|PMAK-|tfp_|CFPAT-|dapi[0-9a-f]|AKCp|cmVmd|bkua_|CCIPAT_|dd[pw]_|tskey-|sk\.eyJ|sgp_|pat-(?:na|eu)|fio-u-|p8e-", concat!(
         r"(?-u:\b)(?:lin_(?:api|oauth)_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,}|ntn_[A-Za-z0-9]{30,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
         r"|fig[dor]_[A-Za-z0-9_-]{20,}|PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}|tfp_[A-Za-z0-9_.=-]{30,}|CFPAT-[A-Za-z0-9_-]{30,}|dapi[0-9a-f]{32}",
         r"|AKCp[A-Za-z0-9]{50,}|cmVmd[A-Za-z0-9]{50,}|bkua_[0-9a-f]{30,}|CCIPAT_[A-Za-z0-9_]{20,}|dd[pw]_[A-Za-z0-9]{30,}|tskey-[a-z]+-[A-Za-z0-9-]{16,}",
-        r"|sk\.eyJ[A-Za-z0-9_.-]{40,}|sgp_[A-Za-z0-9_]{40,}|pat-(?:na|eu)[0-9]-[0-9a-f-]{36}|fio-u-[A-Za-z0-9_=-]{40,}|p8e-[A-Za-z0-9]{30,}",
-        // Adafruit, Prefect, ReadMe, Octopus Deploy, MaxMind, OpenShift, Plaid, Infracost, Aiven,
-        // Defined Networking, 42, SettleMint, ClickHouse Cloud, Harness.
-        r"|aio_[A-Za-z0-9]{28}(?-u:\b)|pnu_[A-Za-z0-9]{36}(?-u:\b)|rdme_[a-z0-9]{70}(?-u:\b)|API-[A-Z0-9]{26}(?-u:\b)",
-        r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?-u:\b)|sha256~[A-Za-z0-9_-]{40,}",
+        r"|sk\.eyJ[A-Za-z0-9_.-]{40,}|sgp_[A-Za-z0-9_]{40,}|pat-(?:na|eu)[0-9]-[0-9a-f-]{36}|fio-u-[A-Za-z0-9_=-]{40,}|p8e-[A-Za-z0-9]{30,})")),
+    // Adafruit, Prefect, ReadMe, Octopus Deploy, OpenShift, Plaid, Infracost, Aiven, Defined
+    // Networking, 42, SettleMint, ClickHouse Cloud, Harness, short-lived Bedrock keys, Yandex IAM,
+    // and JWT in base64.
+    random("SERVICE_TOKEN", r"aio_|pnu_|rdme_|API-[A-Z0-9]|sha256~|access-(?:prod|dev|sand)|ico-[A-Za-z0-9]|AVNS_|dnkey-|s-s4t2|sm_[aps]at_|4b1d|[ps]at\.[A-Za-z0-9_-]|bedrock-api-key-|t1\.[A-Za-z0-9]|ZXlK", concat!(
+        r"(?-u:\b)(?:aio_[A-Za-z0-9]{28}(?-u:\b)|pnu_[A-Za-z0-9]{36}(?-u:\b)|rdme_[a-z0-9]{70}(?-u:\b)|API-[A-Z0-9]{26}(?-u:\b)|sha256~[A-Za-z0-9_-]{40,}",
         r"|access-(?:production|development|sandbox)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         r"|ico-[A-Za-z0-9]{32}(?-u:\b)|AVNS_[A-Za-z0-9_-]{16,}|dnkey-[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}|s-s4t2(?:ud|af)-[0-9a-f]{64}",
-        r"|sm_(?:pat|aat|sat)_[A-Za-z0-9]{16}(?-u:\b)|4b1d[A-Za-z0-9]{38}(?-u:\b)|[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
-        // Authress, short-lived Bedrock keys, Azure DevOps and AI services, Yandex IAM, JWT in base64.
-        r"|(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}|bedrock-api-key-[A-Za-z0-9+/=]{20,}",
-        r"|[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4}(?-u:\b)|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}|t1\.[A-Za-z0-9_-]{20,}={0,2}\.[A-Za-z0-9_-]{80,}|ZXlK[A-Za-z0-9+/_-]{60,})")),
+        r"|sm_[aps]at_[A-Za-z0-9]{16}(?-u:\b)|4b1d[A-Za-z0-9]{38}(?-u:\b)|[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
+        r"|bedrock-api-key-[A-Za-z0-9+/=]{20,}|t1\.[A-Za-z0-9_-]{20,}={0,2}\.[A-Za-z0-9_-]{80,}|ZXlK[A-Za-z0-9+/_-]{60,})")),
+    // With their sign in the middle or at the end, so that a search cannot begin there: MaxMind,
+    // Authress, Azure DevOps and Azure's AI services.
+    random("SERVICE_TOKEN", r"_mmk|\.acc[_-]|AZDO|JQQJ99", concat!(
+        r"(?-u:\b)(?:[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?-u:\b)|[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4}(?-u:\b)|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}",
+        r"|(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,})")),
 
     // JWT and JWE (RFC 7519, 7516): base64url of `{"`, in three or five parts.
     any("JWT", r"eyJ", r"(?-u:\b)eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){1,3}"),
@@ -286,8 +290,8 @@ pub(super) const RULES: &[Rule] = &[
         r#"(?P<s>[^\s"'`$][^\s"'`]{2,})"#)),
     // Lines of .pgpass: host, port, database, user, password. Any other port than PostgreSQL's
     // own and its poolers' wants more than a word.
-    Rule { mark: "PASSWORD", hint: r":(?:\*|54[0-9]{2}|6432):", pattern: r#"(?m:^|[\s"'`]|\\n)(?:[A-Za-z*][A-Za-z0-9_.*-]*|/[A-Za-z0-9_./-]+|[0-9]{1,3}(?:\.[0-9]{1,3}){3}):(?:\*|54[0-9]{2}|6432):(?:\*|[A-Za-z_][A-Za-z0-9_.$-]*):(?:\*|[A-Za-z_][A-Za-z0-9_.$@-]*):(?P<s>[^\s"'`]{1,512})"#, accept: Accept::PgPass },
-    random("PASSWORD", r":[0-9]{4,5}:", r#"(?m:^|[\s"'`]|\\n)[A-Za-z][A-Za-z0-9_-]*\.?[A-Za-z0-9_.-]*:[0-9]{4,5}:(?:\*|[A-Za-z_][A-Za-z0-9_.$-]*):(?:\*|[A-Za-z_][A-Za-z0-9_.$@-]*):(?P<s>[^\s"'`]{6,512})"#),
+    Rule { mark: "PASSWORD", hint: r":(?:\*|54[0-9]{2}|6432):", pattern: r#"(?m:^|[\s"'`]|\\n)(?:[A-Za-z*][A-Za-z0-9_.*-]*|/[A-Za-z0-9_./-]+|[0-9]{1,3}(?:\.[0-9]{1,3}){3}):(?:\*|54[0-9]{2}|6432):(?:\*|[A-Za-z_][A-Za-z0-9_.$-]*):(?:\*|[A-Za-z_][A-Za-z0-9_.$@-]*):(?P<s>[^\s"'`]+)"#, accept: Accept::PgPass },
+    random("PASSWORD", r":[0-9]{4,5}:", r#"(?m:^|[\s"'`]|\\n)[A-Za-z][A-Za-z0-9_-]*\.?[A-Za-z0-9_.-]*:[0-9]{4,5}:(?:\*|[A-Za-z_][A-Za-z0-9_.$-]*):(?:\*|[A-Za-z_][A-Za-z0-9_.$@-]*):(?P<s>[^\s"'`]{6,})"#),
     // netrc and SQL: the password follows its keyword without a sign between.
     filled("PASSWORD", r"(?i)login\s", r"(?i)(?-u:\b)login\s+\S+\s+password\s+(?P<s>\S+)"),
     filled("PASSWORD", r"(?i)identified\s|password\s+'", r#"(?i)(?-u:\b)(?:identified(?:\s+with\s+\S+)?\s+by|password)\s+'(?P<s>[^'\n]+)'"#),

@@ -100,9 +100,21 @@ const PLACE_WORDS: [&str; 93] = [
     "yes/no",
 ];
 
-/// Beginnings of a value that says where the secret is kept: secret managers and the tags and
-/// functions of configuration languages.
-const REFERENCES: [&str; 24] = [
+/// Tags of configuration languages, behind which stands where the secret is kept.
+const TAGS: [&str; 9] = [
+    "!vault",
+    "!ref",
+    "!sub",
+    "!getatt",
+    "!importvalue",
+    "!reference",
+    "!secret",
+    "!env",
+    "!encrypted",
+];
+
+/// Beginnings of a value that says where the secret is kept, or that it is encrypted.
+const REFERENCES: [&str; 18] = [
     "vault:",
     "op:",
     "ssm:",
@@ -121,12 +133,6 @@ const REFERENCES: [&str; 24] = [
     "enc[",
     "enc(",
     "@microsoft.keyvault(",
-    "!vault",
-    "!ref",
-    "!sub",
-    "!getatt",
-    "!secret",
-    "!env",
 ];
 
 /// Words by which the middle of a value says that somebody is to fill it in.
@@ -167,7 +173,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         return true;
     }
     let lower = value.to_ascii_lowercase();
-    if REFERENCES.iter().any(|begin| lower.starts_with(begin)) {
+    if TAGS.contains(&lower.as_str()) || REFERENCES.iter().any(|begin| lower.starts_with(begin)) {
         return true;
     }
     let bare = lower.trim_end_matches([';', ',', '.', '?', '!', ')']);
@@ -198,8 +204,10 @@ fn is_variable(value: &str) -> bool {
     let Some(name) = value.strip_prefix('$') else {
         return matches!(value, "%s" | "%d" | "%v" | "%q" | "{}" | "?");
     };
-    let plain = name
-        .find(['[', '-', '.', '?', ':'])
+    let plain = ["[", "->", "?->", "::"]
+        .iter()
+        .filter_map(|sign| name.find(sign))
+        .min()
         .map_or(name, |end| &name[..end]);
     let is_camel = plain.starts_with(|letter: char| letter.is_ascii_lowercase())
         && plain.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -270,7 +278,10 @@ pub(super) fn is_code(value: &str) -> bool {
 
 /// `&SecretString`, `&'a`, `*const`: a type.
 fn is_pointer(value: &str) -> bool {
-    value.strip_prefix(['&', '\'', '*']).is_some_and(|name| {
+    if matches!(value, "*const" | "*mut") {
+        return true;
+    }
+    value.strip_prefix('&').is_some_and(|name| {
         !name.is_empty()
             && name
                 .bytes()

@@ -106,6 +106,11 @@ fn alternatives() -> Vec<(&'static str, String)> {
         ("SERVICE_TOKEN", format!("rdme_{}", a(70).to_lowercase())),
         ("SERVICE_TOKEN", format!("{}_{}_mmk", a(6), a(29))),
         ("SERVICE_TOKEN", format!("sha256~{}", a(43))),
+        ("SERVICE_TOKEN", format!("{}JQQJ99{}", a(52), a(26))),
+        (
+            "SERVICE_TOKEN",
+            format!("pat.{}.{}.{}", a(22), hexa(24), a(20)),
+        ),
         ("SERVICE_TOKEN", format!("AVNS_{}", a(19))),
         ("PASSWORD", format!("db.example.com:5432:app:me:{}", a(12))),
         ("PASSWORD", format!("db.example.com:15432:app:me:{}", a(12))),

@@ -434,6 +434,12 @@ fn a_password_is_masked_even_when_it_is_a_word() {
             "passphrase = '[REDACTED_PASSWORD]'",
         ),
         ("password=$tr0ng!", "password=[REDACTED_PASSWORD]"),
+        ("password: '!Secret123'", "password: '[REDACTED_PASSWORD]'"),
+        ("password=$tro-ng9", "password=[REDACTED_PASSWORD]"),
+        (
+            "User{name=me, password=swordfish}",
+            "User{name=me, password=[REDACTED_PASSWORD]}",
+        ),
         ("pwd=12345678", "pwd=[REDACTED_PASSWORD]"),
         (
             "machine h login bob password swordfish",
