@@ -30,6 +30,10 @@ use crate::wire::status::{AppServerStatus, DeliveryStatus};
 pub(super) use remembered::Remembered;
 use turns::Relayed;
 
+/// Why a Codex without an account does nothing.
+const SIGN_IN: &str =
+    "Codex waits for you to sign in: in its terminal (`ctxrelay codex`), or with `codex login`";
+
 /// The adapter's stop has a deadline of its own (interrupt, SIGTERM, 2 s, SIGKILL); this is above.
 const STOP_WAIT: Duration = Duration::from_secs(6);
 
@@ -60,6 +64,8 @@ pub struct CodexLane {
     /// What an entry that says so tells of the limit.
     pub(super) limit_why: Option<String>,
     pub(super) trouble: Option<String>,
+    /// It can do nothing before somebody signs in.
+    pub(super) needs_sign_in: bool,
     /// Counts the app-servers: what one says counts in its own life.
     life: u64,
     /// Decides what goes out, and what is made of the answers.
@@ -87,6 +93,7 @@ impl CodexLane {
             context: None,
             limit_why: None,
             trouble: None,
+            needs_sign_in: false,
             life: 0,
             flow: CodexFlow::default(),
         }
@@ -180,6 +187,7 @@ impl CodexLane {
             (None, _) | (_, None | Some(ThreadStatus::NotLoaded)) => AgentState::Offline,
             (_, Some(ThreadStatus::Active { waiting: true })) => AgentState::Waiting,
             (_, Some(ThreadStatus::Active { .. })) => AgentState::Busy,
+            (_, Some(_)) if self.needs_sign_in => AgentState::Waiting,
             (_, Some(ThreadStatus::Idle | ThreadStatus::SystemError)) => AgentState::Idle,
         }
     }
@@ -190,7 +198,11 @@ impl CodexLane {
         } else {
             "none"
         };
-        let why = match (&self.trouble, &self.server) {
+        let trouble = self
+            .needs_sign_in
+            .then(|| SIGN_IN.to_owned())
+            .or_else(|| self.trouble.clone());
+        let why = match (&trouble, &self.server) {
             (Some(trouble), _) => trouble.clone(),
             (None, Some(_)) if self.tui => {
                 "the app-server's queue, proven by Codex's own record".to_owned()
@@ -215,7 +227,7 @@ impl CodexLane {
                 proven: false,
                 why,
             },
-            trouble: self.trouble.clone(),
+            trouble,
         }
     }
 }

@@ -531,3 +531,25 @@ fn without_either_agent_everything_else_works_and_says_so() {
     assert_eq!(status["agents"]["codex"]["state"], "offline");
     assert_eq!(status["queue"]["codex"]["pending"], 2);
 }
+
+#[test]
+fn a_codex_on_its_sign_in_screen_is_not_idle() {
+    let Some(pair) = Pair::new() else { return };
+    let config = pair.codex_home.config();
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = text
+        .replace(
+            "requires_openai_auth = false",
+            "requires_openai_auth = true",
+        )
+        .replace("env_key = \"SCRIPTED_KEY\"\n", "");
+    std::fs::write(&config, text).unwrap();
+    let _daemon = pair.daemon();
+    let mut codex = pair.codex();
+    codex.wait_for_text("Sign in with ChatGPT");
+    let status = wait_status(&pair, "a Codex that waits", |status| {
+        status["agents"]["codex"]["state"] == "waiting"
+    });
+    let why = status["agents"]["codex"]["delivery"]["why"].as_str();
+    assert!(why.unwrap().contains("sign in"), "{status}");
+}

@@ -130,6 +130,11 @@ pub enum CodexFact {
         /// ms since the epoch.
         at_ms: i64,
     },
+    /// Whether Codex can do nothing before somebody signs in.
+    SignIn {
+        /// Its terminal shows the sign-in screen.
+        needed: bool,
+    },
     /// Approvals and questions of the visible thread that wait for the human.
     ApprovalsPending {
         /// How many.

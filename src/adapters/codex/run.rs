@@ -285,6 +285,7 @@ impl Run {
                     let _ = self.terms.facts.send(started).await;
                 }
                 session.take_up(fresh).await?;
+                session.ask_account().await?;
                 Ok(session)
             };
             let opening = async {

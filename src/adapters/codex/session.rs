@@ -74,6 +74,8 @@ enum Todo {
     Resubscribe,
     /// The visible thread is idle.
     Idle,
+    /// Somebody signed in or out.
+    Account,
     /// A thread that was left behind may be of no more interest.
     Leave(ThreadId),
 }
@@ -163,6 +165,7 @@ impl<'a> Session<'a> {
                 Todo::Follow(thread) => self.follow(thread).await?,
                 Todo::Resubscribe => self.resubscribe().await?,
                 Todo::Leave(thread_id) => self.leave(&thread_id).await?,
+                Todo::Account => self.ask_account().await?,
                 Todo::Idle => {
                     self.deliver_waiting().await?;
                     self.look().await?;

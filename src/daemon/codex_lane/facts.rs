@@ -1,5 +1,6 @@
 //! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
 
+use super::SIGN_IN;
 use super::turns::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::core::agent::{Agent, AgentState, Party};
@@ -126,11 +127,37 @@ impl Daemon {
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(at_ms),
+            CodexFact::SignIn { needed } => self.sign_in(needed),
             CodexFact::ApprovalsPending { count } => {
                 self.codex.approvals = count;
                 self.status_changed();
             }
         }
+    }
+
+    /// Codex waits for somebody to sign in, or no longer.
+    fn sign_in(&mut self, needed: bool) {
+        if self.codex.needs_sign_in == needed {
+            return;
+        }
+        self.codex.needs_sign_in = needed;
+        self.note_fact(
+            Party::System,
+            EntryKind::AgentChanged(AgentChanged {
+                agent: Agent::Codex,
+                state: self.codex.state(),
+                pid: None,
+                thread_id: None,
+                why: needed.then(|| SIGN_IN.to_owned()),
+                until_ms: None,
+            }),
+            if needed {
+                SIGN_IN
+            } else {
+                "Codex is signed in"
+            },
+        );
+        self.status_changed();
     }
 
     /// What became of a request. The adapter speaks of one attempt at a time: the last one.
@@ -162,6 +189,7 @@ impl Daemon {
             );
         }
         self.codex.status = None;
+        self.codex.needs_sign_in = false;
         self.codex.turn = None;
         self.codex.port = None;
         self.codex.approvals = 0;

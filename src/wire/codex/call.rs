@@ -283,6 +283,26 @@ pub struct RateLimitsAnswer {
     pub rate_limits: RateLimits,
 }
 
+/// `account/read`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountRead {
+    /// Ask the vendor for a new token first.
+    pub refresh_token: bool,
+}
+call!(AccountRead, "account/read", AccountAnswer);
+
+/// The answer to `account/read`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AccountAnswer {
+    /// Who is signed in; of no interest beyond that somebody is.
+    pub account: Option<IgnoredAny>,
+    /// The model's provider wants the vendor's account. Without one the terminal shows its sign-in
+    /// screen (Codex 0.169.0, observed).
+    pub requires_openai_auth: bool,
+}
+
 /// A text part of a user message.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "text")]

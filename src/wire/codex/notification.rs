@@ -32,6 +32,8 @@ pub enum Notification {
     ServerRequestResolved(ServerRequestResolved),
     /// `account/rateLimits/updated`.
     RateLimitsUpdated(RateLimits),
+    /// `account/updated`: somebody signed in or out.
+    AccountUpdated,
     /// Anything else that a turn does: it lives.
     Sign(OfThread),
 }
@@ -169,6 +171,7 @@ impl Notification {
             "thread/tokenUsage/updated" => read(params).map(Self::TokenUsageUpdated),
             "error" => read(params).map(Self::Error),
             "serverRequest/resolved" => read(params).map(Self::ServerRequestResolved),
+            "account/updated" => Some(Self::AccountUpdated),
             "account/rateLimits/updated" => {
                 read::<Limited>(params).map(|limited| Self::RateLimitsUpdated(limited.rate_limits))
             }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::core::delivery::Checked;
 use crate::core::id::TurnId;
-use crate::wire::codex::call::{RateLimitsAnswer, RateLimitsRead, TurnInterrupt};
+use crate::wire::codex::call::{AccountRead, RateLimitsAnswer, RateLimitsRead, TurnInterrupt};
 use crate::wire::codex::limits::RateLimits;
 
 use super::super::fact::CodexFact;
@@ -63,6 +63,21 @@ impl Session<'_> {
             }
             Err(CallError::Lost(lost)) => Err(lost),
         }
+    }
+
+    /// Tells whether Codex waits for somebody to sign in. An app-server that does not know the
+    /// question waits for nobody.
+    pub(in super::super) async fn ask_account(&mut self) -> Result<(), Lost> {
+        let read = AccountRead {
+            refresh_token: false,
+        };
+        let needed = match self.call(read).await {
+            Ok(answer) => answer.requires_openai_auth && answer.account.is_none(),
+            Err(CallError::Refused(_) | CallError::Lost(Lost::Encode(_))) => false,
+            Err(CallError::Lost(lost)) => return Err(lost),
+        };
+        self.tell(CodexFact::SignIn { needed }).await;
+        Ok(())
     }
 
     async fn read_limit(&mut self, answer: RateLimitsAnswer) -> Checked {

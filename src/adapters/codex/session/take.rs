@@ -75,6 +75,7 @@ impl Session<'_> {
             }
             Notification::Sign(sign) => self.sign(&sign.thread_id).await,
             Notification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
+            Notification::AccountUpdated => self.todo.push_back(Todo::Account),
             Notification::Error(reported) => {
                 if reported.will_retry {
                     self.sign(&reported.thread_id).await;
