@@ -199,7 +199,7 @@ fn exports(launch: &Launch) -> String {
 
 #[track_caller]
 fn propose(project: &Project) -> String {
-    let mut socket = project.control_of("claude").unwrap();
+    let mut socket = project.control_of("codex").unwrap();
     // No pid of ours: this test is no agent, and what it starts does not run below one.
     socket.expect(
         "hello",
