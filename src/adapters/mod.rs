@@ -9,4 +9,5 @@ pub mod git;
 pub mod git_head;
 pub mod hold;
 pub mod parcel;
+pub mod port_holder;
 pub mod process;

@@ -32,7 +32,7 @@ const THREADS: usize = 2;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay daemon --detach")]
 pub struct Args {
-    /// Go on in the background; it ends by itself when nothing is attached for 30 s
+    /// Go on in the background; it ends by itself when nothing is attached and no message waits for 30 s
     #[arg(long)]
     pub detach: bool,
     /// Go on in place of the daemon that runs, for instance after an update

@@ -16,6 +16,7 @@ use super::instruction_files::{Homes, Plan};
 use super::launch::capture;
 use super::output::Tone;
 use super::settings::{environment, find_program};
+use crate::adapters::port_holder::holder;
 use crate::host::Setting;
 use crate::store::dirs::{Published, exists};
 use crate::store::owner::is_held;
@@ -279,14 +280,17 @@ fn ports(setting: &Setting, found: &Found) -> Check {
     let taken: Vec<String> = [ports.control, ports.proxy]
         .into_iter()
         .filter(|port| std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, *port)).is_err())
-        .map(|port| port.to_string())
+        .map(|port| match holder(port) {
+            Some(holder) => format!("{port} by {holder}"),
+            None => format!("{port} by another program"),
+        })
         .collect();
     if taken.is_empty() {
         return good(ID, "the named ports are free");
     }
     bad(
         ID,
-        format!("held by another program: {}", taken.join(" and ")),
+        format!("held: {}", taken.join(", ")),
         "end it, or choose other ports with CODEX_WS_PORT, CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT",
     )
 }

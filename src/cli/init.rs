@@ -76,6 +76,12 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         steps.extend(instruct(context, args)?);
     }
     report(context, &steps)?;
+    if let Some(main) = context.setting.dirs.main_of_worktree() {
+        context.out.note(&format!(
+            "this is a git worktree of {}, whose record is another one",
+            main.display()
+        ));
+    }
     Ok(ExitKind::Ok)
 }
 

@@ -50,14 +50,15 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
             Some(_) => (Tone::Good, "runs     "),
             None => (Tone::Faint, "stopped  "),
         };
+        // A port that nobody listens on may be anybody's.
         let port = live
             .as_ref()
-            .map_or(instance.ports.control, |live| live.control_port);
+            .map_or_else(String::new, |live| format!("control {}", live.control_port));
         context.out.spans(&[
             (tone, word),
             (
                 Tone::Faint,
-                &format!("{}  control {port:<6}", instance.instance_id),
+                &format!("{}  {port:<15}", instance.instance_id),
             ),
             (Tone::Plain, &instance.project_root.to_string_lossy()),
         ])?;
@@ -73,9 +74,8 @@ fn to_json(row: &Row) -> Value {
         "stateDir": instance.state_dir,
         "running": live.is_some(),
         "pid": live.as_ref().map(|live| live.pid),
-        "controlPort": live.as_ref().map_or(instance.ports.control, |live| live.control_port),
-        "proxyPort": live.as_ref().map_or(instance.ports.proxy, |live| live.proxy_port),
-        "codexPort": instance.ports.codex,
+        "controlPort": live.as_ref().map(|live| live.control_port),
+        "proxyPort": live.as_ref().map(|live| live.proxy_port),
         "lastSeenAt": instance.last_seen_at,
     })
 }

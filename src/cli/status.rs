@@ -20,7 +20,13 @@ use crate::wire::status::{DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus
 pub struct Args {}
 
 pub fn run(context: &Context, _args: &Args) -> Verdict {
-    let status = read(context)?;
+    let mut status = read(context)?;
+    if let Some(main) = context.setting.dirs.main_of_worktree() {
+        status.notices.push(format!(
+            "this is a git worktree of {}, whose record is another one: look there with --project",
+            main.display()
+        ));
+    }
     if context.out.is_json() {
         context.out.json(&status)?;
     } else {

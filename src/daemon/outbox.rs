@@ -6,7 +6,7 @@
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, Delivery, DeliveryFact, Moved, Restored};
+use crate::core::delivery::{Backlog, Delivery, DeliveryFact, DeliveryState, Moved, Restored};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::dirs::ProjectDirs;
@@ -173,6 +173,20 @@ impl Outbox {
     /// An agent's rows, oldest first.
     pub fn lane(&self, agent: Agent) -> impl Iterator<Item = &Delivery> {
         self.backlog.lane(agent)
+    }
+
+    /// Whether a message is on its way to an agent that is here or to come. What is ambiguous waits
+    /// for the operator, who finds it on the disk.
+    pub fn has_waiting(&self) -> bool {
+        let is_waiting = |row: &Delivery| {
+            matches!(
+                row.state,
+                DeliveryState::Queued | DeliveryState::Attempted | DeliveryState::Offered
+            )
+        };
+        Agent::ALL
+            .into_iter()
+            .any(|agent| self.lane(agent).any(is_waiting))
     }
 
     /// Whether a receiver can take one more message.

@@ -325,7 +325,10 @@ impl Daemon {
             && !self.codex.is_needed()
             // What a file that was taken away would have been told keeps nobody here: the project
             // may be gone for good.
-            && (self.pending.is_empty() && self.unwritten.is_empty() || self.ledger_gone);
+            && (self.pending.is_empty()
+                && self.unwritten.is_empty()
+                && !self.outbox.has_waiting()
+                || self.ledger_gone);
         match (idle, self.idle_since) {
             (true, None) => self.idle_since = Some(Instant::now()),
             (false, Some(_)) => self.idle_since = None,

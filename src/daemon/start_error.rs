@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::adapters::port_holder::Holder;
 use crate::store::ledger::LedgerError;
 use crate::store::queue::QueueError;
 
@@ -23,10 +24,15 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The named port is taken.
-    #[error("port {port} is held by another program")]
+    #[error(
+        "port {port} is held by {}",
+        holder.as_ref().map_or_else(|| "another program".to_owned(), ToString::to_string)
+    )]
     PortTaken {
         /// Which.
         port: u16,
+        /// Who has it, where that can be told.
+        holder: Option<Holder>,
     },
     /// No group of ports is free.
     #[error("no free group of ports from {base} on")]
@@ -79,7 +85,7 @@ impl StartError {
                     path.display()
                 )
             }
-            Self::PortTaken { port } => format!(
+            Self::PortTaken { port, .. } => format!(
                 "end the program that holds port {port}, or choose other ports with CODEX_WS_PORT, \
                  CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
             ),

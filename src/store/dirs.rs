@@ -67,6 +67,19 @@ impl ProjectDirs {
         Ok(Self::new(root, state))
     }
 
+    /// The project that this one is a git worktree of, when it is one and that one has a record.
+    pub fn main_of_worktree(&self) -> Option<PathBuf> {
+        let link = read_private(&self.root.join(".git"), 4096).ok()?;
+        let link = String::from_utf8(link).ok()?;
+        let folder = self.root.join(link.trim().strip_prefix("gitdir: ")?);
+        // `MAIN/.git/worktrees/NAME`
+        let worktrees = folder.parent()?;
+        let git = worktrees.parent()?;
+        let is_worktree = worktrees.file_name()? == "worktrees" && git.file_name()? == ".git";
+        let main = git.parent()?.canonicalize().ok()?;
+        (is_worktree && exists(&main.join(RELAY_DIR))).then_some(main)
+    }
+
     /// What is there once somebody has begun to work with us in a folder that [`Self::discover`]
     /// found.
     pub fn begun(&self, home: Option<&Path>) -> PathBuf {

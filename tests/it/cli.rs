@@ -187,6 +187,9 @@ fn the_projects_faults_are_named() {
         error(&project.run(["daemon", "--json"])),
         (3, "port_taken".to_owned())
     );
+    let message = project.run(["daemon", "--json"]).json()["error"]["message"].to_string();
+    let own = format!("process {} (", std::process::id());
+    assert!(message.contains(&own), "{message}");
     let detached = project.run(["daemon", "--detach", "--json"]);
     assert_eq!(
         error(&detached),

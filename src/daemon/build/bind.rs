@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use tokio::net::TcpListener;
 
 use super::{Builder, StartError};
+use crate::adapters::port_holder;
 use crate::daemon::estate::Premises;
 use crate::daemon::operator;
 use crate::store::operator_socket;
@@ -26,13 +27,13 @@ impl Builder {
             match (listen(ports.control).await, listen(ports.proxy).await) {
                 (Ok(control), Ok(proxy)) => return self.premises(ports, control, proxy),
                 (control, _) if self.ports.is_some() => {
-                    return Err(StartError::PortTaken {
-                        port: if control.is_err() {
-                            ports.control
-                        } else {
-                            ports.proxy
-                        },
-                    });
+                    let port = if control.is_err() {
+                        ports.control
+                    } else {
+                        ports.proxy
+                    };
+                    let holder = port_holder::holder(port);
+                    return Err(StartError::PortTaken { port, holder });
                 }
                 _ => {}
             }

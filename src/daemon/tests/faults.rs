@@ -49,3 +49,18 @@ async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
     rig.daemon.watch_idleness();
     assert!(rig.daemon.next_deadline() > soon);
 }
+
+#[tokio::test]
+async fn a_detached_daemon_stays_while_a_message_waits() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.identity.detached = true;
+    let guest = rig.connect(Role::Codex, None, false);
+    let id = rig.send(&guest, Agent::Codex, OnBusy::Queue).await;
+    rig.daemon.attachments.clear();
+    rig.daemon.watch_idleness();
+    assert_eq!(rig.daemon.idle_since, None);
+    rig.daemon.outbox.settle(&id);
+    rig.daemon.watch_idleness();
+    assert!(rig.daemon.idle_since.is_some());
+}

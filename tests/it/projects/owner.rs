@@ -213,3 +213,34 @@ fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
     scene.daemon = scene.project.daemon();
     scene.expect_moved_on();
 }
+
+#[test]
+fn only_open_ports_are_named() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let row = || project.run(["instances", "--json"]).json()["instances"][0].clone();
+    assert_eq!(row()["controlPort"], project.ports.control);
+    daemon.stop();
+    assert_eq!(
+        (&row()["running"], &row()["controlPort"]),
+        (&json!(false), &Value::Null)
+    );
+    assert_eq!(row()["proxyPort"], Value::Null);
+}
+
+#[test]
+fn a_git_worktree_says_that_its_record_is_another_one() {
+    let project = Project::new();
+    project.begin();
+    let notices = |launch| run(&launch).expect_success().json()["notices"].to_string();
+    let status = || project.ctxrelay(["status", "--json"]);
+    assert!(!notices(status()).contains("worktree"));
+    project.git(&["worktree", "add", "--quiet", "../tree"]);
+    let tree = project.base().join("tree");
+    let said = notices(status().cwd(&tree));
+    let main = project.root().display().to_string();
+    assert!(
+        said.contains("git worktree") && said.contains(&main),
+        "{said}"
+    );
+}
