@@ -4,6 +4,7 @@
 
 mod bind;
 mod choice;
+mod descriptors;
 mod watches;
 
 use std::path::PathBuf;
@@ -98,6 +99,7 @@ impl Builder {
     where
         F: Future<Output = Router> + Send,
     {
+        descriptors::raise_limit();
         // To be asked before the ports are allocated, which registers the project.
         let is_clone = estate.is_none()
             && exists(&self.dirs.sessions())
@@ -407,6 +409,7 @@ impl Builder {
         let owner_watch = self.watch_owner(&lock, &weak);
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
         let guard = Guard::new(ports.control, &secrets, &mcp_token);
+        let refusals = guard.refusals().clone();
         let (leave, estate) = oneshot::channel();
         let (dirs, detached) = (self.dirs.clone(), self.detached);
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
@@ -450,6 +453,7 @@ impl Builder {
             listeners.operator,
             handle.clone(),
             self.user_dirs.registry.clone(),
+            refusals,
             stop,
         ));
         Ok(Running {

@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::control::admission::Admission;
 use super::control::connection;
+use super::control::lobby::{InLobby, Lobby};
+use super::control::refusals::Refusals;
 use super::handle::DaemonHandle;
 use super::peer::Peer;
 use crate::store::operator_socket;
@@ -38,8 +40,10 @@ pub(super) async fn serve(
     listener: UnixListener,
     daemon: DaemonHandle,
     registry: PathBuf,
+    refusals: Refusals,
     stop: CancellationToken,
 ) {
+    let lobby = Lobby::new(refusals);
     let registry: Arc<Path> = registry.into();
     loop {
         let accepted = tokio::select! {
@@ -49,23 +53,38 @@ pub(super) async fn serve(
         match accepted {
             Ok((stream, _)) => {
                 let (daemon, registry) = (daemon.clone(), Arc::clone(&registry));
+                let stream = lobby.enter(stream);
                 tokio::spawn(async move {
-                    let (peer, admission) = admit(&stream, &daemon, registry).await;
+                    let (peer, admission) = admit(stream.get_ref(), &daemon, registry).await;
                     // A refused process may still read: it gets the reason with its command.
                     connection_of(stream, daemon, admission, peer).await;
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "the operator's socket could not accept");
+                tracing::debug!(%error, "the operator's socket could not accept");
+                lobby.expel_oldest();
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             }
         }
     }
 }
 
-async fn connection_of(stream: UnixStream, daemon: DaemonHandle, admission: Admission, peer: Peer) {
+async fn connection_of(
+    stream: InLobby<UnixStream>,
+    daemon: DaemonHandle,
+    admission: Admission,
+    peer: Peer,
+) {
+    let place = stream.place().clone();
     match tokio_tungstenite::accept_async(stream).await {
-        Ok(socket) => connection::serve_socket(socket, daemon, admission, peer).await,
+        Ok(socket) => {
+            // Nothing else tells the many readers without a token apart from silent ones.
+            match admission {
+                Admission::Operator => place.leave(),
+                _ => place.stay(),
+            }
+            connection::serve_socket(socket, daemon, admission, peer).await;
+        }
         Err(error) => tracing::debug!(%error, "no WebSocket on the operator's socket"),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// One text frame: a request, a response or a notification.
 ///
@@ -27,6 +28,85 @@ pub struct Frame {
     /// Present in failed responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
+}
+
+/// A request, as the control port takes it: with an id, because nothing that a client may say
+/// goes without an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// A number or a string, echoed verbatim.
+    pub id: Value,
+    /// What is asked.
+    pub method: String,
+    /// The arguments.
+    pub params: Option<Value>,
+}
+
+/// A request whose parts have not been looked at: one that is nested too deeply can still be
+/// answered by its id.
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+impl Request {
+    /// Reads a text frame.
+    ///
+    /// # Errors
+    ///
+    /// The answer to what is no request: -32700 for what is no JSON, -32600 for all else, with the
+    /// id where it can be read.
+    pub fn read(text: &str) -> Result<Self, Box<Frame>> {
+        let refuse = |id: Value, code: i64, why: String| {
+            Box::new(Frame::error(id, ErrorObject::new(code, why)))
+        };
+        let not_one = |why: &str| refuse(Value::Null, code::INVALID_REQUEST, why.to_owned());
+        if !text.trim_start().starts_with('{') {
+            return Err(match serde_json::from_str::<Value>(text) {
+                Err(error) => refuse(Value::Null, unread(&error), error.to_string()),
+                Ok(_) => not_one("a request is one JSON object"),
+            });
+        }
+        let parts: Parts<'_> = serde_json::from_str(text).map_err(|error| {
+            // What is nested too deeply may break off, too.
+            let deep = serde_json::from_str::<Value>(text).err();
+            let error = deep.unwrap_or(error);
+            refuse(Value::Null, unread(&error), error.to_string())
+        })?;
+        let id = parts.id.and_then(|id| serde_json::from_str(id.get()).ok());
+        let id: Value = match id {
+            Some(id @ (Value::String(_) | Value::Number(_))) => id,
+            _ => return Err(not_one("a request needs an `id`, a string or a number")),
+        };
+        let method = parts
+            .method
+            .and_then(|it| serde_json::from_str(it.get()).ok());
+        let Some(method) = method else {
+            let why = "a request needs a `method`, a string".to_owned();
+            return Err(refuse(id, code::INVALID_REQUEST, why));
+        };
+        let params = parts
+            .params
+            .map(|params| serde_json::from_str(params.get()));
+        match params.transpose() {
+            Ok(params) => Ok(Self { id, method, params }),
+            Err(error) => Err(refuse(id, unread(&error), error.to_string())),
+        }
+    }
+}
+
+/// The code for a text that could not be read: one that is nested too deeply is JSON all the same.
+pub fn unread(error: &serde_json::Error) -> i64 {
+    if error.is_data() || error.to_string().starts_with("recursion limit exceeded") {
+        code::INVALID_REQUEST
+    } else {
+        code::PARSE
+    }
 }
 
 /// A failed call.
@@ -108,5 +188,70 @@ impl ErrorObject {
             message: message.into(),
             data: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::json;
+
+    use super::*;
+
+    /// The code and the id of the answer to a frame that is no request.
+    fn refused(text: &str) -> (i64, Value) {
+        let frame = Request::read(text).unwrap_err();
+        (frame.error.unwrap().code, frame.id.unwrap())
+    }
+
+    #[test]
+    fn what_is_no_request_is_answered_with_its_id_where_it_has_one() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let invalid = code::INVALID_REQUEST;
+        for (text, code, id) in [
+            ("", code::PARSE, json!(null)),
+            ("{", code::PARSE, json!(null)),
+            ("{not json", code::PARSE, json!(null)),
+            ("[]", invalid, json!(null)),
+            ("[1,2,3]", invalid, json!(null)),
+            ("7", invalid, json!(null)),
+            ("{}", invalid, json!(null)),
+            (r#"{"method":"status/read"}"#, invalid, json!(null)),
+            (
+                r#"{"id":null,"method":"status/read"}"#,
+                invalid,
+                json!(null),
+            ),
+            (r#"{"id":{},"method":"status/read"}"#, invalid, json!(null)),
+            (r#"{"id":7}"#, invalid, json!(7)),
+            (r#"{"id":"x","result":{}}"#, invalid, json!("x")),
+            (r#"{"id":8,"method":9}"#, invalid, json!(8)),
+            (&deep, invalid, json!(null)),
+            (&deep[..50_000], invalid, json!(null)),
+            (
+                &format!(r#"{{"id":{deep},"method":"m"}}"#),
+                invalid,
+                json!(null),
+            ),
+            (
+                &format!(r#"{{"params":{deep},"id":9,"method":"m"}}"#),
+                invalid,
+                json!(9),
+            ),
+            (
+                &format!(r#"{{"id":9,"params":{}"#, &deep[..50_000]),
+                invalid,
+                json!(null),
+            ),
+        ] {
+            let shown = &text[..text.len().min(60)];
+            assert_eq!(refused(text), (code, id), "{shown}");
+        }
+        let read = Request::read(r#" {"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#);
+        let request = read.unwrap();
+        assert_eq!(
+            (request.id, request.params),
+            (json!(1), Some(json!({"a": 1})))
+        );
     }
 }

@@ -1,10 +1,19 @@
 //! The control port from outside: who is let in, and what bad input costs.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::support::daemon::Daemon;
 use crate::support::http;
+use crate::support::mcp::McpClient;
+use crate::support::operator::{self, Operator};
 use crate::support::project::Project;
+use crate::support::wait::timeout;
 use crate::support::ws::{Refused, RpcSocket};
 
 fn hello(socket: &mut RpcSocket) {
@@ -131,8 +140,22 @@ fn bad_frames_get_an_answer_and_the_connection_lives() {
     socket.take("a refusal of binary", |frame| {
         frame["error"]["code"] == -32600
     });
+    for (frame, id) in [
+        ("[]", json!(null)),
+        ("{}", json!(null)),
+        (r#"{"method":"status/read"}"#, json!(null)),
+        (r#"{"id":77}"#, json!(77)),
+    ] {
+        socket.send_text(frame);
+        let answer = socket.take(frame, |answer| answer["error"]["code"] == -32600);
+        assert_eq!(answer["id"], id, "{frame}");
+    }
     let unknown = socket.call("no/such", json!({})).unwrap_err();
     assert_eq!(unknown.code, -32601);
+    let mistyped = json!({"from": "codex", "text": "t", "onBusy": "stear"});
+    let mistyped = socket.call("message/send", mistyped).unwrap_err();
+    assert_eq!(mistyped.code, -32602, "{mistyped:?}");
+    assert!(mistyped.message.contains("stear"), "{mistyped:?}");
     let wrong = socket
         .call("note/append", json!({"agent": "claude", "text": 7}))
         .unwrap_err();
@@ -143,9 +166,8 @@ fn bad_frames_get_an_answer_and_the_connection_lives() {
         "]".repeat(100_000)
     );
     socket.send_text(&deep);
-    socket.take("an answer to the deep one", |frame| {
-        frame["error"].is_object()
-    });
+    let answer = socket.take("an answer to the deep one", |frame| frame["id"] == 9);
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
     assert!(socket.call("status/read", json!({})).is_ok());
 }
 
@@ -219,6 +241,96 @@ fn two_clients_may_use_the_same_request_id() {
     assert_eq!(a, b);
     assert_eq!(one.response(&a).unwrap()["kind"], "status");
     assert_eq!(two.response(&b).unwrap()["kind"], "queue");
+}
+
+/// Silent connections to both doors, held by this test.
+struct Silent {
+    tcp: Vec<TcpStream>,
+    unix: Vec<UnixStream>,
+}
+
+/// How many; far more than the soft limit that the daemon of the test is started with.
+const SILENT: usize = 1_000;
+
+impl Silent {
+    fn open(project: &Project) -> Self {
+        // This process needs a descriptor for each of them.
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        setrlimit(Resource::Nofile, raised).unwrap();
+        let socket = operator::socket(project);
+        let port = project.ports.control;
+        let tcp = (0..SILENT).map(|n| {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            // Half of them begin a request that never ends. One that was ended is silent enough.
+            if n % 2 == 0 {
+                let _ = stream.write_all(b"GET /ws HTTP/1.1\r\nHost: ");
+            }
+            stream
+        });
+        let tcp = tcp.collect();
+        let unix = (0..SILENT).map(|_| UnixStream::connect(&socket).unwrap());
+        Self {
+            tcp,
+            unix: unix.collect(),
+        }
+    }
+
+    /// Waits until the daemon has ended all of them.
+    #[track_caller]
+    fn wait_closed(self) {
+        for mut stream in self.tcp {
+            stream.set_read_timeout(Some(timeout())).unwrap();
+            expect_end(stream.read(&mut [0; 512]));
+        }
+        for mut stream in self.unix {
+            stream.set_read_timeout(Some(timeout())).unwrap();
+            expect_end(stream.read(&mut [0; 512]));
+        }
+    }
+}
+
+/// The end, or an answer that says why.
+#[track_caller]
+fn expect_end(read: std::io::Result<usize>) {
+    let kind = read.err().map(|error| error.kind());
+    assert_ne!(kind, Some(std::io::ErrorKind::WouldBlock), "still open");
+}
+
+#[test]
+fn a_thousand_silent_connections_to_each_door_keep_nobody_out() {
+    let project = Project::new();
+    // The soft limit that the service starts with would not do for a third of them.
+    let launch = project.program("/bin/sh").envs(project.env()).args([
+        "-c",
+        "ulimit -Sn 300; exec \"$0\" daemon",
+        env!("CARGO_BIN_EXE_ctxrelay"),
+    ]);
+    let _daemon = Daemon::start(&launch);
+    let mut before = codex(&project);
+    let silent = Silent::open(&project);
+    // Who was there works, and who comes gets in, also as the operator.
+    before.expect(
+        "note/append",
+        json!({"agent": "codex", "text": "still here"}),
+    );
+    for _ in 0..20 {
+        hello(&mut project.control().unwrap());
+    }
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "in spite of all that"}));
+    Operator::connect(&project)
+        .call("status/read", json!({}))
+        .unwrap();
+    assert_eq!(project.run(["doctor", "--json"]).json()["ok"], true);
+    silent.wait_closed();
+    before.expect("status/read", json!({}));
+    let log = std::fs::read_to_string(project.state().join("state/contextrelay.log")).unwrap();
+    let told = log.matches("refused a connection").count();
+    assert_eq!(told, 1, "one line a minute: {log}");
 }
 
 #[test]

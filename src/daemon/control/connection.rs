@@ -25,7 +25,7 @@ use super::admission::Admission;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
-use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+use crate::wire::jsonrpc::{ErrorObject, Frame, Request, code};
 
 /// How long a client may take to say hello.
 const HELLO_WAIT: Duration = Duration::from_secs(10);
@@ -200,20 +200,15 @@ where
             }
             _ => return None,
         };
-        let frame: Frame = match serde_json::from_str(&text) {
-            Ok(frame) => frame,
-            Err(error) => {
-                refuse(
-                    sink,
-                    Value::Null,
-                    ErrorObject::new(code::PARSE, error.to_string()),
-                )
-                .await?;
+        let request = match Request::read(&text) {
+            Ok(request) => request,
+            Err(frame) => {
+                write(sink, &frame).await.ok()?;
                 continue;
             }
         };
-        let id = frame.id.unwrap_or(Value::Null);
-        if frame.method.as_deref() != Some("hello") {
+        let id = request.id;
+        if request.method != "hello" {
             let error = to_error(&Refusal::new(
                 "no_hello",
                 "say hello first",
@@ -222,7 +217,7 @@ where
             refuse(sink, id, error).await?;
             continue;
         }
-        let hello: Hello = match serde_json::from_value(frame.params.unwrap_or_default()) {
+        let hello: Hello = match serde_json::from_value(request.params.unwrap_or_default()) {
             Ok(hello) => hello,
             Err(error) => {
                 let error = ErrorObject::new(code::INVALID_PARAMS, error.to_string());
@@ -265,24 +260,14 @@ fn on_text(
     answers: &mpsc::Sender<Frame>,
     calls: &Arc<Calls>,
 ) {
-    let frame: Frame = match serde_json::from_str(text) {
-        Ok(frame) => frame,
-        Err(error) => {
-            let kind = if error.is_data() {
-                code::INVALID_REQUEST
-            } else {
-                code::PARSE
-            };
-            let error = ErrorObject::new(kind, error.to_string());
-            let _ = answers.try_send(Frame::error(Value::Null, error));
+    let Request { id, method, params } = match Request::read(text) {
+        Ok(request) => request,
+        Err(frame) => {
+            let _ = answers.try_send(*frame);
             return;
         }
     };
-    let (Some(id), Some(method)) = (frame.id, frame.method) else {
-        // A notification from a client has no meaning yet; JSON-RPC says: no answer.
-        return;
-    };
-    let command = match parse(&method, frame.params) {
+    let command = match parse(&method, params) {
         Ok(command) => command,
         Err(error) => {
             let _ = answers.try_send(Frame::error(id, error));
@@ -327,11 +312,13 @@ fn parse(method: &str, params: Option<Value>) -> Result<Command, ErrorObject> {
         Some(params) => json!({"method": method, "params": params}),
     };
     serde_json::from_value(tagged).map_err(|error| {
-        let text = error.to_string();
-        if text.starts_with("unknown variant") {
+        // A wrong word among the arguments reads like a wrong method, so the method is tried alone.
+        let alone: Result<Command, _> = serde_json::from_value(json!({"method": method}));
+        let is_unknown = alone.is_err_and(|error| error.to_string().starts_with("unknown variant"));
+        if is_unknown {
             ErrorObject::new(code::METHOD_NOT_FOUND, format!("no such method: {method}"))
         } else {
-            ErrorObject::new(code::INVALID_PARAMS, text)
+            ErrorObject::new(code::INVALID_PARAMS, error.to_string())
         }
     })
 }

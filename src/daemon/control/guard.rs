@@ -1,15 +1,16 @@
 //! [`Guard`]: `Host`, `Origin` and tokens. A request that fails here has no effect at all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use subtle::ConstantTimeEq as _;
 
 use super::admission::Admission;
+use super::listener::Arrival;
+use super::refusals::Refusals;
 use crate::store::secrets::Secrets;
 
 /// The secrets of the control port. No `Debug`: they must not reach a log.
@@ -20,7 +21,7 @@ pub struct Guard {
     codex: Arc<str>,
     reader: Arc<str>,
     mcp: Arc<str>,
-    refused: Arc<AtomicU64>,
+    refusals: Refusals,
 }
 
 impl std::fmt::Debug for Guard {
@@ -31,9 +32,6 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-/// Every so many refused tokens one line is logged: a thousand wrong tokens are one fault.
-const LOG_EVERY: u64 = 100;
-
 impl Guard {
     /// A guard for a port. `mcp` is the secret of `/mcp` beside Codex's own token.
     pub fn new(port: u16, secrets: &Secrets, mcp: &str) -> Self {
@@ -43,8 +41,13 @@ impl Guard {
             codex: secrets.codex.as_str().into(),
             reader: secrets.reader.as_str().into(),
             mcp: mcp.into(),
-            refused: Arc::new(AtomicU64::new(0)),
+            refusals: Refusals::default(),
         }
+    }
+
+    /// Counts what is refused.
+    pub(in crate::daemon) fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     /// The port that it guards.
@@ -89,24 +92,16 @@ impl Guard {
         };
         host == format!("127.0.0.1:{}", self.port) || host == format!("localhost:{}", self.port)
     }
-
-    fn count_refusal(&self) {
-        let count = self.refused.fetch_add(1, Ordering::Relaxed);
-        if count.is_multiple_of(LOG_EVERY) {
-            tracing::warn!(
-                count = count + 1,
-                "refused a wrong token on the control port"
-            );
-        }
-    }
 }
 
 /// Refuses foreign hosts (DNS rebinding) and every browser page.
 pub async fn check_origin(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     if !guard.is_our_host(request.headers()) {
+        guard.refusals.count("a wrong Host");
         return (StatusCode::FORBIDDEN, "wrong Host\n").into_response();
     }
     if request.headers().contains_key(header::ORIGIN) {
+        guard.refusals.count("an Origin");
         return (
             StatusCode::FORBIDDEN,
             "requests with an Origin are refused\n",
@@ -119,29 +114,39 @@ pub async fn check_origin(State(guard): State<Guard>, request: Request, next: Ne
 /// Lets the token of any role in, and leaves its [`Admission`] with the request.
 pub async fn check_role(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let Some(admission) = guard.admission(request.headers()) else {
-        guard.count_refusal();
+        guard.refusals.count("a wrong or missing token");
         return unauthorized();
     };
     request.extensions_mut().insert(admission);
+    has_shown_a_token(&request);
     next.run(request).await
 }
 
 /// Lets only the readers' token in.
 pub async fn check_reader(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     if !guard.is_reader(request.headers()) {
-        guard.count_refusal();
+        guard.refusals.count("a wrong or missing token");
         return unauthorized();
     }
+    has_shown_a_token(&request);
     next.run(request).await
 }
 
 /// Lets Codex's token and the `/mcp` secret in.
 pub async fn check_mcp(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     if !guard.has_mcp_token(request.headers()) {
-        guard.count_refusal();
+        guard.refusals.count("a wrong or missing token");
         return unauthorized();
     }
+    has_shown_a_token(&request);
     next.run(request).await
+}
+
+/// Its connection has all the time from here on.
+fn has_shown_a_token(request: &Request) {
+    if let Some(ConnectInfo(arrival)) = request.extensions().get::<ConnectInfo<Arrival>>() {
+        arrival.place.leave();
+    }
 }
 
 fn unauthorized() -> Response {

@@ -1,25 +1,32 @@
 //! The routes of the control port. Knows nothing of MCP: the `/mcp` service is handed in.
 
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
+use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt as _;
+use axum::serve::{IncomingStream, Listener};
 use axum::{Extension, Router};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
 use super::connection;
 use super::guard::{Guard, check_mcp, check_origin, check_reader, check_role};
+use super::lobby::{InLobby, Lobby, Place};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
+
+/// Between two tries to accept where the system has no descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone)]
 struct Shared {
@@ -35,6 +42,10 @@ pub fn serve(
     mcp: Router,
     stop: CancellationToken,
 ) -> impl Future<Output = ()> {
+    let entrance = Entrance {
+        listener,
+        lobby: Lobby::new(guard.refusals().clone()),
+    };
     let shared = Shared {
         daemon,
         guard: guard.clone(),
@@ -54,16 +65,63 @@ pub fn serve(
         .merge(mcp.route_layer(from_fn_with_state(guard.clone(), check_mcp)))
         .layer(from_fn_with_state(guard, check_origin));
     async move {
-        // Small frames both ways: waiting to fill a segment would cost each call 40 ms.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a connection keeps its delay");
-            }
-        });
-        let app = app.into_make_service_with_connect_info::<SocketAddr>();
-        let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned());
+        let app = app.into_make_service_with_connect_info::<Arrival>();
+        let served = axum::serve(entrance, app).with_graceful_shutdown(stop.cancelled_owned());
         if let Err(error) = served.await {
             tracing::error!(%error, "the control port failed");
+        }
+    }
+}
+
+/// The control port's listener: who comes is in the lobby first.
+struct Entrance {
+    listener: TcpListener,
+    lobby: Lobby,
+}
+
+/// Who comes.
+#[derive(Debug, Clone)]
+pub(super) struct Arrival {
+    address: SocketAddr,
+    /// Its place in the lobby.
+    pub(super) place: Place,
+}
+
+impl Listener for Entrance {
+    type Io = InLobby<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, address)) => {
+                    // Small frames both ways: waiting to fill a segment would cost each call
+                    // 40 ms.
+                    if let Err(error) = stream.set_nodelay(true) {
+                        tracing::debug!(%error, "a connection keeps its delay");
+                    }
+                    return (self.lobby.enter(stream), address);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "the control port could not accept");
+                    // Without free descriptors those that have shown nothing make room.
+                    self.lobby.expel_oldest();
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
+}
+
+impl Connected<IncomingStream<'_, Entrance>> for Arrival {
+    fn connect_info(stream: IncomingStream<'_, Entrance>) -> Self {
+        Self {
+            address: *stream.remote_addr(),
+            place: stream.io().place().clone(),
         }
     }
 }
@@ -113,7 +171,7 @@ async fn metrics(State(shared): State<Shared>) -> Response {
 /// The upgrade by hand, so that one tungstenite is in the tree and the guards cover it too.
 async fn upgrade(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(arrival): ConnectInfo<Arrival>,
     Extension(admission): Extension<Admission>,
     mut request: Request,
 ) -> Response {
@@ -147,7 +205,7 @@ async fn upgrade(
             Ok(stream) => {
                 let stream = hyper_util::rt::TokioIo::new(stream);
                 let peer = Peer::Loopback {
-                    theirs: peer.port(),
+                    theirs: arrival.address.port(),
                     ours: shared.guard.port(),
                 };
                 connection::serve(stream, shared.daemon, admission, peer).await;

@@ -3,9 +3,13 @@
 //! - [`listener`]: the routes.
 //! - [`guard`]: `Host`, `Origin` and tokens, before anything else sees a request.
 //! - [`admission`]: what was shown, and as which role one may say hello with it.
+//! - [`lobby`]: connections that have not shown a token yet.
+//! - [`refusals`]: those that were refused, for the log.
 //! - [`connection`]: one WebSocket, on the control port or on the operator's socket.
 
 pub mod admission;
 pub mod connection;
 pub mod guard;
 pub mod listener;
+pub(super) mod lobby;
+pub(super) mod refusals;
