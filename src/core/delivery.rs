@@ -12,7 +12,7 @@
 //! - [`Backlog`]: all that are not settled, in the order of the record.
 //! - [`MessageCursor`]: a place in what an agent fetches.
 //! - [`CodexFlow`]: the lane to Codex, one message in flight.
-//! - [`Ladder`]: the ways to Claude, chosen by proof.
+//! - [`Ladder`]: the ways to Claude, chosen by proof; [`Load`]: how much one hook hands over.
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
@@ -27,6 +27,7 @@ mod codex;
 mod effect;
 mod ladder;
 mod limit;
+mod load;
 mod page;
 pub mod recovery;
 mod row;
@@ -45,6 +46,7 @@ pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexTerms
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
+pub use load::{BEGINNING_CHARS, Fit, Load};
 pub use page::{Cut, MessageCursor, page_order};
 pub use row::{Delivery, DeliveryFact};
 pub use shown::Shown;

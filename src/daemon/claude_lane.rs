@@ -39,6 +39,8 @@ pub struct ClaudeLane {
     silent: BTreeSet<u32>,
     /// Claude processes whose doorbell was here.
     heard: BTreeSet<u32>,
+    /// Claude processes that have run a hook of ours, so that they run the one of a turn's beginning.
+    hooked: BTreeSet<u32>,
     /// Who waits until the record says so.
     asked: Vec<Asked>,
 }
@@ -158,8 +160,12 @@ impl Daemon {
         }
     }
 
-    /// One line that says which messages wait.
-    pub(super) fn ring(&mut self, bell: u64, ids: Vec<EntryId>) {
+    /// One line that says that messages wait. `asks`: no hook will carry them.
+    pub(super) fn ring(&mut self, bell: u64, ids: Vec<EntryId>, asks: bool) {
+        let attached = self.attachments.get(&ConnId::of(bell));
+        let has_hooks = attached
+            .and_then(|bell| bell.hello.agent_pid)
+            .is_some_and(|process| self.claude.hooked.contains(&process));
         let waiting: Vec<(&str, &str)> = ids
             .iter()
             .filter_map(|id| {
@@ -170,11 +176,8 @@ impl Daemon {
         if waiting.is_empty() {
             return;
         }
-        let line = ring_line(&waiting);
-        let rung = self
-            .attachments
-            .get(&ConnId::of(bell))
-            .is_some_and(|bell| bell.outlet.send(Notification::Ring { line }));
+        let line = ring_line(&waiting, asks || !has_hooks);
+        let rung = attached.is_some_and(|bell| bell.outlet.send(Notification::Ring { line }));
         if !rung {
             for id in ids {
                 if let Some(pair) = self.pair_of(&id) {

@@ -112,7 +112,7 @@ impl Daemon {
                     }
                 }
                 Effect::Push { bridge, id, repeat } => self.push_to_claude(bridge, id, repeat),
-                Effect::Ring { bell, ids } => self.ring(bell, ids),
+                Effect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
                 Effect::ReleaseQueue => self.release_codex_queue(),
             }
         }

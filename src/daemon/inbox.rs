@@ -3,6 +3,7 @@
 use super::run::{Daemon, now_ms};
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
+use crate::core::delivery::BEGINNING_CHARS;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::{EntryId, Seq};
@@ -15,9 +16,6 @@ const LATE_S: i64 = 120;
 
 /// The key of an entry's `meta` with the commit that the work tree stood on.
 const HEAD: &str = "gitHead";
-
-/// Room for the line that says that a text goes on, in UTF-16 units.
-const BEGINNING_LINE_UNITS: usize = 100;
 
 impl Daemon {
     /// An entry from memory or from disk.
@@ -43,15 +41,9 @@ impl Daemon {
         self.enveloped_text(entry, repeat, &self.whole_text(entry))
     }
 
-    /// Its beginning, in an envelope that says so; both together at most this long, in UTF-16
-    /// units.
-    pub(super) fn enveloped_beginning(&self, entry: &Entry, units_max: usize) -> InboxMessage {
-        let whole = self.whole_text(entry);
-        let around = self.enveloped_text(entry, false, "").text;
-        let room = units_max
-            .saturating_sub(around.encode_utf16().count())
-            .saturating_sub(BEGINNING_LINE_UNITS);
-        let text = beginning(&whole, room);
+    /// Its first [`BEGINNING_CHARS`] characters, in an envelope that says so.
+    pub(super) fn enveloped_beginning(&self, entry: &Entry) -> InboxMessage {
+        let text = beginning(&self.whole_text(entry));
         self.enveloped_text(entry, false, &text)
     }
 
@@ -146,6 +138,9 @@ impl Daemon {
         let by = rung.map(|rung| format!(" by {rung}")).unwrap_or_default();
         match result {
             DeliveryResult::Confirmed => format!("{to} has it{by}"),
+            DeliveryResult::Acknowledged if rung.is_some() => {
+                format!("the turn of {to} that had it came to its end")
+            }
             DeliveryResult::Acknowledged => format!("{to} acknowledged it"),
             DeliveryResult::Rejected => format!("{to} was busy: rejected as asked"),
             DeliveryResult::Expired => "it waited too long".to_owned(),
@@ -158,16 +153,9 @@ impl Daemon {
     }
 }
 
-/// As much of a text as fits, and a line that says so.
-fn beginning(text: &str, units_max: usize) -> String {
-    let mut units = 0;
-    let shown: String = text
-        .chars()
-        .take_while(|character| {
-            units += character.len_utf16();
-            units <= units_max
-        })
-        .collect();
+/// How a text begins, and a line that says so.
+fn beginning(text: &str) -> String {
+    let shown: String = text.chars().take(BEGINNING_CHARS).collect();
     format!(
         "{shown}\n[the first {} of {} characters; get_messages has all of it]",
         shown.chars().count(),

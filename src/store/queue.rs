@@ -443,6 +443,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         attempt: row.get::<_, Option<String>>(7)?.map(AttemptId::new),
         changed_ms: row.get(8)?,
         shown: word(row, 9)?,
+        in_turn: false,
     })
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Delivery, DeliveryFact, DeliveryState, Effect, Shown};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
-use crate::core::id::{AttemptId, EntryId, Seq, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
 use crate::core::snapshot::MessageSnapshot;
 
 /// How many unsettled messages one receiver may have; the next send is refused. Generous: a
@@ -86,6 +86,7 @@ impl Backlog {
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
                 row.show(Shown::Whole);
+                row.in_turn = row.to == Agent::Claude && message.rung.as_deref() == Some("hook");
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
                 // When lost, asked for again or not: whether an attempt followed is what was lost.
                 row.state = DeliveryState::Ambiguous;
@@ -178,6 +179,13 @@ impl Backlog {
         self.claims.contains_key(id)
     }
 
+    /// Whether that is so of a message of which the receiver has had no more than the beginning.
+    pub fn is_cut_claimed(&self, id: &EntryId) -> bool {
+        let is_cut = self.get(id).is_some_and(|row| row.shown == Shown::Head);
+        let claim = self.claims.get(id);
+        claim.is_some_and(|claim| is_cut || claim.shown_before == Shown::Head)
+    }
+
     /// Whether bodies are on their way to somebody who asked.
     pub fn has_claims(&self) -> bool {
         !self.claims.is_empty()
@@ -221,6 +229,21 @@ impl Backlog {
         let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
         if row.is_some_and(|row| row.show(shown)) {
             effects.push(Effect::Store(id.clone()));
+        }
+    }
+
+    /// A hook handed it into a turn, or it came by another way.
+    pub(super) fn handed_into_turn(&mut self, id: &EntryId, by_hook: bool) {
+        if let Some(row) = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq)) {
+            row.in_turn = by_hook;
+        }
+    }
+
+    /// What hooks handed into turns of this pair is read by no end of a turn.
+    pub(super) fn out_of_turn(&mut self, pair: &RuntimeSession) {
+        let of_pair = |row: &&mut Delivery| row.to == Agent::Claude && row.runtime_session == *pair;
+        for row in self.rows.values_mut().filter(of_pair) {
+            row.in_turn = false;
         }
     }
 

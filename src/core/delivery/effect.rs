@@ -70,6 +70,8 @@ pub enum Effect {
         bell: u64,
         /// The messages, oldest first.
         ids: Vec<EntryId>,
+        /// No hook will carry them: Claude has to ask.
+        asks: bool,
     },
     /// Whoever waits for what becomes of the message may be told.
     Receipt {

@@ -26,11 +26,17 @@ pub enum Fault {
     CursorLost,
     /// The next process does not know that the receiver is at its limit.
     LimitNotCarried,
+    /// What one hook had no room for is rung for once, and then waits for a human.
+    BacklogStranded,
+    /// What a hook can carry overtakes what was shown cut.
+    CutOvertaken,
+    /// What hooks handed over waits for an acknowledgement that nobody asks for.
+    NeverRead,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -42,5 +48,8 @@ impl Fault {
         Self::LimitIgnored,
         Self::CursorLost,
         Self::LimitNotCarried,
+        Self::BacklogStranded,
+        Self::CutOvertaken,
+        Self::NeverRead,
     ];
 }

@@ -4,9 +4,12 @@
 //! An offer is no proof: a pushed notification is dropped without a word where channels are off
 //! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
 //! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
-//! whole turn, or after some idle time, in the middle of which the doorbell rings once more. After proof nothing is offered unasked.
+//! whole turn, or after some idle time; the doorbell rings once more before. After a turn that
+//! brought proof of anything it rings anew for what is left, since nobody else would wake Claude.
+//! After proof nothing is offered unasked.
 
 mod deadlines;
+mod hooked;
 mod input;
 mod offer;
 mod ringing;
@@ -19,10 +22,10 @@ use offer::{Bridge, Offer};
 use ringing::Ringing;
 pub use terms::LadderTerms;
 
-use super::{Backlog, Delivery, DeliveryState, Effect, Moment, OnBusy, Shown};
+use super::{Backlog, Delivery, DeliveryState, Effect, Moment, Shown};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 
 /// How many offers are remembered before those of settled messages are forgotten. More than a
 /// lane can hold is never kept.
@@ -54,6 +57,12 @@ pub struct Ladder {
     /// as it lives, and trying again would cost each message the idle time.
     is_deaf: bool,
     offers: BTreeMap<EntryId, Offer>,
+    /// A hook of the turn that runs had no room for what waits up to here.
+    left_over: Option<Seq>,
+    /// Claude has to fetch this: no hook has room for it.
+    to_fetch: Option<EntryId>,
+    /// Something arrived since the last turn ended.
+    has_progressed: bool,
     retry_at: Option<i64>,
     #[cfg(test)]
     pub(super) fault: Option<super::fault::Fault>,
@@ -74,6 +83,9 @@ impl Ladder {
             proven: None,
             is_deaf: false,
             offers: BTreeMap::new(),
+            left_over: None,
+            to_fetch: None,
+            has_progressed: false,
             retry_at: None,
             #[cfg(test)]
             fault: None,
@@ -165,24 +177,6 @@ impl Ladder {
         }
     }
 
-    /// What a hook may carry into the model's context at this point, oldest first. The prompt
-    /// takes everything; the others only what the better ways have failed with. At its limit
-    /// Claude gets nothing: that turn will most likely fail before the model reads it.
-    pub fn carries(&self, backlog: &Backlog, carrier: Carrier) -> Vec<EntryId> {
-        self.waiting(backlog)
-            .filter(|_| !self.is_limited)
-            .filter(|row| {
-                carrier == Carrier::Prompt
-                    || (carrier == Carrier::Tool && row.on_busy == OnBusy::Steer)
-                    || self
-                        .offers
-                        .get(&row.id)
-                        .is_some_and(|offer| offer.rung >= Rung::Hooks)
-            })
-            .map(|row| row.id.clone())
-            .collect()
-    }
-
     /// What waits unproven for this pair, oldest first.
     fn waiting<'a>(&'a self, backlog: &'a Backlog) -> impl Iterator<Item = &'a Delivery> {
         backlog
@@ -230,7 +224,11 @@ impl Ladder {
                     self.bell = None;
                 }
             }
-            LadderInput::NewContext => self.forget_offers(),
+            LadderInput::NewContext => {
+                self.forget_context(backlog);
+                self.forget_offers();
+            }
+            LadderInput::Compacted => self.forget_offers(),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
                 for offer in self.offers.values_mut() {
@@ -238,13 +236,24 @@ impl Ladder {
                     offer.turn_began = !offer.waits_for_ring();
                 }
             }
-            LadderInput::TurnEnded { limited } => self.turn_ended(at, limited, effects),
+            LadderInput::TurnWorked => {
+                self.turn_ended(backlog, at, false, effects);
+                self.settle_turn(backlog, effects);
+            }
+            LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
             LadderInput::LimitHolds => self.limit(true, effects),
             LadderInput::LimitOver => self.limit(false, effects),
             LadderInput::HandedOut { whole, head } => {
-                let until = at.now_ms + self.terms.claim_ms;
-                let whole = whole.iter().map(|id| (id, Shown::Whole));
-                for (id, shown) in whole.chain(head.iter().map(|id| (id, Shown::Head))) {
+                // A head is no copy that another one could cross: it is there at once.
+                let whole = whole
+                    .iter()
+                    .map(|id| (id, Shown::Whole, self.terms.claim_ms));
+                let head = head.iter().map(|id| (id, Shown::Head, 0));
+                for (id, shown, claim_ms) in whole.chain(head) {
+                    let until = at.now_ms + claim_ms;
+                    let is_head = shown == Shown::Head;
+                    self.has_progressed |=
+                        is_head && backlog.get(id).is_some_and(|row| row.shown < shown);
                     backlog.claim(id, shown, &at.attempt, until, at.now_ms, effects);
                     #[cfg(test)]
                     if self.fault == Some(super::fault::Fault::ReadConsumes) {
@@ -252,8 +261,13 @@ impl Ladder {
                     }
                 }
             }
+            LadderInput::LeftOver { upto, to_fetch } => {
+                self.left_over = Some(upto);
+                self.to_fetch = to_fetch;
+            }
             LadderInput::Proven { ids, rung } => self.proven_by(backlog, &ids, &rung, effects),
             LadderInput::Acknowledged { ids } => {
+                let before = effects.len();
                 for id in &ids {
                     if !backlog.get(id).is_some_and(Delivery::can_be_proven) {
                         continue;
@@ -261,6 +275,7 @@ impl Ladder {
                     self.learn(backlog, id, effects);
                     backlog.record(id, DeliveryResult::Acknowledged, None, None, effects);
                 }
+                self.has_progressed |= effects.len() > before;
             }
             LadderInput::OutletFull { id } => {
                 backlog.take_back(&id, effects);
@@ -286,7 +301,7 @@ impl Ladder {
         }
     }
 
-    fn attached(&mut self, backlog: &Backlog, bridge: Bridge, at: &Moment) {
+    fn attached(&mut self, backlog: &mut Backlog, bridge: Bridge, at: &Moment) {
         self.bridge = Some(bridge);
         self.forget_offers();
         let before = std::mem::replace(&mut self.process, bridge.process);
@@ -294,6 +309,9 @@ impl Ladder {
             // Another Claude: what proved itself there proves nothing here.
             self.proven = None;
             self.is_deaf = false;
+            if before.is_some() {
+                self.forget_context(backlog);
+            }
             self.ringing = Ringing::default();
             self.idle_since = Some(at.now_ms);
         }
@@ -304,21 +322,43 @@ impl Ladder {
             self.offers
                 .extend(waiting.into_iter().map(|id| (id, offer)));
         }
-        #[cfg(not(test))]
-        let _ = backlog;
     }
 
-    fn turn_ended(&mut self, at: &Moment, limited: bool, effects: &mut Vec<Effect>) {
+    fn turn_ended(
+        &mut self,
+        backlog: &mut Backlog,
+        at: &Moment,
+        limited: bool,
+        effects: &mut Vec<Effect>,
+    ) {
         self.idle_since = Some(at.now_ms);
+        self.left_over = None;
         self.limit(limited, effects);
         if limited {
-            // A turn that could not work shows nothing about the way that began it.
+            // A turn that could not work shows nothing about the way that began it. What it had is
+            // for whoever sends it again, and not read by the next one.
+            backlog.out_of_turn(&self.pair);
             return;
         }
+        let has_progressed = std::mem::take(&mut self.has_progressed);
+        #[cfg(test)]
+        let has_progressed =
+            has_progressed && self.fault != Some(super::fault::Fault::BacklogStranded);
+        if has_progressed && self.first_rung() == Some(Rung::Doorbell) {
+            // Claude works through what waits: the doorbell rings for the rest as for news. Each
+            // time something less is left.
+            self.offers
+                .retain(|_, offer| !offer.turn_began && offer.rung < Rung::Hooks);
+        }
+        let rings_again = self.bell.is_some() && !self.waits_for_a_fetch(backlog);
         for offer in self.offers.values_mut() {
             if std::mem::take(&mut offer.turn_began) {
                 self.is_deaf |= offer.rung == Rung::Channel;
-                offer.descend(at);
+                if rings_again && offer.is_rung_once() {
+                    offer.ring_again();
+                } else {
+                    offer.descend(at);
+                }
             }
         }
     }
@@ -345,6 +385,8 @@ impl Ladder {
             });
             if unproven {
                 self.learn(backlog, id, effects);
+                self.has_progressed = true;
+                backlog.handed_into_turn(id, rung == Rung::Hooks.as_str());
                 backlog.record(id, DeliveryResult::Confirmed, Some(rung), None, effects);
             }
         }
@@ -454,7 +496,12 @@ impl Ladder {
         }
         if let (Some(bell), false) = (self.bell, rings.is_empty()) {
             self.ringing.ring(at.now_ms);
-            effects.push(Effect::Ring { bell, ids: rings });
+            let asks = self.must_ask(backlog, &rings);
+            effects.push(Effect::Ring {
+                bell,
+                ids: rings,
+                asks,
+            });
         }
         self.forget_settled(backlog);
     }

@@ -36,6 +36,10 @@ pub struct Delivery {
     /// [`Backlog`]: super::Backlog
     #[serde(default)]
     pub shown: Shown,
+    /// A hook handed it into a turn whose end has not come: that end settles it. Known from the
+    /// ledger.
+    #[serde(default)]
+    pub in_turn: bool,
 }
 
 /// What can happen to a delivery.
@@ -88,6 +92,7 @@ impl Delivery {
             attempt: None,
             changed_ms: at_ms,
             shown: Shown::Nothing,
+            in_turn: false,
         }
     }
 
@@ -156,6 +161,7 @@ impl Delivery {
             }
             (S::Confirmed, DeliveryFact::CutOff) => {
                 self.show(Shown::Whole);
+                self.in_turn = false;
                 S::Queued
             }
             (S::Queued | S::Ambiguous | S::Attempted | S::Offered, DeliveryFact::Cancelled) => {

@@ -1,60 +1,63 @@
-//! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit, of the next one
-//! its beginning, and how many more wait.
+//! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit; of one that no
+//! hook can carry its beginning, once; and how many more wait.
 
-use crate::core::delivery::{Carrier, LadderInput, Shown};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::delivery::{Carrier, Fit, LadderInput, Load, OnBusy, Shown};
+use crate::core::entry::Entry;
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
-
-/// What a hook may hand over is shorter than this, in UTF-16 units: Claude keeps 10,000 and turns
-/// more into a file reference (Claude Code 2.1.330, observed).
-const CONTEXT_UNITS_MAX: usize = 8_000;
-
-/// Kept free for the line that tells how many more wait.
-const NOTICE_UNITS: usize = 200;
-
-/// A shorter beginning of a message is not worth its envelope.
-const BEGINNING_UNITS_MIN: usize = 500;
 
 /// What a hook hands over.
 #[derive(Debug, Default)]
 struct HookContext {
     text: String,
-    units: usize,
+    load: Load,
     /// All of these.
     whole: Vec<InboxMessage>,
-    /// The beginning of this.
-    begun: Option<EntryId>,
+    /// Claude has to fetch this: no hook can carry it.
+    to_fetch: Option<ToFetch>,
     /// Not, or not all of them.
     left: usize,
+    /// The last of these.
+    upto: Option<Seq>,
+}
+
+/// A message that Claude has to fetch.
+#[derive(Debug)]
+struct ToFetch {
+    id: EntryId,
+    /// It was not told of before.
+    is_new: bool,
+    /// Its beginning stands in this context, and says so.
+    is_shown: bool,
 }
 
 impl HookContext {
-    fn room(&self) -> usize {
-        CONTEXT_UNITS_MAX
-            .saturating_sub(self.units)
-            .saturating_sub(NOTICE_UNITS)
-    }
-
     fn put(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
-        self.units += units(text) + 1;
+        self.load.put(units(text) + 1);
     }
 
     /// How many more wait; before a human's words also when there is nothing else to say.
     fn finish(mut self, carrier: Carrier) -> Option<Self> {
-        let is_empty = self.whole.is_empty() && self.begun.is_none();
-        if is_empty && (self.left == 0 || carrier != Carrier::Prompt) {
+        if self.text.is_empty() && (self.left == 0 || carrier != Carrier::Prompt) {
             return None;
         }
-        match self.left {
-            0 => {}
-            1 => self.put("[ctxrelay: 1 message is too long for here; call get_messages]"),
-            more => self.put(&format!(
-                "[ctxrelay: {more} more messages wait; call get_messages]"
-            )),
-        }
+        let behind = self.left.saturating_sub(1);
+        let notice = match (&self.to_fetch, self.left) {
+            (_, 0) => return Some(self),
+            (Some(fetch), 1) if fetch.is_shown => return Some(self),
+            (Some(fetch), 2) if fetch.is_shown => "1 more waits behind it".to_owned(),
+            (Some(fetch), _) if fetch.is_shown => format!("{behind} more wait behind it"),
+            (Some(_), 1) => "1 message is too long for here; call get_messages".to_owned(),
+            (Some(_), more) => {
+                format!("{more} messages wait, the first is too long for here; call get_messages")
+            }
+            (None, 1) => "1 more follows".to_owned(),
+            (None, more) => format!("{more} more follow"),
+        };
+        self.put(&format!("[ctxrelay: {notice}]"));
         Some(self)
     }
 }
@@ -72,53 +75,76 @@ impl Daemon {
             return HookReply::default();
         };
         let whole = context.whole.iter();
-        let whole = whole.map(|message| message.message_id.clone()).collect();
-        let head = context.begun.clone();
-        if self.hand_out(pair, whole, head).is_err() {
+        let ids: Vec<EntryId> = whole.map(|message| message.message_id.clone()).collect();
+        let to_fetch = context.to_fetch.as_ref();
+        let head = to_fetch.filter(|fetch| fetch.is_new);
+        let head = head.map(|fetch| fetch.id.clone());
+        if self.hand_out(pair, ids.clone(), head).is_err() {
             return HookReply::default();
         }
         for message in &context.whole {
             self.note_given(message);
         }
-        let ids = context.whole.into_iter();
+        if let Some(upto) = context.upto {
+            let to_fetch = context.to_fetch.map(|fetch| fetch.id);
+            self.tell_ladder(pair, LadderInput::LeftOver { upto, to_fetch });
+        }
         HookReply {
             additional_context: Some(context.text),
-            ids: ids.map(|message| message.message_id).collect(),
+            ids,
         }
     }
 
     fn hook_context(&self, pair: &RuntimeSession, carrier: Carrier) -> Option<HookContext> {
         let ladder = self.claude.ladder(pair)?;
-        let ids = ladder.carries(&self.outbox.backlog, carrier);
         let mut context = HookContext::default();
-        for (index, id) in ids.iter().enumerate() {
-            let Some(row) = self.outbox.get(id) else {
+        for id in ladder.carries(&self.outbox.backlog, carrier) {
+            let Some(row) = self.outbox.get(&id) else {
                 continue;
             };
-            let Some(stored) = self.stored(row.seq) else {
-                continue;
-            };
-            let message = self.enveloped(&stored.entry, row.is_repeat());
-            let room = context.room();
-            if units(&message.text) < room {
-                context.put(&message.text);
-                context.whole.push(message);
-                continue;
-            }
-            // Its beginning is said once; whoever wants the rest asks.
-            if row.shown == Shown::Nothing && room > BEGINNING_UNITS_MIN {
-                let beginning = self.enveloped_beginning(&stored.entry, room - 1);
-                // A reason can be long too, and marks before forged lines take room.
-                if units(&beginning.text) < room {
-                    context.put(&beginning.text);
-                    context.begun = Some(id.clone());
+            let (seq, repeat, shown) = (row.seq, row.is_repeat(), row.shown);
+            // Nothing but a steer overtakes what stays behind.
+            let is_behind = context.left > 0 && row.on_busy != OnBusy::Steer;
+            let stored = self.stored(seq).filter(|_| !is_behind);
+            if let Some(stored) = stored {
+                let message = self.enveloped(&stored.entry, repeat);
+                match context.load.fit(units(&message.text) + 1) {
+                    Fit::Whole => {
+                        context.put(&message.text);
+                        context.whole.push(message);
+                        continue;
+                    }
+                    Fit::Fetch if context.left == 0 => {
+                        let is_new = shown == Shown::Nothing;
+                        let is_shown = is_new && self.put_beginning(&mut context, &stored.entry);
+                        if !is_new || is_shown || context.whole.is_empty() {
+                            context.to_fetch = Some(ToFetch {
+                                id,
+                                is_new,
+                                is_shown,
+                            });
+                        }
+                    }
+                    Fit::Fetch | Fit::Next => {}
                 }
+            } else if !is_behind {
+                continue;
             }
-            // What follows does not overtake it.
-            context.left = ids.len() - index;
-            break;
+            context.left += 1;
+            context.upto = Some(seq);
         }
         context.finish(carrier)
+    }
+
+    /// Shows the beginning of a text, where there is room. A reason can be long too, and marks
+    /// before forged lines take room.
+    fn put_beginning(&self, context: &mut HookContext, entry: &Entry) -> bool {
+        let beginning = self.enveloped_beginning(entry);
+        let has_room = context.load.has_room(units(&beginning.text) + 1);
+        if has_room {
+            context.put(&beginning.text);
+        }
+        has_room
     }
 
     /// These texts are on their way to a Claude that reads them at once: all of `whole`, and of

@@ -17,6 +17,9 @@ use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, Role, Welcome
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
 const BELL_LATE_MS: i64 = 10_000;
 
+/// How many Claude processes are remembered that run our hooks.
+const HOOKED_MAX: usize = 64;
+
 /// The key of the sentence that a doorbell is dead.
 const DOORBELL: &str = "doorbell";
 
@@ -115,6 +118,7 @@ impl Daemon {
             self.claude.silent.clear();
             self.turn_is_over(Agent::Claude);
             self.claude.heard.clear();
+            self.claude.hooked.clear();
             self.claude_is(AgentState::Offline, Some("its bridge is gone".to_owned()));
         }
         self.say_silence();
@@ -226,6 +230,14 @@ impl Daemon {
         self.hang_bell(pair);
         self.say_silence();
         self.status_changed();
+    }
+
+    /// This Claude runs our hooks.
+    pub(in crate::daemon) fn ran_a_hook(&mut self, process: u32) {
+        if self.claude.hooked.len() == HOOKED_MAX {
+            self.claude.hooked.pop_first();
+        }
+        self.claude.hooked.insert(process);
     }
 
     /// Whether a doorbell that is not there was there, or would be by now.

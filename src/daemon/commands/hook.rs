@@ -16,6 +16,9 @@ const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: Answer) {
+        if let Some(pid) = params.claude_pid {
+            self.ran_a_hook(pid);
+        }
         let pair = self.runtime_session(conn, None);
         let mut handed = HookReply::default();
         if self.is_receivers_hook(&pair, params.claude_pid) {
@@ -103,7 +106,7 @@ impl Daemon {
                 return handed;
             }
         }
-        self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
+        self.tell_ladder(pair, LadderInput::TurnWorked);
         self.turn_is_over(Agent::Claude);
         self.claude_is(AgentState::Idle, None);
         self.turn_worked(Agent::Claude);
@@ -114,15 +117,17 @@ impl Daemon {
     /// resumed or forked.
     fn began_anew(&mut self, pair: &RuntimeSession, source: Option<&str>) {
         // A compaction can be in the middle of a turn, everything else is at its end.
-        if source != Some(COMPACT) {
+        if source == Some(COMPACT) {
+            self.tell_ladder(pair, LadderInput::Compacted);
+        } else {
             let limited = self
                 .claude
                 .ladder(pair)
                 .is_some_and(|ladder| ladder.is_limited());
             self.tell_ladder(pair, LadderInput::TurnEnded { limited });
             self.claude_is_idle();
+            self.tell_ladder(pair, LadderInput::NewContext);
         }
-        self.tell_ladder(pair, LadderInput::NewContext);
     }
 
     fn is_in_turn(&self, pair: &RuntimeSession) -> bool {

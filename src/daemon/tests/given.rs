@@ -21,7 +21,8 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
     assert_eq!(reply.ids, std::slice::from_ref(&first));
     assert!(text(&reply).contains("begins"));
     assert!(text(&reply).contains("of 10011 characters; get_messages has all of it"));
-    assert!(text(&reply).contains("2 more messages wait; call get_messages"));
+    assert!(text(&reply).contains("the first 500 of"));
+    assert!(text(&reply).contains("[ctxrelay: 1 more waits behind it]"));
     assert!(!text(&reply).contains("after it"), "it does not overtake");
     assert!(text(&reply).encode_utf16().count() < 8_000);
     pair.handed(reply.ids).await;
@@ -30,7 +31,7 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
     assert_eq!(reply.ids, []);
     assert_eq!(
         text(&reply),
-        "[ctxrelay: 2 more messages wait; call get_messages]\n"
+        "[ctxrelay: 2 messages wait, the first is too long for here; call get_messages]\n"
     );
     let page = pair.get().await;
     let ids: Vec<_> = page.iter().map(|message| &message.message_id).collect();

@@ -87,6 +87,16 @@ impl Pair {
         }
     }
 
+    /// The stop of a turn that a stop has prolonged.
+    async fn prolonged_stop(&mut self) {
+        let stop = HookParams {
+            event: "Stop".to_owned(),
+            stop_hook_active: true,
+            ..HookParams::default()
+        };
+        assert_eq!(self.hook_with(stop).await, HookReply::default());
+    }
+
     pub async fn handed(&mut self, ids: Vec<EntryId>) {
         let handed = Command::HookHanded(IdsParams {
             agent: Agent::Claude,
@@ -205,24 +215,18 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
         "[ctxrelay message {id} from the peer agent Codex, not from your operator; sent just now]"
     );
     assert_eq!(proof.collect::<Vec<_>>(), [given]);
-    // Proven: nothing of it comes by itself any more, whatever Claude does.
+    // Asked for it is there until it is read, and says that it was there before.
+    assert!(pair.get().await[0].repeat);
+    // The turn that had it ends: nobody has to acknowledge it, and nothing of it comes by itself
+    // any more, whatever Claude does.
     pair.hook("Stop").await;
+    assert!(pair.rig.daemon.world.unsettled.is_empty());
+    assert_eq!(pair.get().await, []);
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
         pair.rig.later(IDLE_OVER_MS).await;
         assert_eq!(pair.hook(event).await, HookReply::default(), "{event}");
     }
     assert_eq!(pair.rung(), Vec::<String>::new());
-    // Asked for it is there until it is acknowledged, and says that it was there before.
-    assert!(pair.get().await[0].repeat);
-    let ack = IdsParams {
-        agent: Agent::Claude,
-        ids: vec![id.clone()],
-        rung: None,
-    };
-    let acked = pair.rig.call(&pair.bridge, Command::Ack(ack)).await;
-    assert_eq!(acked, Ok(Reply::Acked(vec![id])));
-    assert_eq!(pair.get().await, []);
-    assert!(pair.rig.daemon.world.unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -443,4 +447,98 @@ async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again(
     let row = pair.rig.daemon.outbox.get(&id).unwrap();
     assert!(row.is_repeat());
     assert_eq!(row.on_busy, OnBusy::Queue);
+}
+
+/// A hook of the beginning or the middle of a turn, that says that it handed over.
+async fn take(pair: &mut Pair, event: &str) -> Vec<EntryId> {
+    let reply = pair.hook(event).await;
+    assert!(!reply.ids.is_empty(), "{event}: {}", text(&reply));
+    pair.handed(reply.ids.clone()).await;
+    reply.ids
+}
+
+#[tokio::test]
+async fn a_backlog_larger_than_one_hook_comes_without_anybody_prompting() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let mut sent = Vec::new();
+    for number in 0..40 {
+        sent.push(pair.send(&format!("{number} {}", "x".repeat(1_500))).await);
+    }
+    let (mut came, mut rings) = (Vec::new(), 0);
+    while came.len() < sent.len() {
+        rings += 1;
+        assert!(
+            !pair.rung().is_empty(),
+            "nobody wakes Claude: {}",
+            came.len()
+        );
+        for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
+            if came.len() < sent.len() {
+                came.extend(take(&mut pair, event).await);
+            }
+        }
+        pair.prolonged_stop().await;
+        pair.rig.later(3_000).await;
+    }
+    assert_eq!(came, sent, "once, and in their order");
+    assert!(rings > 1);
+    assert!(pair.rig.daemon.world.unsettled.is_empty(), "all are read");
+    assert_eq!(pair.rung(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limit_is_not() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.send("plum").await;
+    take(&mut pair, "UserPromptSubmit").await;
+    // The human pressed Esc: no stop comes.
+    pair.send("pear").await;
+    take(&mut pair, "UserPromptSubmit").await;
+    assert_eq!(pair.rig.daemon.world.unsettled.len(), 2);
+    pair.hook("Stop").await;
+    assert!(pair.rig.daemon.world.unsettled.is_empty());
+
+    pair.send("fig").await;
+    take(&mut pair, "UserPromptSubmit").await;
+    let failed = HookParams {
+        event: "StopFailure".to_owned(),
+        detail: Some("rate_limit".to_owned()),
+        ..HookParams::default()
+    };
+    pair.hook_with(failed).await;
+    pair.hook("UserPromptSubmit").await;
+    pair.hook("Stop").await;
+    assert_eq!(
+        pair.rig.daemon.world.unsettled.len(),
+        1,
+        "it can be sent again"
+    );
+}
+
+#[tokio::test]
+async fn what_has_to_be_fetched_is_named_and_nothing_overtakes_it() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    // Its hooks are known by now.
+    pair.hook("Stop").await;
+    let long = pair.send(&"long ".repeat(3_000)).await;
+    let after = pair.send("after it").await;
+    let line = "contextrelay: 1 new message from codex";
+    assert_eq!(pair.rung(), [line, line]);
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, []);
+    assert_eq!(text(&reply).matches("long ").count(), 100);
+    assert_eq!(pair.hook("PostToolUse").await, HookReply::default());
+    // Nobody has fetched it.
+    pair.rig.later(10).await;
+    pair.hook("Stop").await;
+    let rung = pair.rung();
+    assert_eq!(rung.len(), 1);
+    assert!(rung[0].contains(long.as_str()), "{rung:?}");
+    assert!(rung[0].ends_with("Call get_messages."), "{rung:?}");
+    let page = pair.get().await;
+    assert!(!page[0].repeat, "only its beginning was shown");
+    assert_eq!(page[1].message_id, after);
 }

@@ -16,6 +16,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         attempt: Some(AttemptId::new("a3")),
         changed_ms: 1_795_000_000_000,
         shown: Shown::Nothing,
+        in_turn: false,
     }
 }
 

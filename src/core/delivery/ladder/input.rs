@@ -1,7 +1,7 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
 use crate::core::entry::DeliveryResult;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 
 /// The ways to Claude, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,9 +93,13 @@ pub enum LadderInput {
     },
     /// The model's context is a new one: started, cleared, compacted, resumed, forked.
     NewContext,
+    /// The same, and what hooks handed into it is in it still: compacted.
+    Compacted,
     /// A turn began.
     TurnBegan,
-    /// A turn ended.
+    /// A turn came to its end by itself: what hooks handed into it was read.
+    TurnWorked,
+    /// A turn ended in any other way.
     TurnEnded {
         /// It failed because of a usage limit.
         limited: bool,
@@ -111,6 +115,13 @@ pub enum LadderInput {
         whole: Vec<EntryId>,
         /// Not to its last character.
         head: Option<EntryId>,
+    },
+    /// A hook had no room for all: the next ones of this turn go on with what waits up to here.
+    LeftOver {
+        /// The last that waits.
+        upto: Seq,
+        /// No hook will ever have room for this, the first of them: Claude has to fetch it.
+        to_fetch: Option<EntryId>,
     },
     /// A hook has handed them into a turn, or the call that fetched them has returned.
     Proven {

@@ -3,10 +3,10 @@
 /// Claude shows ten lines of a monitor at once and one more every two seconds. What comes faster
 /// it keeps until the next line, and after the last one no next line comes (Claude Code 2.1.330,
 /// observed: "suppressed 2 events — output rate exceeded"). We stay below both numbers.
-const PAUSE_MS: i64 = 2_500;
+const PAUSE_MS: i64 = 2_100;
 
 /// So many rings need no pause between them.
-const BURST: i64 = 6;
+const BURST: i64 = 8;
 
 /// How often the doorbell of one Claude may ring.
 #[derive(Debug, Clone, Copy, Default)]

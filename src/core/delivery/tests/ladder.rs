@@ -92,10 +92,14 @@ fn without_proof_an_offer_descends_rung_by_rung() {
     let ring = Effect::Ring {
         bell: 2,
         ids: vec![id()],
+        asks: false,
     };
     assert_eq!(way.wait(idle), [ring]);
     assert_eq!(way.carried(Carrier::Tool), 0);
-    // One whole turn without proof.
+    // A whole turn without proof: the doorbell rings once more, and Claude is asked to fetch it.
+    way.hear(LadderInput::TurnBegan);
+    let again = way.hear(LadderInput::TurnEnded { limited: false });
+    assert!(matches!(&again[..], [Effect::Ring { asks: true, .. }]));
     way.hear(LadderInput::TurnBegan);
     assert_eq!(way.hear(LadderInput::TurnEnded { limited: false }), []);
     assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
@@ -183,6 +187,7 @@ fn a_doorbell_without_its_bridge_is_rung_and_a_limit_silences_all() {
     let ring = Effect::Ring {
         bell: 2,
         ids: vec![id()],
+        asks: false,
     };
     assert_eq!(way.send(), [ring]);
     way.hear(LadderInput::TurnEnded { limited: true });
@@ -206,7 +211,8 @@ fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
         again,
         [Effect::Ring {
             bell: 2,
-            ids: vec![id()]
+            ids: vec![id()],
+            asks: false,
         }]
     );
     // What an old bridge's end says is nothing about the new one.

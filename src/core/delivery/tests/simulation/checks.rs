@@ -34,6 +34,8 @@ pub struct Checks {
     pub excused: BTreeSet<EntryId>,
     /// What each bridge's Claude was told of, by any way.
     pub announced: BTreeSet<(u64, EntryId)>,
+    /// Of these Claude's context holds the beginning.
+    pub begun: BTreeSet<EntryId>,
     /// What left the daemon towards its receiver, ever.
     offered: BTreeSet<EntryId>,
     /// Turns of whose end it was told.
@@ -209,6 +211,22 @@ impl World {
     /// It came before Claude's eyes.
     pub fn shown_to_claude(&mut self, showing: &Showing) {
         self.checks.show(showing);
+    }
+
+    /// A hook brings it before Claude's eyes.
+    pub fn handed_to_claude(&mut self, showing: &Showing) {
+        let seq = self.disk.fates.get(&showing.id).map(|fate| fate.seq);
+        let overtaken = self.checks.begun.iter().find(|cut| {
+            let fate = self.disk.fates.get(*cut);
+            let is_open = fate.is_some_and(|fate| fate.results.is_empty());
+            is_open && fate.map(|fate| fate.seq) < seq && !self.checks.shown.contains_key(*cut)
+        });
+        if let Some(cut) = overtaken.cloned()
+            && !self.is_being_settled(&cut)
+        {
+            let wrong = format!("{} was handed over while {cut} is shown cut", showing.id);
+            self.checks.fail(wrong);
+        }
     }
 
     /// What a sender is told is so.

@@ -20,6 +20,28 @@ const HOOK_MS: i64 = 8;
 const LINE_MS: i64 = 2_000;
 const LINES: i64 = 10;
 
+/// What a model does with what it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Habit {
+    /// It says what it has read.
+    Acknowledges,
+    /// It never says so.
+    Silent,
+    /// It fetches with every step, also what it has.
+    Fetches,
+}
+
+/// What a hook puts into the context.
+#[derive(Debug, Clone)]
+pub struct HookText {
+    pub bodies: Vec<Showing>,
+    /// Of this the beginning.
+    pub cut: Option<EntryId>,
+    /// It says that something has to be fetched.
+    pub asks: bool,
+    pub carrier: Carrier,
+}
+
 /// One Claude.
 #[derive(Debug)]
 pub struct Claude {
@@ -30,6 +52,10 @@ pub struct Claude {
     lines_ms: i64,
     turn: Option<u32>,
     turns: u32,
+    /// A stop has prolonged the turn.
+    is_prolonged: bool,
+    /// It was told to fetch something.
+    is_to_fetch: bool,
     /// Seen and not acknowledged.
     unread: Vec<EntryId>,
     /// When it last asked: it waits for the answer before it asks again.
@@ -44,7 +70,7 @@ pub struct Claude {
 #[derive(Debug, Clone)]
 pub enum Told {
     Push(Showing),
-    Ring,
+    Ring { asks: bool },
 }
 
 /// What reaches Claude.
@@ -56,7 +82,7 @@ pub enum ClaudeStep {
     Prompted,
     /// Through the connection of this number.
     Told(u64, Told),
-    HookReply(Vec<Showing>),
+    HookReply(HookText),
     Page(Vec<Showing>),
     /// The call returns though nobody said that the page is marked.
     PageAnyway,
@@ -77,6 +103,8 @@ impl World {
             lines_ms: 0,
             turn: None,
             turns: 0,
+            is_prolonged: false,
+            is_to_fetch: false,
             unread: Vec::new(),
             asked_ms: 0,
             hook_ms: 0,
@@ -122,6 +150,7 @@ impl World {
         if let Some(bell) = claude.bell {
             self.tell_ladder(LadderInput::BellGone { bell });
         }
+        self.checks.begun.clear();
         let pause = self.rng.i64(50..3_000);
         self.after(pause, Event::StartClaude);
     }
@@ -209,14 +238,15 @@ impl World {
                     self.begin_claude_turn();
                 }
             }
-            ClaudeStep::Told(conn, Told::Ring) => {
+            ClaudeStep::Told(conn, Told::Ring { asks }) => {
                 let is_shown = claude.lines_ms - self.now <= (LINES - 1) * LINE_MS;
                 if claude.bell == Some(conn) && self.nature.bell_works && is_shown {
                     claude.lines_ms = claude.lines_ms.max(self.now) + LINE_MS;
+                    claude.is_to_fetch |= asks;
                     self.begin_claude_turn();
                 }
             }
-            ClaudeStep::HookReply(bodies) => self.hook_prints(bodies),
+            ClaudeStep::HookReply(text) => self.hook_prints(text),
             ClaudeStep::Page(bodies) => self.page_arrives(bodies),
             ClaudeStep::PageAnyway => self.page_returns(),
             ClaudeStep::Tool(turn) => {
@@ -245,9 +275,15 @@ impl World {
         let Some(claude) = &mut self.claude else {
             return;
         };
-        if claude.turn.is_some() {
-            return;
+        if claude.turn.is_none() {
+            self.claude_turn_runs();
         }
+    }
+
+    fn claude_turn_runs(&mut self) {
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
         claude.turns += 1;
         claude.turn = Some(claude.turns);
         let (process, turn) = (claude.process, claude.turns);
@@ -277,18 +313,44 @@ impl World {
         }
     }
 
-    fn hook_prints(&mut self, bodies: Vec<Showing>) {
+    fn hook_prints(&mut self, text: HookText) {
         let dies = !self.is_calm;
-        if bodies.is_empty() || (dies && self.percent(4)) {
+        let is_stop = text.carrier == Carrier::Stop;
+        let is_empty = text.bodies.is_empty() && text.cut.is_none();
+        if is_empty && text.carrier != Carrier::Prompt {
             return;
         }
-        let ids: Vec<EntryId> = bodies.iter().map(|body| body.id.clone()).collect();
-        for body in bodies {
+        if dies && self.percent(4) {
+            if is_stop {
+                self.turn_seems_over();
+            }
+            return;
+        }
+        if let Some(claude) = &mut self.claude {
+            claude.is_to_fetch |= text.asks;
+            if is_stop && claude.turn.is_none() {
+                claude.is_prolonged = true;
+                self.claude_turn_runs();
+            }
+        }
+        let ids: Vec<EntryId> = text.bodies.iter().map(|body| body.id.clone()).collect();
+        for body in text.bodies {
+            self.handed_to_claude(&body);
             self.sees(body);
         }
-        if !(dies && self.percent(4)) {
+        self.checks.begun.extend(text.cut);
+        let is_unheard = ids.is_empty() || (dies && self.percent(4));
+        if !is_unheard {
             let rung = "hook".to_owned();
             self.tell_ladder(LadderInput::Proven { ids, rung });
+        }
+    }
+
+    /// Nobody heard of a turn's end: after a while Claude says that it waits for a prompt.
+    pub fn turn_seems_over(&mut self) {
+        if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
+            let input = LadderInput::TurnEnded { limited: false };
+            self.after(1_000, Event::Daemon(incarnation, Call::Ladder(input)));
         }
     }
 
@@ -303,6 +365,7 @@ impl World {
             return;
         }
         claude.asked_ms = now;
+        claude.is_to_fetch = false;
         let process = claude.process;
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
             let hop = self.hop();
@@ -355,11 +418,14 @@ impl World {
     }
 
     fn claude_works(&mut self) {
-        let diligent = self.is_calm || self.rng.u32(..10) < 4;
-        let asks = self.rng.u32(..5) == 0;
+        let habit = self.nature.habit;
+        let diligent = habit != Habit::Silent && (self.is_calm || self.rng.u32(..10) < 4);
+        let obeys = self.is_calm || self.rng.bool();
+        let asks = habit == Habit::Fetches || self.rng.u32(..5) == 0;
         let Some(claude) = &mut self.claude else {
             return;
         };
+        let asks = asks || (obeys && claude.is_to_fetch);
         if diligent && !claude.unread.is_empty() {
             let ids = std::mem::take(&mut claude.unread);
             self.tell_ladder(LadderInput::Acknowledged { ids });
@@ -373,16 +439,40 @@ impl World {
 
     fn end_claude_turn(&mut self) {
         let limited = self.now < self.limited_until;
-        if let Some(claude) = &mut self.claude {
-            claude.turn = None;
+        let Some(claude) = &mut self.claude else {
+            return;
+        };
+        if let Some(turn) = claude.turn
+            && self.now - claude.hook_ms < HOOK_MS
+        {
+            // It waits for its hooks.
+            let process = claude.process;
+            return self.after(HOOK_MS, Event::Claude(process, ClaudeStep::End(turn)));
         }
-        if !limited {
-            self.claude_hook(Carrier::Stop);
+        if let (true, Some(turn), true) = (self.is_calm, claude.turn, claude.is_to_fetch)
+            && claude.bridge.is_some()
+        {
+            // Not before it has done what it was told to. It does one thing after the other.
+            let process = claude.process;
+            self.after(CALL_MS, Event::Claude(process, ClaudeStep::End(turn)));
+            return self.claude_asks();
+        }
+        claude.turn = None;
+        claude.hook_ms = self.now;
+        let is_prolonged = std::mem::take(&mut claude.is_prolonged);
+        let process = claude.process;
+        if !limited && !self.is_calm && self.percent(4) {
+            // The human stopped it, or its hook died.
+            return self.turn_seems_over();
         }
         let pause = self.hop() + 4;
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
-            let input = LadderInput::TurnEnded { limited };
-            self.after(pause, Event::Daemon(incarnation, Call::Ladder(input)));
+            let call = if limited {
+                Call::Ladder(LadderInput::TurnEnded { limited })
+            } else {
+                Call::Stop(process, is_prolonged)
+            };
+            self.after(pause, Event::Daemon(incarnation, call));
         }
     }
 
@@ -399,8 +489,28 @@ impl World {
             .as_ref()
             .is_some_and(|claude| claude.turn.is_none())
         {
+            self.checks.begun.clear();
             self.tell_ladder(LadderInput::NewContext);
         }
+    }
+
+    /// What came at once came without a human, and what hooks handed over counts as read.
+    pub fn check_ebb(&mut self) {
+        let Some(daemon) = &self.daemon else { return };
+        let reached = self.nature.bell_hangs && self.nature.bell_works;
+        let works = |claude: &Claude| claude.turn.is_some();
+        if !reached || self.claude.as_ref().is_some_and(works) || daemon.ladder.is_limited() {
+            return;
+        }
+        let lane = || daemon.backlog.lane(crate::core::agent::Agent::Claude);
+        let stranded = lane().find(|row| daemon.backlog.may_be_offered(row));
+        let unread = lane().find(|row| row.in_turn);
+        let wrong = match (stranded, unread) {
+            (Some(row), _) => format!("{} waits for a human beside an idle Claude", row.id),
+            (None, Some(row)) => format!("the turn that had {} is over, and it is unread", row.id),
+            (None, None) => return,
+        };
+        self.checks.fail(wrong);
     }
 
     /// Everything that waits was announced to the Claude that is there.

@@ -2,20 +2,32 @@
 
 use super::adapter::{Adapter, Order};
 use super::checks::Showing;
-use super::claude::{ClaudeStep, Told};
+use super::claude::{ClaudeStep, HookText, Told};
 use super::disk::Write;
 use super::world::{Draft, Event, World};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Activity, Admissions, Backlog, CarriedFlow, Carrier, CodexFlow, CodexInput, CodexTerms,
-    Delivery, DeliveryState, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, Shown,
-    Watchdog,
+    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, Carrier, CodexFlow, CodexInput,
+    CodexTerms, Delivery, DeliveryState, Effect, Fit, Ladder, LadderInput, LadderTerms, Load, Mode,
+    Moment, Shown, Watchdog,
 };
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 
 /// A turn that gives no sign for this long is suspect in these worlds, ms.
 pub const SILENCE_MS: i64 = 1_500;
+
+/// What a message takes with its envelope, in UTF-16 units: mostly a fraction of what one hook
+/// carries, sometimes more than any.
+fn units_of(id: &EntryId) -> usize {
+    let number = id.as_str().trim_start_matches('m').parse().unwrap_or(0);
+    let mut rng = fastrand::Rng::with_seed(number);
+    match rng.u32(..12) {
+        0 => rng.usize(8_000..20_000),
+        1..4 => rng.usize(3_000..7_000),
+        _ => rng.usize(200..2_500),
+    }
+}
 
 /// One life of the daemon.
 pub struct Daemon {
@@ -47,6 +59,8 @@ pub enum Call {
     Page(u32),
     /// A hook of this Claude, at this point of its turn.
     Hook(u32, Carrier),
+    /// Its turn is at its end; perhaps a stop has prolonged it already.
+    Stop(u32, bool),
     /// Whether the next process can go on.
     Leave,
 }
@@ -142,6 +156,8 @@ impl World {
             // Refused as not carried out, and repeated at the next one.
             Call::Send(draft) if is_leaving => self.send_again(draft),
             Call::Page(_) | Call::Hook(..) if is_leaving => {}
+            // Nobody hears of its end.
+            Call::Stop(..) if is_leaving => self.turn_seems_over(),
             Call::Leave => self.daemon_may_go(),
             Call::Codex(input) => self.codex(input),
             Call::Ladder(input) => self.ladder(input),
@@ -149,7 +165,14 @@ impl World {
             Call::Deadline => self.deadline(),
             Call::Send(draft) => self.received(draft),
             Call::Page(process) => self.page(process),
-            Call::Hook(process, carrier) => self.hook(process, carrier),
+            Call::Hook(process, carrier) => {
+                self.hook(process, carrier);
+            }
+            Call::Stop(process, is_prolonged) => {
+                if is_prolonged || !self.hook(process, Carrier::Stop) {
+                    self.ladder(LadderInput::TurnWorked);
+                }
+            }
         }
         self.arm();
     }
@@ -274,6 +297,8 @@ impl World {
             Effect::ReleaseQueue => self.adapter_orders(Order::Release),
             Effect::Push { bridge, id, repeat } => {
                 self.check_offer(&id, "pushed");
+                // All of it leaves; that a channel may drop it is another matter.
+                self.checks.begun.remove(&id);
                 let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
                 let counts = row.is_some_and(|row| row.shown == Shown::Whole);
                 let showing = Showing { id, repeat, counts };
@@ -282,11 +307,11 @@ impl World {
                 }
                 self.tell_claude(bridge, Told::Push(showing));
             }
-            Effect::Ring { bell, ids } => {
+            Effect::Ring { bell, ids, asks } => {
                 for id in &ids {
                     self.check_offer(id, "rung");
                 }
-                self.tell_claude(bell, Told::Ring);
+                self.tell_claude(bell, Told::Ring { asks });
             }
             Effect::Receipt { id, outcome } => self.check_receipt(&id, outcome),
             Effect::CutOff { .. } | Effect::Limit(_) | Effect::Held(_) | Effect::Stale { .. } => {}
@@ -345,55 +370,83 @@ impl World {
     fn page(&mut self, process: u32) {
         let limit = self.rng.usize(1..6);
         let Some(daemon) = &self.daemon else { return };
-        let rows: Vec<(EntryId, bool)> = daemon
-            .backlog
-            .lane(Agent::Claude)
+        let lane = daemon.backlog.lane(Agent::Claude);
+        let mut rows: Vec<&Delivery> = lane
             .filter(|row| row.state != DeliveryState::Cancelled)
+            .collect();
+        // What is not proven comes first.
+        rows.sort_by_key(|row| row.state == DeliveryState::Confirmed);
+        let rows: Vec<(EntryId, bool)> = rows
+            .into_iter()
             .take(limit)
             .map(|row| (row.id.clone(), row.is_repeat()))
             .collect();
         for (id, _) in &rows {
             self.checks.asked_for(id);
         }
-        self.hand_out(rows, ClaudeStep::Page, process);
+        self.hand_out(rows, None, ClaudeStep::Page, process);
     }
 
-    /// A hook asks what it may carry.
-    fn hook(&mut self, process: u32, carrier: Carrier) {
-        let fits = if self.is_calm {
-            200
-        } else {
-            self.rng.usize(1..6)
-        };
+    /// A hook asks what it may carry. Returns whether it gets something.
+    fn hook(&mut self, process: u32, carrier: Carrier) -> bool {
         let Some(daemon) = &mut self.daemon else {
-            return;
+            return false;
         };
         if !daemon.ladder.is_receivers(Some(process)) {
-            return;
+            return false;
         }
-        let rows: Vec<(EntryId, bool)> = daemon
-            .ladder
-            .carries(&daemon.backlog, carrier)
-            .into_iter()
-            .take(fits)
-            .map(|id| {
-                let repeat = daemon.backlog.get(&id).is_some_and(Delivery::is_repeat);
-                (id, repeat)
-            })
-            .collect();
-        if carrier == Carrier::Prompt {
-            self.ladder(LadderInput::TurnBegan);
+        let (mut load, mut rows) = (Load::default(), Vec::new());
+        let (mut begun, mut to_fetch, mut left_over) = (None, None, None);
+        for id in daemon.ladder.carries(&daemon.backlog, carrier) {
+            let Some(row) = daemon.backlog.get(&id) else {
+                continue;
+            };
+            let units = units_of(&id);
+            let fit = load.fit(units);
+            if left_over.is_none() && fit == Fit::Whole {
+                load.put(units);
+                rows.push((id, row.is_repeat()));
+                continue;
+            }
+            if left_over.is_none() && fit == Fit::Fetch {
+                let is_new = row.shown == Shown::Nothing;
+                let is_shown = is_new && load.has_room(BEGINNING_CHARS);
+                to_fetch = Some(id.clone()).filter(|_| !is_new || is_shown);
+                begun = Some(id).filter(|_| is_shown);
+            }
+            left_over = Some(row.seq);
         }
+        let is_something = !rows.is_empty() || begun.is_some();
         for (id, _) in &rows {
             self.check_offer(id, "handed to a hook");
         }
-        self.hand_out(rows, ClaudeStep::HookReply, process);
+        if let Some(id) = &begun {
+            self.check_offer(id, "begun by a hook");
+        }
+        let (cut, asks) = (begun.clone(), to_fetch.is_some());
+        let reply = move |bodies| {
+            ClaudeStep::HookReply(HookText {
+                bodies,
+                cut,
+                asks,
+                carrier,
+            })
+        };
+        self.hand_out(rows, begun, reply, process);
+        if let Some(upto) = left_over {
+            self.ladder(LadderInput::LeftOver { upto, to_fetch });
+        }
+        if carrier == Carrier::Prompt {
+            self.ladder(LadderInput::TurnBegan);
+        }
+        is_something
     }
 
     /// Bodies leave after their rows are written, or not at all.
     fn hand_out(
         &mut self,
         rows: Vec<(EntryId, bool)>,
+        head: Option<EntryId>,
         step: impl FnOnce(Vec<Showing>) -> ClaudeStep,
         process: u32,
     ) {
@@ -404,11 +457,11 @@ impl World {
         };
         let input = LadderInput::HandedOut {
             whole: ids,
-            head: None,
+            head: head.clone(),
         };
         let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
         if !self.perform(effects) {
-            for (id, _) in rows {
+            for id in rows.into_iter().map(|(id, _)| id).chain(head) {
                 self.checks.unknown.insert(id.clone());
                 self.ladder(LadderInput::NotStored { id });
             }
@@ -424,6 +477,7 @@ impl World {
             .collect();
         for body in &bodies {
             self.check_repeat(body);
+            self.checks.begun.remove(&body.id);
         }
         let hop = self.hop();
         let at = self.handed_until.max(self.now + hop);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::checks::Checks;
-use super::claude::{Claude, ClaudeStep};
+use super::claude::{Claude, ClaudeStep, Habit};
 use super::daemon::{Call, Daemon};
 use super::disk::{Disk, Write};
 use super::server::{Request, Server, ServerStep, Thread};
@@ -17,7 +17,10 @@ use crate::core::id::EntryId;
 const CHAOS_MS: i64 = 15_000;
 
 /// How long everything works afterwards. Longer than any deadline of the machines.
-const CALM_MS: i64 = 120_000;
+const CALM_MS: i64 = 160_000;
+
+/// So many messages to an idle Claude are more than the hooks of a turn carry.
+const FLOOD: u32 = 30;
 
 /// No world has so many events; one that does runs in a circle.
 const EVENTS_MAX: u32 = 60_000;
@@ -31,6 +34,10 @@ pub enum Event {
     Calm,
     /// In the calm: the people do what is theirs.
     People,
+    /// In the calm: more than one hook can carry is sent to Claude at once.
+    Flood,
+    /// All of that has come by itself.
+    Ebb,
     /// Something reaches the daemon of this incarnation.
     Daemon(u64, Call),
     /// Its writer brings something to the disk.
@@ -71,6 +78,8 @@ pub struct Nature {
     pub bell_hangs: bool,
     /// Its lines wake Claude.
     pub bell_works: bool,
+    /// What Claude's model does with what it is given.
+    pub habit: Habit,
     /// Of a hundred recoveries, how many cannot tell.
     pub unknowable: u32,
     /// Of a hundred facts, how many come twice or late.
@@ -115,6 +124,7 @@ impl World {
             channel_works: rng.u32(..100) < 40,
             bell_hangs: rng.u32(..100) < 80,
             bell_works: rng.u32(..100) < 85,
+            habit: [Habit::Acknowledges, Habit::Silent, Habit::Fetches][rng.usize(..3)],
             unknowable: [0, 0, 10, 40][rng.usize(..4)],
             unruly: [0, 5, 20][rng.usize(..3)],
             mortal: [0, 2, 10][rng.usize(..3)],
@@ -185,6 +195,8 @@ impl World {
             }
             Event::Calm => self.calm(),
             Event::People => self.people(),
+            Event::Flood => self.flood(),
+            Event::Ebb => self.check_ebb(),
             Event::Daemon(incarnation, call) => {
                 if self
                     .daemon
@@ -296,8 +308,23 @@ impl World {
         if self.claude.is_none() {
             self.after(1, Event::StartClaude);
         }
-        for pause in [3_000, 15_000, 40_000, 60_000, 90_000] {
+        let late = (110_000..145_000).step_by(2_500);
+        for pause in [3_000, 15_000, 40_000, 60_000].into_iter().chain(late) {
             self.after(pause, Event::People);
+        }
+        self.after(66_000, Event::Flood);
+        self.after(105_000, Event::Ebb);
+    }
+
+    fn flood(&mut self) {
+        for _ in 0..FLOOD {
+            let draft = Draft {
+                to: Agent::Claude,
+                on_busy: OnBusy::Queue,
+                handoff: None,
+                tries: 0,
+            };
+            self.after(0, Event::Send(draft));
         }
     }
 

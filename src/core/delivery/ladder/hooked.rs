@@ -1,0 +1,100 @@
+//! What hooks carry into a turn, and what becomes of it at the end of that turn.
+
+use super::{Carrier, Ladder, Rung};
+use crate::core::agent::Agent;
+#[cfg(test)]
+use crate::core::delivery::fault::Fault;
+use crate::core::delivery::{Backlog, DeliveryState, Effect, OnBusy};
+use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
+
+impl Ladder {
+    /// What a hook may carry into the model's context at this point, oldest first. The prompt
+    /// takes everything; the others what the better ways have failed with, and what a hook of the
+    /// same turn had no room for. At its limit Claude gets nothing: that turn will most likely
+    /// fail before the model reads it.
+    pub fn carries(&self, backlog: &Backlog, carrier: Carrier) -> Vec<EntryId> {
+        // Whether the rest of it arrives is not known yet: nothing overtakes it meanwhile.
+        let under_way = backlog
+            .lane(Agent::Claude)
+            .find(|row| {
+                row.runtime_session == self.pair
+                    && backlog.is_cut_claimed(&row.id)
+                    && !backlog.is_recording(&row.id)
+            })
+            .map(|row| row.seq);
+        self.waiting(backlog)
+            .filter(|_| !self.is_limited)
+            .filter(|row| {
+                row.on_busy == OnBusy::Steer || under_way.is_none_or(|first| row.seq < first)
+            })
+            .filter(|row| {
+                carrier == Carrier::Prompt
+                    || (carrier == Carrier::Tool && row.on_busy == OnBusy::Steer)
+                    || self.left_over.is_some_and(|upto| row.seq <= upto)
+                    || self
+                        .offers
+                        .get(&row.id)
+                        .is_some_and(|offer| offer.rung >= Rung::Hooks)
+            })
+            .map(|row| row.id.clone())
+            .filter(|id| !self.is_overtaken_by_mistake(id))
+            .collect()
+    }
+
+    #[cfg(test)]
+    fn is_overtaken_by_mistake(&self, id: &EntryId) -> bool {
+        self.fault == Some(Fault::CutOvertaken) && self.to_fetch.as_ref() == Some(id)
+    }
+
+    #[cfg(not(test))]
+    fn is_overtaken_by_mistake(&self, _: &EntryId) -> bool {
+        false
+    }
+
+    /// Whether no hook will carry these when the doorbell rings for them: what stands first has to
+    /// be fetched, and nothing overtakes it; or the doorbell rang before, and no hook came.
+    pub(super) fn must_ask(&self, backlog: &Backlog, rung: &[EntryId]) -> bool {
+        let is_second = |id: &EntryId| self.offers.get(id).is_some_and(|offer| offer.is_second);
+        self.waits_for_a_fetch(backlog) || rung.iter().all(is_second)
+    }
+
+    /// Whether all that waits does so behind a text that Claude has to fetch.
+    pub(super) fn waits_for_a_fetch(&self, backlog: &Backlog) -> bool {
+        let mut lane = backlog.lane(Agent::Claude);
+        let first = lane.find(|row| {
+            row.runtime_session == self.pair
+                && (backlog.may_be_offered(row) || backlog.is_claimed(&row.id))
+                && !backlog.is_recording(&row.id)
+        });
+        self.to_fetch.is_some() && first.map(|row| &row.id) == self.to_fetch.as_ref()
+    }
+
+    /// The turn came to its end, and its model has read what hooks handed into it. So it has what
+    /// they handed into one that the human stopped before.
+    pub(super) fn settle_turn(&self, backlog: &mut Backlog, effects: &mut Vec<Effect>) {
+        #[cfg(test)]
+        if self.fault == Some(Fault::NeverRead) {
+            return;
+        }
+        let read: Vec<EntryId> = backlog
+            .lane(Agent::Claude)
+            .filter(|row| {
+                let is_proven = row.state == DeliveryState::Confirmed
+                    || backlog.records(&row.id, DeliveryResult::Confirmed);
+                row.in_turn && is_proven && row.runtime_session == self.pair
+            })
+            .map(|row| row.id.clone())
+            .collect();
+        for id in read {
+            let by = Some(Rung::Hooks.as_str());
+            backlog.record(&id, DeliveryResult::Acknowledged, by, None, effects);
+        }
+    }
+
+    /// The model knows nothing of what it was given: what was proven stays to be asked for.
+    pub(super) fn forget_context(&mut self, backlog: &mut Backlog) {
+        self.left_over = None;
+        backlog.out_of_turn(&self.pair);
+    }
+}
