@@ -11,14 +11,14 @@ use super::exit::Failure;
 use super::words::now_ms;
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
-use crate::core::fold::fold;
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
 use crate::host::Setting;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, exists, open_private};
-use crate::store::ledger::{self, Reading, Stored};
-use crate::store::{sentinel, session};
+use crate::store::head::{self, Kept};
+use crate::store::ledger::{self, Border, Reading, Stored};
+use crate::store::{owner, registry, sentinel, session};
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
 use crate::wire::status::{
@@ -32,12 +32,28 @@ const WHOLE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How much of a larger ledger's end is read.
 const TAIL_BYTES: u64 = 256 * 1024;
 
-/// The current session and its file.
+/// What is kept of the project outside of it. What is no head counts as none, as for a daemon.
+fn kept(setting: &Setting) -> Option<Kept> {
+    head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the outside head cannot be read");
+        None
+    })
+}
+
+/// The current session and its file: the one whose head is kept outside of the project, or else
+/// the one that `current` names.
 ///
 /// # Errors
 ///
 /// When `current` cannot be read.
-pub fn current(dirs: &ProjectDirs) -> Result<Option<(SessionId, PathBuf)>, Failure> {
+pub fn current(setting: &Setting) -> Result<Option<(SessionId, PathBuf)>, Failure> {
+    let dirs = &setting.dirs;
+    if let Some(kept) = kept(setting) {
+        let path = dirs.ledger(&kept.head.session_id);
+        if exists(&path) {
+            return Ok(Some((kept.head.session_id, path)));
+        }
+    }
     let session =
         session::read_current(dirs).map_err(|error| unreadable(&dirs.current(), &error))?;
     Ok(session.map(|session| {
@@ -76,13 +92,28 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
 ///
 /// When there is no such session, or its file cannot be read.
 pub fn reading(context: &Context, session: &str) -> Result<Reading, Failure> {
+    let path = session_file(&context.setting.dirs, session)?;
+    believed(&context.setting, &SessionId::new(session), &path)
+        .map_err(|error| unreadable(&path, &error))
+}
+
+/// A ledger up to where it is believed, as a daemon would that starts now.
+fn believed(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<Reading> {
     let Setting {
         dirs, user_dirs, ..
-    } = &context.setting;
-    let path = session_file(dirs, session)?;
-    let checkpoint = ledger::read_checkpoint(dirs, user_dirs);
-    Reading::open(&path, &SessionId::new(session), checkpoint)
-        .map_err(|error| unreadable(&path, &error))
+    } = setting;
+    let is_known = registry::is_known(user_dirs, dirs).unwrap_or(false);
+    let once = || {
+        let border = Border::new(kept(setting).as_ref(), session, is_known);
+        let checkpoint = ledger::read_checkpoint(dirs, user_dirs);
+        Reading::open(path, session, checkpoint, Some(&border))
+    };
+    let reading = once()?;
+    // A daemon that works is just ahead of the head outside: it has moved on by now.
+    if reading.is_whole() || !owner::is_owned(dirs) {
+        return Ok(reading);
+    }
+    once()
 }
 
 /// Reads the entries of a ledger file; one that does not exist has none.
@@ -106,15 +137,15 @@ pub fn scan(
 /// # Errors
 ///
 /// As [`scan`].
-pub fn snapshot(dirs: &ProjectDirs) -> Result<Snapshot, Failure> {
-    let mut world = Snapshot::default();
-    if let Some((_, path)) = current(dirs)? {
-        scan(&path, |stored| {
-            fold(&mut world, &stored.entry);
-            ControlFlow::Continue(())
-        })?;
+pub fn snapshot(setting: &Setting) -> Result<Snapshot, Failure> {
+    match current(setting)? {
+        Some((session, path)) => match believed(setting, &session, &path) {
+            Ok(reading) => Ok(reading.snapshot().clone()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Snapshot::default()),
+            Err(error) => Err(unreadable(&path, &error)),
+        },
+        None => Ok(Snapshot::default()),
     }
-    Ok(world)
 }
 
 /// A file of ours that cannot be read.
@@ -168,11 +199,11 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
     status
         .notices
         .extend(config::load(dirs, &setting.user_dirs).notices());
-    let Some((session, path)) = current(dirs)? else {
+    let Some((session, path)) = current(setting)? else {
         status.ledger.chain = "ok".to_owned();
         return Ok(status);
     };
-    status.session_id = Some(session);
+    status.session_id = Some(session.clone());
     status.ledger.path = path.display().to_string();
     match path.symlink_metadata() {
         Ok(found) if found.len() > WHOLE_BYTES_MAX => {
@@ -183,22 +214,37 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
                     .to_owned(),
             );
         }
-        _ => whole(&mut status, &path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            status.ledger.chain = "ok".to_owned();
+        }
+        _ => {
+            let reading = believed(setting, &session, &path);
+            whole(
+                &mut status,
+                &reading.map_err(|error| unreadable(&path, &error))?,
+            );
+        }
     }
     Ok(status)
 }
 
-fn whole(status: &mut Status, path: &Path) -> Result<(), Failure> {
-    let mut world = Snapshot::default();
-    let stats = scan(path, |stored| {
-        fold(&mut world, &stored.entry);
-        ControlFlow::Continue(())
-    })?;
+fn whole(status: &mut Status, reading: &Reading) {
+    let (world, stats) = (reading.snapshot(), reading.stats());
+    let is_ok = stats.chain_ok && reading.is_whole();
+    if !reading.is_whole() {
+        status.notices.push(
+            "somebody else was at the record while no daemon ran: what is not vouched for from \
+             outside of the project is not believed here (`ctxrelay ledger verify`)"
+                .to_owned(),
+        );
+    }
+    let alarms = world.open_alarms().map(|open| open.alarm.text());
+    status.notices.extend(alarms);
     status.ledger = LedgerStatus {
-        path: path.display().to_string(),
+        path: reading.path().display().to_string(),
         entries: stats.entries,
         bytes: stats.bytes,
-        chain: chain_word(stats.chain_ok, stats.head.is_some(), stats.entries).to_owned(),
+        chain: chain_word(is_ok, stats.head.is_some(), stats.entries).to_owned(),
         head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
         bad_lines: stats.bad_lines,
     };
@@ -213,10 +259,9 @@ fn whole(status: &mut Status, path: &Path) -> Result<(), Failure> {
     status.handoffs = HandoffsStatus {
         open: world.open_handoffs.len() as u64,
     };
-    status.finality = FinalityStatus::of(&world);
-    status.queue.claude = lane(&world, Agent::Claude);
-    status.queue.codex = lane(&world, Agent::Codex);
-    Ok(())
+    status.finality = FinalityStatus::of(world);
+    status.queue.claude = lane(world, Agent::Claude);
+    status.queue.codex = lane(world, Agent::Codex);
 }
 
 fn chain_word(ok: bool, chained: bool, entries: u64) -> &'static str {

@@ -321,7 +321,7 @@ fn tokens(setting: &Setting) -> Check {
 
 fn record(setting: &Setting) -> Check {
     const ID: &str = "record";
-    let (session, path) = match disk::current(&setting.dirs) {
+    let (session, path) = match disk::current(setting) {
         Ok(Some(current)) => current,
         Ok(None) => {
             return note(

@@ -102,7 +102,7 @@ async fn world(context: &Context) -> Result<Snapshot, Failure> {
             Reply::Snapshot(world) => Ok(*world),
             other => Err(unexpected(&other)),
         },
-        Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting.dirs),
+        Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting),
     }
 }
 

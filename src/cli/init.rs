@@ -157,7 +157,7 @@ pub fn report(context: &Context, steps: &[Step]) -> Result<(), Failure> {
 fn session(context: &Context, dry_run: bool) -> Result<Step, Failure> {
     let setting = &context.setting;
     let what = "the project's record in .contextrelay/".to_owned();
-    let begun = disk::current(&setting.dirs)?.is_some_and(|(_, path)| exists(&path));
+    let begun = disk::current(setting)?.is_some_and(|(_, path)| exists(&path));
     if begun {
         return Ok(Step {
             what,

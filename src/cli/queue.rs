@@ -87,7 +87,7 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
 
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
 pub(super) fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
-    let world = disk::snapshot(&context.setting.dirs)?;
+    let world = disk::snapshot(&context.setting)?;
     let now = now_ms();
     let mut rows: Vec<_> = world.unsettled.iter().collect();
     rows.sort_by_key(|(_, message)| message.seq);

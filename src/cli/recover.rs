@@ -56,9 +56,17 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
 fn past(context: &Context) -> Result<Past, Failure> {
-    let mut past = Past::default();
-    if let Some((_, path)) = disk::current(&context.setting.dirs)? {
+    let believed = disk::snapshot(&context.setting)?;
+    let mut past = Past {
+        world: Snapshot::believing_after(believed.foreign_through),
+        ..Past::default()
+    };
+    if let Some((_, path)) = disk::current(&context.setting)? {
         disk::scan(&path, |stored| {
+            // What stands behind it is not believed, or has come since.
+            if stored.entry.seq > believed.seq {
+                return ControlFlow::Break(());
+            }
             fold(&mut past.world, &stored.entry);
             past.standing.take(&stored.entry, &past.world);
             if let EntryKind::Turn(turn) = &stored.entry.kind

@@ -432,6 +432,12 @@ impl TurnStatus {
 }
 
 impl Entry {
+    /// Whether it speaks for the operator: what is by `human`, and every decision, be it one of a
+    /// rule that decides by itself.
+    pub fn is_of_operator(&self) -> bool {
+        self.source == Party::Human || self.kind.type_name() == "finality_decision"
+    }
+
     /// The handoffs that this entry says it answers.
     pub fn handles(&self) -> &[EntryId] {
         match &self.kind {

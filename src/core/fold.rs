@@ -5,6 +5,7 @@ mod closing;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::agent::{Agent, AgentState};
+use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
 use super::entry::{
     AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityProposal,
     NoteKind, TurnRecord, TurnStatus,
@@ -27,6 +28,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         .counts
         .entry(entry.kind.type_name().to_owned())
         .or_default() += 1;
+    if entry.seq <= world.foreign_through && entry.is_of_operator() {
+        return show(world, entry);
+    }
 
     match &entry.kind {
         EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
@@ -46,23 +50,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         }
         EntryKind::Handoff(handoff) => {
             track(world, entry);
-            world.open_handoffs.insert(
-                entry.id.clone(),
-                HandoffSnapshot {
-                    id: entry.id.clone(),
-                    seq: entry.seq,
-                    from: entry.source.clone(),
-                    to: entry.target.clone(),
-                    ask: cut(&entry.content),
-                    reason: cut(&handoff.reason),
-                    at_ms: entry.timestamp_ms,
-                    runtime_session: entry.runtime_session.clone(),
-                    delivered: false,
-                    answer: None,
-                    blocked_by: None,
-                    handled_by: None,
-                },
-            );
+            open_handoff(world, entry, &handoff.reason);
         }
         EntryKind::Note { note, handles } => fold_note(world, entry, *note, handles),
         EntryKind::Artifact(artifact) => push_recent(
@@ -144,16 +132,26 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             }
         }
         EntryKind::Lifecycle { event } if event == ADOPTED => forget_deliveries(world),
-        EntryKind::Lifecycle { .. } => {}
-        EntryKind::Error { code } => push_recent(
-            &mut world.errors,
-            ErrorSnapshot {
-                seq: entry.seq,
-                at_ms: entry.timestamp_ms,
-                code: code.clone(),
-                text: cut(&entry.content),
-            },
-        ),
+        EntryKind::Lifecycle { .. } => {
+            if let Some(id) = acknowledged_by(entry) {
+                let mut alarms = world.alarms.iter_mut();
+                if let Some(alarm) = alarms.find(|alarm| alarm.id == id) {
+                    alarm.acknowledged_ms.get_or_insert(entry.timestamp_ms);
+                }
+            }
+        }
+        EntryKind::Error { code } => {
+            push_recent(
+                &mut world.errors,
+                ErrorSnapshot {
+                    seq: entry.seq,
+                    at_ms: entry.timestamp_ms,
+                    code: code.clone(),
+                    text: cut(&entry.content),
+                },
+            );
+            fold_alarm(world, entry);
+        }
         EntryKind::Other { .. } => {}
     }
 
@@ -196,6 +194,57 @@ impl EntryKind {
             Self::Other { entry_type, .. } => entry_type,
         }
     }
+}
+
+/// What somebody else says in the operator's name is shown where it stands, and has no effect: it
+/// decides, closes and answers nothing, and is delivered to nobody.
+fn show(world: &mut Snapshot, entry: &Entry) {
+    match &entry.kind {
+        EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
+        EntryKind::Handoff(handoff) => open_handoff(world, entry, &handoff.reason),
+        EntryKind::Note { note, .. } => fold_note(world, entry, *note, &[]),
+        _ => {}
+    }
+}
+
+fn fold_alarm(world: &mut Snapshot, entry: &Entry) {
+    let Some(alarm) = Alarm::of(entry) else {
+        return;
+    };
+    if world.alarms.len() >= RECENT_MAX {
+        let seen = world
+            .alarms
+            .iter()
+            .position(|alarm| alarm.acknowledged_ms.is_some());
+        world.alarms.remove(seen.unwrap_or(0));
+    }
+    world.alarms.push_back(AlarmSnapshot {
+        id: entry.id.clone(),
+        seq: entry.seq,
+        at_ms: entry.timestamp_ms,
+        alarm,
+        acknowledged_ms: None,
+    });
+}
+
+fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
+    world.open_handoffs.insert(
+        entry.id.clone(),
+        HandoffSnapshot {
+            id: entry.id.clone(),
+            seq: entry.seq,
+            from: entry.source.clone(),
+            to: entry.target.clone(),
+            ask: cut(&entry.content),
+            reason: cut(reason),
+            at_ms: entry.timestamp_ms,
+            runtime_session: entry.runtime_session.clone(),
+            delivered: false,
+            answer: None,
+            blocked_by: None,
+            handled_by: None,
+        },
+    );
 }
 
 fn track(world: &mut Snapshot, entry: &Entry) {

@@ -3,6 +3,7 @@
 //! Pure: no IO, no clock, no runtime. Time and fresh ids are arguments.
 
 pub mod agent;
+pub mod alarm;
 pub mod carried;
 pub mod delivery;
 pub mod entry;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, AgentState, Party};
+use super::alarm::AlarmSnapshot;
 use super::delivery::{Delivery, OnBusy};
 use super::entry::{
     Artifact, DeliveryResult, FinalityDecision, FinalityProposal, NoteKind, Predecessor, TurnStatus,
@@ -78,6 +79,13 @@ pub struct Snapshot {
     pub notes: VecDeque<NoteSnapshot>,
     /// The latest errors, oldest first.
     pub errors: VecDeque<ErrorSnapshot>,
+    /// Entries up to this one are somebody else's word: shown, but what they say for the operator
+    /// has no effect. Kept outside of the project, and set before anything is folded.
+    #[serde(default)]
+    pub foreign_through: Seq,
+    /// Alarms about the record, oldest first: all that are not acknowledged, and the latest ones.
+    #[serde(default)]
+    pub alarms: VecDeque<AlarmSnapshot>,
 }
 
 /// An agent as the ledger tells it.
@@ -385,6 +393,20 @@ impl AgentSnapshot {
 }
 
 impl Snapshot {
+    /// A world before its first entry, of a record that is somebody else's word up to an entry.
+    pub fn believing_after(foreign_through: Seq) -> Self {
+        Self {
+            foreign_through,
+            ..Self::default()
+        }
+    }
+
+    /// Alarms that the operator has not acknowledged.
+    pub fn open_alarms(&self) -> impl Iterator<Item = &AlarmSnapshot> {
+        let alarms = self.alarms.iter();
+        alarms.filter(|alarm| alarm.acknowledged_ms.is_none())
+    }
+
     /// The agent's part; offline when the ledger never heard of it.
     pub fn agent(&self, agent: Agent) -> AgentSnapshot {
         self.agents.get(&agent).cloned().unwrap_or_default()

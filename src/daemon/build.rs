@@ -32,7 +32,6 @@ use super::outbox::Outbox;
 use super::run::{Daemon, Keepers, now_ms};
 use super::running::Running;
 pub use super::start_error::StartError;
-use super::watch::lost_head;
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::hold;
 use crate::core::agent::{Agent, Party};
@@ -43,7 +42,7 @@ use crate::store::child;
 use crate::store::config;
 use crate::store::contextrelay3;
 use crate::store::dirs::{PUBLISHED_FILE, ProjectDirs, Published, UserDirs, exists, write_private};
-use crate::store::head::HeadKeeper;
+use crate::store::head::{HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
 use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
@@ -172,11 +171,15 @@ impl Builder {
                 }) as Box<dyn Fn(WriterEvent) + Send>
             }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
         };
+        let heads = Heads::open(&self.user_dirs, &self.dirs.instance_id())
+            .map_err(|source| self.registry_failed(source))?;
+        let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
         let Choice {
             session: session_id,
             is_new,
             missing,
-        } = Choice::of(&self.dirs)?;
+            lost,
+        } = Choice::of(&self.dirs, heads.kept().as_ref())?;
         let mended = mend(&self.dirs, &session_id);
         let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
         let checkpoint = ledger::read_checkpoint(&self.dirs, &self.user_dirs);
@@ -187,6 +190,14 @@ impl Builder {
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
                 checkpoint,
+                outside: Some(ledger::Outside {
+                    heads: heads.clone(),
+                    origin: if is_clone {
+                        ledger::Origin::Elsewhere
+                    } else {
+                        ledger::Origin::Known
+                    },
+                }),
             },
             writer_events(),
         )?;
@@ -196,12 +207,6 @@ impl Builder {
                 source,
             }
         })?;
-        let lost = lost_head(
-            &self.user_dirs,
-            &self.dirs.instance_id(),
-            &session_id,
-            &opened.ledger,
-        );
         // Entries and no chain: nobody of ours has written here yet.
         let is_adopted = opened.report.entries > 0 && opened.report.head.is_none();
         if is_adopted {
@@ -229,8 +234,8 @@ impl Builder {
             detached: self.detached,
         };
         let report = opened.report;
-        let heads = HeadKeeper::start(&self.user_dirs, &identity.instance_id)
-            .map_err(|source| self.registry_failed(source))?;
+        let heads = HeadKeeper::start(heads).map_err(unwritable)?;
+        let is_foreign = opened.snapshot.foreign_through.0 > believed_after && !is_adopted;
         let from = opened.snapshot.seq.0;
         let checkpoints =
             CheckpointKeeper::start(&self.dirs, &self.user_dirs, from).map_err(unwritable)?;
@@ -364,9 +369,11 @@ impl Builder {
                 ),
             );
         }
-        if let Some(lost) = &lost {
-            daemon.on_lost_head(lost);
+        let lost = lost.filter(|lost| !report.alarms.contains(lost));
+        for alarm in lost.into_iter().chain(report.alarms) {
+            daemon.raise_alarm(alarm);
         }
+        daemon.say_alarms();
         if is_clone && !is_new {
             daemon.note_fact(
                 Party::System,
@@ -375,6 +382,18 @@ impl Builder {
                 },
                 "this .contextrelay/ was not made here: it got new tokens and an empty queue; \
                  entries before this one are somebody else's word",
+            );
+        } else if is_foreign {
+            daemon.note_fact(
+                Party::System,
+                EntryKind::Error {
+                    code: "foreign_history".to_owned(),
+                },
+                format!(
+                    "nothing outside of the project vouches for the entries up to {}: they are \
+                     somebody else's word, and no decision or message of yours in them counts",
+                    daemon.world.foreign_through
+                ),
             );
         }
         for id in unknowable {

@@ -10,6 +10,7 @@ use super::event::{Event, TreePurpose};
 use super::run::{Daemon, Keepers, answer, now_ms};
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
+use crate::store::head::Head;
 
 /// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
 /// keep it alive.
@@ -74,7 +75,13 @@ impl Daemon {
                 heads.abandon();
                 drop(checkpoints);
             } else {
-                heads.close();
+                // Only who goes on with nothing, and left nothing under way, marks the end.
+                let head = ledger.stats().head.filter(|_| with_codex);
+                heads.close(head.map(|(seq, hash)| Head {
+                    seq,
+                    hash,
+                    session_id: session.clone(),
+                }));
                 checkpoints.close(ledger, session, world, last.unwrap_or_default());
             }
             search.close();

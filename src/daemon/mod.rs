@@ -24,6 +24,7 @@ mod effects;
 mod ending;
 pub mod estate;
 pub mod event;
+mod foreign;
 pub mod handle;
 mod identity;
 mod inbox;

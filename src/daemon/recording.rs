@@ -25,6 +25,10 @@ pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send
 /// The code of an entry that can never be written, however much room there is.
 const ENTRY_REFUSED: &str = "entry_refused";
 
+/// The code of the refusal of what speaks for the operator, where the head outside of the project
+/// cannot be written.
+const HEAD_UNWRITABLE: &str = "head_unwritable";
+
 /// After the disk refused what has happened already, it is asked again this often.
 pub(super) const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
@@ -182,6 +186,20 @@ impl Daemon {
                     (pending.then)(self, Err(&refusal));
                 }
             }
+            WriterEvent::Failed {
+                token,
+                error: error @ LedgerError::HeadUnwritable { .. },
+            } => {
+                let refusal = Refusal::new(
+                    HEAD_UNWRITABLE,
+                    error.to_string(),
+                    "make that folder writable, or free some space, and say it again",
+                );
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Err(&refusal));
+                }
+            }
+            WriterEvent::Foreign(alarm) => self.raise_alarm(alarm),
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
                     LEDGER_UNWRITABLE,
@@ -227,6 +245,7 @@ impl Daemon {
     /// Has everybody who follows the record know how far it is.
     pub(super) fn come_to(&mut self, entries: &[Arc<Stored>]) {
         self.keepers.search.grown();
+        self.told_of_alarms(entries);
         if let Some(last) = entries.last() {
             self.keepers.heads.set(Head {
                 seq: last.entry.seq.0,

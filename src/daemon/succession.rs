@@ -4,7 +4,8 @@
 //! ```text
 //! 1 the old ledger gets its last entries        a crash: the old session goes on
 //! 2 the new ledger gets its first entries       a crash: the new file is set aside at the start
-//! 3 `current` names the new session             from here on it is the new one
+//!   the head outside is the new ledger's        from here on it is the new one
+//! 3 `current` names the new session             a crash before: done at the start
 //! 4 the old file is archived, or deleted        a crash: done at the start
 //! ```
 //!
@@ -24,6 +25,7 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::{Erased, erase};
+use crate::store::head::Kept;
 use crate::store::ledger::{self, LedgerError, Stored, WriterEvent};
 use crate::store::session;
 use crate::wire::control::{Refusal, Reply, Sent};
@@ -103,10 +105,12 @@ impl Daemon {
         let next = session::new_id(now_ms(), crate::daemon::build::rand_u32());
         let mut first = vec![self.session_entry(&next, Some(before.clone()))];
         first.extend(carried);
+        first.extend(self.open_alarms());
         first.extend(self.agents_as_they_are(fate));
         for entry in &mut first {
             entry.session_id = next.clone();
         }
+        let kept = self.keepers.heads.heads().kept();
         let (opened, stored) = match self.begin(&next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
@@ -121,6 +125,7 @@ impl Daemon {
             if let Err(error) = session::write_current(&self.dirs, &self.session_id) {
                 tracing::error!(%error, "`current` could not be put back");
             }
+            self.put_head_back(kept);
             let _ = std::fs::remove_file(self.dirs.ledger(&next));
             self.note_not_sealed(&error);
             return Err(failed(&error));
@@ -145,6 +150,15 @@ impl Daemon {
         })
     }
 
+    /// The head outside is that of this session again, before the file of the next one goes.
+    fn put_head_back(&self, kept: Option<Kept>) {
+        if let Some(kept) = kept
+            && let Err(error) = self.keepers.heads.heads().replace(kept)
+        {
+            tracing::error!(%error, "the head outside could not be put back");
+        }
+    }
+
     /// Makes the ledger of a session and writes its first entries. On an error there is no such
     /// session, and nothing is heard of it.
     pub(super) fn begin(
@@ -155,6 +169,7 @@ impl Daemon {
         deadline: Duration,
     ) -> Result<(ledger::Ledger, Vec<Arc<Stored>>), LedgerError> {
         let begun = Arc::new(AtomicBool::new(false));
+        let kept = self.keepers.heads.heads().kept();
         let opened = ledger::open(
             ledger::OpenOptions {
                 dirs: self.dirs.clone(),
@@ -162,6 +177,10 @@ impl Daemon {
                 prev_head: Some(head),
                 redactor: Arc::clone(&self.redactor),
                 checkpoint: None,
+                outside: Some(ledger::Outside {
+                    heads: self.keepers.heads.heads().clone(),
+                    origin: ledger::Origin::Begun,
+                }),
             },
             self.events_once(&begun),
         )?;
@@ -173,6 +192,7 @@ impl Daemon {
             Err(error) => {
                 // An empty session, or half of one, must not be found at the next start.
                 opened.ledger.close();
+                self.put_head_back(kept);
                 let _ = std::fs::remove_file(self.dirs.ledger(next));
                 Err(error)
             }

@@ -11,8 +11,8 @@ use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    ClearParams, Cleared, Command, DecideParams, HandoffParams, LedgerListParams, QueueChange,
-    QueueChangeParams, Reply, SendParams,
+    AcknowledgeParams, ClearParams, Cleared, Command, DecideParams, HandoffParams,
+    LedgerListParams, QueueChange, QueueChangeParams, Reply, SendParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -42,6 +42,15 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
                 change: QueueChange::Retry,
             });
             Some(notice(operator.call(change).await, "queued again"))
+        }
+        Effect::Acknowledge { id } => {
+            let seen = Command::AcknowledgeAlarm(AcknowledgeParams {
+                alarm_id: EntryId::new(id),
+            });
+            Some(notice(
+                operator.call(seen).await,
+                "recorded: you have seen it",
+            ))
         }
         Effect::Attend { agent, act } => {
             let (command, done) = attention::attend(agent_of(agent), act);

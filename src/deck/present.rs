@@ -297,6 +297,18 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
             });
         }
     }
+    for open in model.world.open_alarms() {
+        cards.push(ui::InboxCard {
+            seq: Some(open.seq.0),
+            ..ui::InboxCard::new(
+                ui::InboxKind::Tampering,
+                open.id.to_string(),
+                ui::Party::System,
+                open.at_ms,
+                open.alarm.text(),
+            )
+        });
+    }
     if model.status.approvals.pending > 0 {
         cards.push(ui::InboxCard::new(
             ui::InboxKind::Approval,

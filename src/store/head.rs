@@ -1,16 +1,20 @@
-//! [`Head`]: the end of a ledger, kept outside the project, and [`HeadKeeper`], which keeps it.
+//! [`Head`]: the end of a ledger, kept outside the project; [`Kept`], what is kept with it;
+//! [`Heads`], which writes it, and [`HeadKeeper`], which has it written from time to time.
 //!
-//! Who can write the project can cut its ledger; the head outside shows that. It is written at
-//! most once a second, so that up to a second of cutting stays invisible.
+//! Who can write the project can cut its ledger, and can continue its chain, which has no key. The
+//! head outside shows the one, and is the border of what is believed against the other: see
+//! [`super::ledger::Border`]. It is written at most once a second, so that up to a second of
+//! cutting stays invisible; but before the operator's word is acknowledged.
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
 
 use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
@@ -19,14 +23,21 @@ use super::latest::Latest;
 /// How long between two writes at least: each costs two syncs on the disk that the ledger needs.
 pub const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// More than any head is long.
-const HEAD_BYTES_MAX: u64 = 4096;
+/// More than any head is long, with its anchors and alarms.
+const HEAD_BYTES_MAX: u64 = 64 * 1024;
+
+/// How many of the operator's last entries are known outside. After a cut the record is believed
+/// up to the last of them that is still there.
+const ANCHORS_MAX: usize = 16;
+
+/// How many alarms wait outside to be told in the record, at most.
+const ALARMS_MAX: usize = 16;
 
 /// The last entry of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// Its number.
+    /// Its number; 0 for a ledger that has none yet.
     pub seq: u64,
     /// Its hash.
     pub hash: String,
@@ -34,12 +45,58 @@ pub struct Head {
     pub session_id: SessionId,
 }
 
-/// Reads the head of a project; `None` when none was kept.
+/// What is kept outside of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// The head.
+    #[serde(flatten)]
+    pub head: Head,
+    /// Its daemon came to an orderly end: there is nothing of ours behind it.
+    #[serde(default)]
+    pub clean: bool,
+    /// Entries up to this one are somebody else's word.
+    #[serde(default)]
+    pub foreign_through: u64,
+    /// Number and hash of the operator's last entries, oldest first. Every entry of the operator
+    /// that stands behind the first of them is one of them.
+    #[serde(default)]
+    pub anchors: Vec<(u64, String)>,
+    /// Alarms that the record may not tell of yet.
+    #[serde(default)]
+    pub alarms: Vec<Alarm>,
+}
+
+impl Kept {
+    /// Of a head alone.
+    pub fn new(head: Head) -> Self {
+        Self {
+            head,
+            clean: false,
+            foreign_through: 0,
+            anchors: Vec::new(),
+            alarms: Vec::new(),
+        }
+    }
+
+    /// Of a ledger that is still empty: whatever comes to stand in it stands behind this.
+    pub fn of_nothing(session_id: SessionId) -> Self {
+        let mut kept = Self::new(Head {
+            seq: 0,
+            hash: String::new(),
+            session_id,
+        });
+        kept.anchors.push((0, String::new()));
+        kept
+    }
+}
+
+/// Reads what is kept of a project; `None` when nothing was.
 ///
 /// # Errors
 ///
-/// When there is one that cannot be read.
-pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<Head>> {
+/// When there is something that cannot be read.
+pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<Kept>> {
     match read_private(&user.head(instance_id), HEAD_BYTES_MAX) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -47,24 +104,183 @@ pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<Head>> {
     }
 }
 
-/// Replaces the head of a project, 0600.
+/// Replaces what is kept of a project, 0600.
 ///
 /// # Errors
 ///
 /// When the registry's folder cannot be written.
-pub fn write(user: &UserDirs, instance_id: &str, head: &Head) -> io::Result<()> {
+pub fn write(user: &UserDirs, instance_id: &str, kept: &Kept) -> io::Result<()> {
     let path = user.head(instance_id);
     make_private_dir(&user.registry)?;
     make_private_dir(&user.registry.join("heads"))?;
-    let mut text = serde_json::to_vec(head)?;
+    let mut text = serde_json::to_vec(kept)?;
     text.push(b'\n');
     write_private(&path, &text)
+}
+
+/// Writes what is kept of one project. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Heads {
+    desk: Arc<Desk>,
+}
+
+#[derive(Debug)]
+struct Desk {
+    user: UserDirs,
+    instance_id: String,
+    /// As it lies there, or is to be written next.
+    kept: Mutex<Option<Kept>>,
+}
+
+impl Heads {
+    /// Reads what is kept. What is no head counts as none.
+    ///
+    /// # Errors
+    ///
+    /// When it is there and cannot be read.
+    pub fn open(user: &UserDirs, instance_id: &str) -> io::Result<Self> {
+        let kept = read(user, instance_id).or_else(|error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                tracing::warn!(%error, "the outside head is none");
+                Ok(None)
+            }
+            _ => Err(error),
+        })?;
+        Ok(Self {
+            desk: Arc::new(Desk {
+                user: user.clone(),
+                instance_id: instance_id.to_owned(),
+                kept: Mutex::new(kept),
+            }),
+        })
+    }
+
+    /// What is kept now.
+    pub fn kept(&self) -> Option<Kept> {
+        self.lock().clone()
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> PathBuf {
+        self.desk.user.head(&self.desk.instance_id)
+    }
+
+    /// Puts something else in its place.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; what is kept is as it was then.
+    pub fn replace(&self, kept: Kept) -> io::Result<()> {
+        let mut now = self.lock();
+        if now.as_ref() != Some(&kept) {
+            self.write(&kept)?;
+            *now = Some(kept);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::replace`], but written only with the first entry: before it there is no head.
+    pub fn begin(&self, kept: Kept) {
+        *self.lock() = Some(kept);
+    }
+
+    /// Notes alarms, before what they tell of is put out of the way.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written; nothing is noted then.
+    pub fn raise(&self, alarms: &[Alarm]) -> io::Result<()> {
+        let mut now = self.lock();
+        let Some(mut kept) = now.clone() else {
+            return Ok(());
+        };
+        for alarm in alarms {
+            if !kept.alarms.contains(alarm) && kept.alarms.len() < ALARMS_MAX {
+                kept.alarms.push(alarm.clone());
+            }
+        }
+        self.write(&kept)?;
+        *now = Some(kept);
+        Ok(())
+    }
+
+    /// The record tells of an alarm. Written with the next head.
+    pub fn told(&self, alarm: &Alarm) {
+        if let Some(kept) = self.lock().as_mut() {
+            kept.alarms.retain(|waiting| waiting != alarm);
+        }
+    }
+
+    /// The operator's word stands in the ledger up to this entry: it is kept before anybody hears
+    /// that it is recorded. Also begins another session.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; nothing is kept of it then.
+    pub fn vouch(&self, head: Head) -> io::Result<()> {
+        let mut now = self.lock();
+        let mut kept = match now.clone() {
+            Some(kept) if kept.head.session_id == head.session_id => kept,
+            before => Kept {
+                alarms: before.map_or_else(Vec::new, |before| before.alarms),
+                ..Kept::of_nothing(head.session_id.clone())
+            },
+        };
+        kept.clean = false;
+        kept.anchors.push((head.seq, head.hash.clone()));
+        let surplus = kept.anchors.len().saturating_sub(ANCHORS_MAX);
+        kept.anchors.drain(..surplus);
+        kept.head = head;
+        self.write(&kept)?;
+        *now = Some(kept);
+        Ok(())
+    }
+
+    /// The ledger has come to this entry. One of another session, or an earlier one, is not news.
+    fn come_to(&self, head: Head) -> io::Result<()> {
+        let mut now = self.lock();
+        let mut kept = now.clone().unwrap_or_else(|| Kept::new(head.clone()));
+        if kept.head.session_id != head.session_id || kept.head.seq > head.seq {
+            return Ok(());
+        }
+        kept.head = head;
+        kept.clean = false;
+        self.write(&kept)?;
+        *now = Some(kept);
+        Ok(())
+    }
+
+    /// The daemon came to an orderly end with this entry.
+    fn end(&self, head: Head) -> io::Result<()> {
+        let mut now = self.lock();
+        let Some(mut kept) = now.clone() else {
+            return Ok(());
+        };
+        if kept.head.session_id == head.session_id && kept.head.seq <= head.seq {
+            kept.head = head;
+            kept.clean = true;
+            self.write(&kept)?;
+            *now = Some(kept);
+        }
+        Ok(())
+    }
+
+    fn write(&self, kept: &Kept) -> io::Result<()> {
+        write(&self.desk.user, &self.desk.instance_id, kept)
+    }
+
+    /// Each value is replaced in one step, so that a lock whose holder panicked guards a whole one.
+    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
+        let kept = self.desk.kept.lock();
+        kept.unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Keeps the head of one project up to date on a thread of its own.
 #[derive(Debug)]
 pub struct HeadKeeper {
-    heads: Arc<Latest<Head>>,
+    heads: Heads,
+    latest: Arc<Latest<Head>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -74,36 +290,47 @@ impl HeadKeeper {
     /// # Errors
     ///
     /// When the system gives no thread.
-    pub fn start(user: &UserDirs, instance_id: &str) -> io::Result<Self> {
-        let heads = Arc::new(Latest::default());
-        let pending = Arc::clone(&heads);
-        let (user, instance_id) = (user.clone(), instance_id.to_owned());
+    pub fn start(heads: Heads) -> io::Result<Self> {
+        let latest = Arc::new(Latest::default());
+        let (pending, writing) = (Arc::clone(&latest), heads.clone());
         let thread = thread::Builder::new()
             .name("head-writer".to_owned())
-            .spawn(move || keep(&pending, &user, &instance_id))?;
+            .spawn(move || keep(&pending, &writing))?;
         Ok(Self {
             heads,
+            latest,
             thread: Some(thread),
         })
     }
 
-    /// Takes a new head, to be written within [`WRITE_INTERVAL`]. Never blocks on the disk.
-    pub fn set(&self, head: Head) {
-        self.heads.put(head);
+    /// What writes it.
+    pub fn heads(&self) -> &Heads {
+        &self.heads
     }
 
-    /// Writes what is not written yet, and ends.
-    pub fn close(mut self) {
+    /// Takes a new head, to be written within [`WRITE_INTERVAL`]. Never blocks on the disk.
+    pub fn set(&self, head: Head) {
+        self.latest.put(head);
+    }
+
+    /// Writes what is not written yet, and ends. `last`: the last entry of a ledger that is closed
+    /// and that nobody goes on with, which marks the end as an orderly one.
+    pub fn close(mut self, last: Option<Head>) {
         self.finish();
+        if let Some(last) = last
+            && let Err(error) = self.heads.end(last)
+        {
+            tracing::warn!(%error, "the outside head was not marked as that of an orderly end");
+        }
     }
 
     /// Ends without what is not written yet: another owner's head may lie there by now.
     pub fn abandon(self) {
-        self.heads.abandon();
+        self.latest.abandon();
     }
 
     fn finish(&mut self) {
-        self.heads.close();
+        self.latest.close();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -118,56 +345,14 @@ impl Drop for HeadKeeper {
     }
 }
 
-fn keep(heads: &Latest<Head>, user: &UserDirs, instance_id: &str) {
-    while let Some(head) = heads.take() {
-        if let Err(error) = write(user, instance_id, &head) {
-            let path: PathBuf = user.head(instance_id);
-            tracing::warn!(%error, path = %path.display(), "the outside head was not written");
+fn keep(latest: &Latest<Head>, heads: &Heads) {
+    while let Some(head) = latest.take() {
+        if let Err(error) = heads.come_to(head) {
+            tracing::warn!(%error, path = %heads.path().display(), "the outside head was not written");
         }
-        heads.rest(WRITE_INTERVAL);
+        latest.rest(WRITE_INTERVAL);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::*;
-    use crate::store::testing::{Place, mode};
-
-    fn head(seq: u64) -> Head {
-        Head {
-            seq,
-            hash: "ab".repeat(32),
-            session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
-        }
-    }
-
-    #[test]
-    fn a_head_is_read_back_and_nobody_else_may_read_it() {
-        let place = Place::new();
-        assert_eq!(read(&place.user, "ctx_1").unwrap(), None);
-        write(&place.user, "ctx_1", &head(7)).unwrap();
-        assert_eq!(read(&place.user, "ctx_1").unwrap(), Some(head(7)));
-        assert_eq!(read(&place.user, "ctx_2").unwrap(), None);
-        assert_eq!(mode(&place.user.head("ctx_1")), 0o600);
-    }
-
-    #[test]
-    fn a_head_that_is_none_is_an_error_and_not_an_absent_one() {
-        let place = Place::new();
-        write(&place.user, "ctx_1", &head(7)).unwrap();
-        std::fs::write(place.user.head("ctx_1"), "{}").unwrap();
-        assert!(read(&place.user, "ctx_1").is_err());
-    }
-
-    #[test]
-    fn the_keeper_has_written_the_last_head_when_it_is_closed() {
-        let place = Place::new();
-        let keeper = HeadKeeper::start(&place.user, "ctx_1").unwrap();
-        for seq in 1..=100 {
-            keeper.set(head(seq));
-        }
-        keeper.close();
-        assert_eq!(read(&place.user, "ctx_1").unwrap(), Some(head(100)));
-    }
-}
+mod tests;

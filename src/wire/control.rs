@@ -18,9 +18,9 @@ use crate::core::id::{RuntimeSession, SessionId};
 
 pub use command::Command;
 pub use params::{
-    ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams, ContextView,
-    DAEMON_MOVING, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, HookParams,
-    IdsParams, LedgerListParams, MONITOR, NoteParams, ProposeParams, QueueChange,
+    AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
+    ContextView, DAEMON_MOVING, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
+    HookParams, IdsParams, LedgerListParams, MONITOR, NoteParams, ProposeParams, QueueChange,
     QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams, TrustParams,
     WaitMessagesParams,
 };

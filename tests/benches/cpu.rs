@@ -89,6 +89,7 @@ fn verify_of_a_record(bencher: Bencher) {
             prev_head: None,
             redactor: Arc::new(Redactor::new()),
             checkpoint: None,
+            outside: None,
         },
         Box::new(move |event| drop(sender.send(event))),
     )

@@ -149,6 +149,7 @@ fn open_with(
         prev_head: None,
         redactor: Arc::new(Redactor::new()),
         checkpoint,
+        outside: None,
     };
     open(options, Box::new(on_event)).unwrap()
 }

@@ -125,6 +125,7 @@ fn open(
         prev_head: None,
         redactor: Arc::clone(redactor),
         checkpoint: None,
+        outside: None,
     };
     let on_event = Box::new(move |event| drop(sender.send(event)));
     (ledger::open(options, on_event).unwrap().ledger, events)

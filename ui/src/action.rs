@@ -73,6 +73,8 @@ pub enum Action {
     Reject,
     /// Try again.
     Retry,
+    /// Say that an alarm was seen.
+    Acknowledge,
     /// Put the text on the clipboard.
     Copy,
     /// Draw everything again.
@@ -129,6 +131,7 @@ const NAMES: &[(&str, Action)] = &[
     ("approve", Action::Approve),
     ("reject", Action::Reject),
     ("retry", Action::Retry),
+    ("acknowledge", Action::Acknowledge),
     ("copy", Action::Copy),
     ("redraw", Action::Redraw),
     ("quit", Action::Quit),

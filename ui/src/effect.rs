@@ -51,6 +51,11 @@ pub enum Effect {
         /// Id of the card.
         id: String,
     },
+    /// The operator has seen an alarm about the record.
+    Acknowledge {
+        /// Id of the card.
+        id: String,
+    },
     /// Archive the session's record and start a new one. Asked with a typed word before.
     ClearSession {
         /// Throw the old record away instead of archiving it.

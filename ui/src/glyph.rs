@@ -112,7 +112,7 @@ impl Glyphs {
             InboxKind::Finality => self.pick("◈", "$"),
             InboxKind::Approval => self.pick("◐", "?"),
             InboxKind::Question => "?",
-            InboxKind::Alarm | InboxKind::Stuck => self.pick("▲", "!"),
+            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck => self.pick("▲", "!"),
         }
     }
 

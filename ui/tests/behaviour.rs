@@ -123,6 +123,28 @@ fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
     );
 }
 
+#[test]
+fn an_alarm_about_the_record_is_acknowledged_and_never_tried_again() {
+    let mut view = quiet();
+    view.inbox = vec![InboxCard::new(
+        InboxKind::Tampering,
+        "e-7",
+        Party::System,
+        NOW_MS,
+        "2 lines stood behind the end of the record",
+    )];
+    let mut deck = deck(view);
+    assert_eq!(keys(&mut deck, "3r"), []);
+    assert_eq!(keys(&mut deck, "e<enter>"), []);
+    assert_eq!(keys(&mut deck, "3er<enter>"), []);
+    keys(&mut deck, "3ee");
+    assert!(shown(&deck).contains("what was set aside"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [Effect::Acknowledge { id: "e-7".into() }]
+    );
+}
+
 fn attend(agent: Agent, act: Attend) -> Effect {
     Effect::Attend { agent, act }
 }

@@ -81,13 +81,15 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     let dirs = &context.setting.dirs;
     let path = match &args.session {
         Some(session) => disk::session_file(dirs, session)?,
-        None => disk::current(dirs)?.map(|(_, path)| path).ok_or_else(|| {
-            Failure::state(
-                "no_session",
-                "there is no record in this project yet",
-                "start one with `ctxrelay` or `ctxrelay init`",
-            )
-        })?,
+        None => disk::current(&context.setting)?
+            .map(|(_, path)| path)
+            .ok_or_else(|| {
+                Failure::state(
+                    "no_session",
+                    "there is no record in this project yet",
+                    "start one with `ctxrelay` or `ctxrelay init`",
+                )
+            })?,
     };
     let session = path
         .file_stem()

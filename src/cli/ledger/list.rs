@@ -93,7 +93,6 @@ pub fn run(context: &Context, args: Args) -> Verdict {
 }
 
 async fn page(context: &Context, args: Args) -> Result<EntryPage, Failure> {
-    let dirs = &context.setting.dirs;
     let params = LedgerListParams {
         limit: Some(args.limit),
         ascending: args.order == Order::Asc,
@@ -113,7 +112,7 @@ async fn page(context: &Context, args: Args) -> Result<EntryPage, Failure> {
                 return fill(params, async |params| ask(&live, params).await).await;
             }
             Found::Nobody | Found::Unfit(_) => {
-                disk::current(dirs)?.map(|(session, _)| session.as_str().to_owned())
+                disk::current(&context.setting)?.map(|(session, _)| session.as_str().to_owned())
             }
         },
     };
@@ -263,7 +262,7 @@ mod tests {
     fn pages_from_the_file_follow_each_other_in_both_orders() {
         let dir = tempfile::tempdir().unwrap();
         let path = file(dir.path());
-        let reading = Reading::open(&path, &SessionId::new("s"), None).unwrap();
+        let reading = Reading::open(&path, &SessionId::new("s"), None, None).unwrap();
         for (ascending, source, want) in [
             (
                 true,

@@ -35,7 +35,7 @@ impl Open {
                 Reply::Snapshot(world) => *world,
                 other => return Err(unexpected(&other)),
             },
-            Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting.dirs)?,
+            Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting)?,
         };
         let session = world.session_id.clone().ok_or_else(|| {
             Failure::state(

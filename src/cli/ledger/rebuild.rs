@@ -109,7 +109,7 @@ async fn report(live: &Live, begin: bool) -> Result<IndexReport, Failure> {
 
 fn here(context: &Context) -> Result<Done, Failure> {
     let dirs = &context.setting.dirs;
-    let (session, path) = disk::current(dirs)?
+    let (session, path) = disk::current(&context.setting)?
         .filter(|(_, path)| path.is_file())
         .ok_or_else(|| {
             Failure::state(

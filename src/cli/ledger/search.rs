@@ -79,7 +79,7 @@ async fn current(context: &Context, params: &SearchParams) -> Result<SearchPage,
             other => Err(unexpected(&other)),
         };
     }
-    match disk::current(&context.setting.dirs)? {
+    match disk::current(&context.setting)? {
         Some((session, path)) => from_file(context, &session, &path, params, false),
         None => {
             request(params)?;

@@ -40,7 +40,6 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 }
 
 async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
-    let dirs = &context.setting.dirs;
     if let Some(session) = &args.session {
         return from_file(&disk::reading(context, session)?, args);
     }
@@ -53,7 +52,7 @@ async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
                 other => Err(unexpected(&other)),
             }
         }
-        Found::Nobody | Found::Unfit(_) => match disk::current(dirs)? {
+        Found::Nobody | Found::Unfit(_) => match disk::current(&context.setting)? {
             Some((session, _)) => from_file(&disk::reading(context, session.as_str())?, args),
             None => Err(missing(&args.entry)),
         },

@@ -10,9 +10,11 @@ use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::gauge::Gauge;
 use crate::cli::output::Tone;
 use crate::cli::words::count;
+use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
-use crate::store::head::{self, Head};
-use crate::store::ledger::{self, VerifyReport};
+use crate::store::head::{self, Kept};
+use crate::store::ledger::{self, AlarmReport, VerifyReport};
+use crate::store::owner;
 
 /// Arguments of `ledger verify`.
 #[derive(Debug, clap::Args)]
@@ -36,13 +38,15 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     }
     let path = match &args.session {
         Some(session) => disk::session_file(dirs, session)?,
-        None => disk::current(dirs)?.map(|(_, path)| path).ok_or_else(|| {
-            Failure::state(
-                "no_session",
-                "there is no record in this project yet",
-                "start one with `ctxrelay` or `ctxrelay init`",
-            )
-        })?,
+        None => disk::current(&context.setting)?
+            .map(|(_, path)| path)
+            .ok_or_else(|| {
+                Failure::state(
+                    "no_session",
+                    "there is no record in this project yet",
+                    "start one with `ctxrelay` or `ctxrelay init`",
+                )
+            })?,
     };
     let report = verify(context, &path, outside.as_ref())?;
     if context.out.is_json() {
@@ -53,7 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     Ok(verdict(report.ok))
 }
 
-fn all(context: &Context, outside: Option<&Head>) -> Verdict {
+fn all(context: &Context, outside: Option<&Kept>) -> Verdict {
     let mut ok = true;
     let mut sessions = Vec::new();
     for path in files(context)? {
@@ -95,7 +99,22 @@ fn files(context: &Context) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn verify(context: &Context, path: &Path, outside: Option<&Head>) -> Result<VerifyReport, Failure> {
+fn verify(context: &Context, path: &Path, outside: Option<&Kept>) -> Result<VerifyReport, Failure> {
+    let report = verify_once(context, path, outside)?;
+    let setting = &context.setting;
+    if !report.has_foreign_lines() || !owner::is_owned(&setting.dirs) {
+        return Ok(report);
+    }
+    // The operator's word stands in the file for a moment before the head outside has it.
+    let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or(None);
+    verify_once(context, path, outside.as_ref())
+}
+
+fn verify_once(
+    context: &Context,
+    path: &Path,
+    outside: Option<&Kept>,
+) -> Result<VerifyReport, Failure> {
     let bytes = path.symlink_metadata().map_or(0, |found| found.len());
     let mut gauge = Gauge::new("checking:", context.out.is_json());
     let mut lines = 0;
@@ -135,6 +154,8 @@ fn to_json(report: &VerifyReport) -> Value {
         })),
         "head": report.head.as_ref().map(|(seq, hash)| json!({"seq": seq, "hash": hash})),
         "outsideHead": report.outside_head.as_str(),
+        "foreign": report.alarms.iter().filter_map(foreign).collect::<Vec<_>>(),
+        "cut": report.alarms.iter().filter_map(cut).collect::<Vec<_>>(),
         "tornBytes": report.torn_bytes,
         "blobs": {
             "texts": report.blobs.texts,
@@ -142,6 +163,33 @@ fn to_json(report: &VerifyReport) -> Value {
             "altered": report.blobs.altered,
         },
     })
+}
+
+fn foreign(report: &AlarmReport) -> Option<Value> {
+    match &report.alarm {
+        Alarm::ForeignLines {
+            file,
+            lines,
+            sha256,
+        } => Some(json!({
+            "file": file,
+            "lines": lines,
+            "sha256": sha256,
+            "acknowledged": report.acknowledged,
+        })),
+        Alarm::RecordCut { .. } => None,
+    }
+}
+
+fn cut(report: &AlarmReport) -> Option<Value> {
+    match &report.alarm {
+        Alarm::RecordCut { seq, sha256 } => Some(json!({
+            "seq": seq,
+            "hash": sha256,
+            "acknowledged": report.acknowledged,
+        })),
+        Alarm::ForeignLines { .. } => None,
+    }
 }
 
 fn show(context: &Context, path: &Path, report: &VerifyReport) -> Result<(), Failure> {
@@ -176,6 +224,15 @@ fn show(context: &Context, path: &Path, report: &VerifyReport) -> Result<(), Fai
             fault.reason.as_str()
         );
         out.spans(&[(Tone::Bad, &text)])?;
+    }
+    for report in &report.alarms {
+        let (tone, state) = if report.acknowledged {
+            (Tone::Faint, "acknowledged")
+        } else {
+            (Tone::Bad, "not acknowledged: see the deck's Inbox")
+        };
+        let text = format!("       {} ({state})", report.alarm.text());
+        out.spans(&[(tone, &text)])?;
     }
     if report.blobs.texts > 0 {
         let texts = count(report.blobs.texts, "long text", "long texts");

@@ -1,9 +1,11 @@
 //! [`Choice`]: which session a daemon begins with.
 
 use super::{StartError, rand_u32};
+use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
 use crate::daemon::run::now_ms;
 use crate::store::dirs::{ProjectDirs, exists};
+use crate::store::head::Kept;
 use crate::store::session;
 
 /// The session that goes on, or begins.
@@ -14,13 +16,42 @@ pub(super) struct Choice {
     pub is_new: bool,
     /// What `current` names, when that has no ledger and another session goes on in its place.
     pub missing: Option<SessionId>,
+    /// The session that is known outside of the project has no ledger any more.
+    pub lost: Option<Alarm>,
 }
 
 impl Choice {
-    /// The session that `current` names. It lies where an agent can write it, and a disk that
-    /// failed at the wrong moment may leave it with the name of a session that never began: when
-    /// it names none that has a ledger, the youngest that has one goes on.
-    pub(super) fn of(dirs: &ProjectDirs) -> Result<Self, StartError> {
+    /// The session whose head is kept outside of the project, where an agent cannot write; it is
+    /// written there before `current` names it. When it has no ledger, or there is no head, the one
+    /// that `current` names. A disk that failed at the wrong moment may leave that with the name of
+    /// a session that never began: then the youngest that has a ledger goes on.
+    pub(super) fn of(dirs: &ProjectDirs, kept: Option<&Kept>) -> Result<Self, StartError> {
+        let known = kept.map(|kept| &kept.head);
+        if let Some(head) = known.filter(|head| exists(&dirs.ledger(&head.session_id))) {
+            return Ok(Self {
+                session: head.session_id.clone(),
+                is_new: false,
+                missing: None,
+                lost: None,
+            });
+        }
+        let mut choice = Self::of_project(dirs)?;
+        // Who removes all of `.contextrelay/` begins anew; and an older version sealed a session
+        // before its successor was known outside.
+        choice.lost = known
+            .filter(|head| {
+                let archive = dirs.archives().join(format!("{}.jsonl", head.session_id));
+                head.seq > 0 && exists(&dirs.current()) && !exists(&archive)
+            })
+            .map(|head| Alarm::RecordCut {
+                seq: head.seq,
+                sha256: head.hash.clone(),
+            });
+        Ok(choice)
+    }
+
+    /// As far as the project itself tells.
+    fn of_project(dirs: &ProjectDirs) -> Result<Self, StartError> {
         let unreadable = |path| move |source| StartError::Unwritable { path, source };
         let named = session::read_current(dirs).map_err(unreadable(dirs.current()))?;
         if let Some(session) = named.as_ref().filter(|named| exists(&dirs.ledger(named))) {
@@ -28,6 +59,7 @@ impl Choice {
                 session: session.clone(),
                 is_new: false,
                 missing: None,
+                lost: None,
             });
         }
         match session::latest(dirs).map_err(unreadable(dirs.sessions()))? {
@@ -39,12 +71,14 @@ impl Choice {
                     session,
                     is_new: false,
                     missing: named,
+                    lost: None,
                 })
             }
             None => Ok(Self {
                 session: named.unwrap_or_else(|| session::new_id(now_ms(), rand_u32())),
                 is_new: true,
                 missing: None,
+                lost: None,
             }),
         }
     }
@@ -59,19 +93,19 @@ mod tests {
     #[test]
     fn what_current_names_goes_on_be_it_new() {
         let place = Place::new();
-        let choice = Choice::of(&place.dirs).unwrap();
+        let choice = Choice::of(&place.dirs, None).unwrap();
         assert!(choice.is_new);
         let (older, newer) = (session::new_id(1_795_000_000_000, 1), choice.session);
         std::fs::write(place.dirs.ledger(&newer), "").unwrap();
         session::write_current(&place.dirs, &older).unwrap();
         std::fs::write(place.dirs.ledger(&older), "").unwrap();
-        let choice = Choice::of(&place.dirs).unwrap();
+        let choice = Choice::of(&place.dirs, None).unwrap();
         assert_eq!(choice.session, older);
         assert!(!choice.is_new && choice.missing.is_none());
 
         let place = Place::new();
         session::write_current(&place.dirs, &older).unwrap();
-        let choice = Choice::of(&place.dirs).unwrap();
+        let choice = Choice::of(&place.dirs, None).unwrap();
         assert_eq!(choice.session, older);
         assert!(choice.is_new && choice.missing.is_none());
     }
@@ -85,13 +119,31 @@ mod tests {
             std::fs::write(place.dirs.ledger(session), "").unwrap();
         }
         session::write_current(&place.dirs, &missing).unwrap();
-        let choice = Choice::of(&place.dirs).unwrap();
+        let choice = Choice::of(&place.dirs, None).unwrap();
         assert_eq!(choice.session, youngest);
         assert_eq!(choice.missing, Some(missing));
         assert!(!choice.is_new);
         // Where it names nothing, nothing is missed.
         std::fs::write(place.dirs.current(), "../../etc/passwd").unwrap();
-        let choice = Choice::of(&place.dirs).unwrap();
+        let choice = Choice::of(&place.dirs, None).unwrap();
         assert_eq!((choice.session, choice.missing), (youngest, None));
+    }
+
+    #[test]
+    fn the_session_that_is_known_outside_goes_on_whatever_current_names() {
+        let place = Place::new();
+        let [ours, forged, gone] = [0, 1, 2].map(|n| session::new_id(1_795_000_000_000 + n, 0));
+        for session in [&ours, &forged] {
+            std::fs::write(place.dirs.ledger(session), "").unwrap();
+        }
+        session::write_current(&place.dirs, &forged).unwrap();
+        let mut kept = Kept::of_nothing(ours.clone());
+        let choice = Choice::of(&place.dirs, Some(&kept)).unwrap();
+        assert_eq!((choice.session, choice.lost), (ours, None));
+        kept.head.session_id = gone;
+        kept.head.seq = 7;
+        let choice = Choice::of(&place.dirs, Some(&kept)).unwrap();
+        assert_eq!(choice.session, forged);
+        assert!(choice.lost.is_some());
     }
 }

@@ -10,7 +10,7 @@ mod hook;
 mod inbox;
 mod ledger;
 mod queue;
-mod record;
+pub(super) mod record;
 mod search;
 mod send;
 mod trust;
@@ -111,6 +111,7 @@ impl Daemon {
             Command::QueueRebuild => self.rebuild_queue(reply),
             Command::Trust(params) => self.trust(&params, reply),
             Command::Attend(params) => self.attend(params, reply),
+            Command::AcknowledgeAlarm(params) => self.acknowledge_alarm(&params, reply),
         }
     }
 

@@ -155,6 +155,6 @@ fn rendering(proposal: &FinalityProposal) -> String {
 }
 
 /// Refuses what is no number and no id.
-pub(super) fn not_found(what: &str, hint: &str) -> Refusal {
+pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
     Refusal::new("not_found", format!("there is no {what}"), hint)
 }

@@ -23,7 +23,7 @@ use crate::daemon::event::Event;
 use crate::daemon::identity::Identity;
 use crate::daemon::outbox::Outbox;
 use crate::daemon::run::{Daemon, Keepers, now_ms};
-use crate::store::head::HeadKeeper;
+use crate::store::head::{HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
 use crate::store::mend::mend;
 use crate::store::queue::Queue;
@@ -102,6 +102,7 @@ impl Rig {
         };
         let mended = mend(&dirs, &session_id);
         let redactor = Arc::new(Redactor::new());
+        let heads = Heads::open(&place.user, &dirs.instance_id()).unwrap();
         let opened = ledger::open(
             ledger::OpenOptions {
                 dirs: dirs.clone(),
@@ -109,6 +110,10 @@ impl Rig {
                 prev_head: None,
                 redactor: Arc::clone(&redactor),
                 checkpoint: None,
+                outside: Some(ledger::Outside {
+                    heads: heads.clone(),
+                    origin: ledger::Origin::Known,
+                }),
             },
             writer_events(),
         )
@@ -141,7 +146,7 @@ impl Rig {
             opened.ledger,
             redactor,
             Keepers {
-                heads: HeadKeeper::start(&place.user, &dirs.instance_id()).unwrap(),
+                heads: HeadKeeper::start(heads).unwrap(),
                 checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
                 search,
             },
@@ -429,6 +434,7 @@ impl Rig {
                 prev_head: None,
                 redactor: Arc::new(Redactor::new()),
                 checkpoint: None,
+                outside: None,
             },
             Box::new(|_| {}),
         )

@@ -9,12 +9,9 @@ use tokio::time::Instant;
 use super::fact::{Touch, Verdict, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
-use crate::core::id::{Seq, SessionId};
+use crate::core::id::SessionId;
 use crate::daemon::ending::Stop;
 use crate::daemon::run::Daemon;
-use crate::store::dirs::UserDirs;
-use crate::store::head::{self, Head};
-use crate::store::ledger::Ledger;
 use crate::store::session;
 
 /// How long between two times that `current` is put back at least: somebody who keeps changing it
@@ -43,25 +40,6 @@ impl Alarms {
     pub(in crate::daemon) fn next_deadline(&self) -> Option<Instant> {
         self.put_back_at
     }
-}
-
-/// The last entry as it is kept outside the project, when the record of its session, just opened,
-/// does not have it.
-pub(in crate::daemon) fn lost_head(
-    user: &UserDirs,
-    instance_id: &str,
-    session: &SessionId,
-    ledger: &Ledger,
-) -> Option<Head> {
-    let outside = head::read(user, instance_id).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the outside head cannot be read");
-        None
-    })?;
-    let is_ours = outside.session_id == *session;
-    // A line that cannot be read back has lost its entry as well.
-    let found = ledger.read(Seq(outside.seq)).unwrap_or_default();
-    let is_there = found.is_some_and(|stored| stored.hash == outside.hash);
-    (is_ours && !is_there).then_some(outside)
 }
 
 impl Daemon {
@@ -100,20 +78,6 @@ impl Daemon {
         self.notices
             .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
         self.status_changed();
-    }
-
-    /// Tells what [`lost_head`] found. It has to be told now: the head outside will be that of the
-    /// next entry, and then nothing shows any more that there was another one.
-    pub(in crate::daemon) fn on_lost_head(&mut self, lost: &Head) {
-        let text = format!(
-            "the record was cut or rewritten while no daemon ran: it has no entry {} with the hash \
-             {} any more, which is kept outside the project",
-            lost.seq, lost.hash
-        );
-        tracing::warn!(text, "alarm");
-        self.alarm("ledger_touched", text.clone());
-        self.notices
-            .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
     }
 
     /// Ends, because nobody can find this daemon any more, and the next one cannot start before it

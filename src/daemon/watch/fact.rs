@@ -63,6 +63,9 @@ impl std::fmt::Display for Verdict {
                     bad.line,
                     bad.reason.as_str()
                 ),
+                None if report.has_foreign_lines() => {
+                    f.write_str("lines stand behind its end that are not believed")
+                }
                 None => write!(
                     f,
                     "all {} chained entries in the file are as they were written",

@@ -18,7 +18,7 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
-pub(super) use alarm::{Alarms, lost_head};
+pub(super) use alarm::Alarms;
 pub use fact::WatchFact;
 pub(super) use owner_watch::OwnerWatch;
 pub(super) use watcher::{Watch, Watched};

@@ -46,6 +46,7 @@ impl Written {
                 prev_head: None,
                 redactor: Arc::new(Redactor::new()),
                 checkpoint: None,
+                outside: None,
             },
             Box::new(move |event| {
                 if let WriterEvent::Durable { .. } = event {

@@ -121,6 +121,9 @@ pub(super) struct Checker {
     fault: Option<Fault>,
     /// The numbers that were jumped over where the fault is.
     gap: std::ops::Range<u64>,
+    /// From this entry on each is intact and continues the one before it: the last one vouches for
+    /// them, and for nothing before.
+    linked_from: u64,
 }
 
 impl Checker {
@@ -135,7 +138,14 @@ impl Checker {
             bad: 0,
             fault: None,
             gap: 0..0,
+            linked_from: 0,
         }
+    }
+
+    /// The first entry that the last one vouches for by its hash. The lines before the chain are
+    /// vouched for by its first entry, which is number 1 here then.
+    pub(super) fn linked_from(&self) -> u64 {
+        self.linked_from
     }
 
     /// The digest of all bytes so far, for as long as there is no chain. The caller puts the
@@ -242,6 +252,12 @@ impl Checker {
         } else {
             expected
         };
+        let is_first = intact && follows && link.seq == expected;
+        self.linked_from = if is_first {
+            1
+        } else {
+            seq + u64::from(!intact)
+        };
         self.accept(seq, link.hash)
     }
 
@@ -249,6 +265,8 @@ impl Checker {
         if !intact {
             // Nothing on it can be trusted, so it is taken for the entry whose place it has.
             self.report(expected, Reason::Edited);
+            // The next one begins anew.
+            self.linked_from = expected + 1;
             return self.accept(expected, link.hash);
         }
         if link.prev == prev {
@@ -260,6 +278,7 @@ impl Checker {
             return self.accept(expected, link.hash);
         }
         if link.seq == expected {
+            self.linked_from = expected;
             self.report(expected, Reason::Unlinked);
             return self.accept(expected, link.hash);
         }
@@ -268,6 +287,7 @@ impl Checker {
                 self.gap = expected..link.seq;
             }
             self.report(expected, Reason::Missing);
+            self.linked_from = link.seq;
             return self.accept(link.seq, link.hash);
         }
         if self.gap.contains(&link.seq)

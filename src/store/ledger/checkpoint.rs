@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use serde::{Deserialize, Serialize};
 
+use super::belief::Border;
 use super::check::Checker;
 use super::handle::Ledger;
 use super::index::{Index, Slot, Words};
@@ -56,6 +57,40 @@ impl Checkpoint {
             && link.is_some_and(|link| {
                 link.seq == seq && hash_line(&line, &link.prev).as_ref() == Some(&head)
             })
+    }
+
+    /// Whether it holds nothing that is not believed: it was folded with the same border, and the
+    /// file has the head, as far as it goes.
+    pub(super) fn is_believed(&self, file: &File, border: Option<&Border>) -> bool {
+        let Some(border) = border else {
+            return true;
+        };
+        let Some(head) = border.head() else {
+            return false;
+        };
+        // Somebody wrote to a file that was left in order.
+        let is_touched = self.stamp.is_some() && Stamp::of(file) != self.stamp;
+        if self.snapshot.foreign_through != border.foreign_through() || is_touched {
+            return false;
+        }
+        if !self.has_passed(border) {
+            return true;
+        }
+        let Some(slot) = self.index.get(Seq(head.seq)) else {
+            return false;
+        };
+        let mut line = vec![0; slot.len as usize];
+        let read = file.read_exact_at(&mut line, slot.offset);
+        let link = parse_link(&line).ok().flatten();
+        read.is_ok()
+            && link.is_some_and(|link| hash_line(&line, &link.prev).as_ref() == Some(&head.hash))
+    }
+
+    /// Whether the head lies in what it covers.
+    pub(super) fn has_passed(&self, border: &Border) -> bool {
+        border
+            .head()
+            .is_some_and(|head| Seq(head.seq) <= self.snapshot.seq)
     }
 }
 

@@ -59,6 +59,20 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
     },
+    /// The head outside of the project, with which alone the operator's word counts.
+    #[error("{} cannot be written: {source}; what is yours in the record counts only with it, so nothing of this was recorded", path.display())]
+    HeadUnwritable {
+        /// The head.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// Another name leads to the file.
+    #[error("{} has another name as well, by which somebody else could write it: replace it by a copy (cp -p FILE FILE.new && mv FILE.new FILE) and start again", path.display())]
+    HardLink {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// The disk took longer than somebody can wait.
     #[error("{} did not take an entry in time: it may be recorded yet", path.display())]
     Late {
@@ -84,6 +98,11 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
+    /// Whether the ledger itself takes everything else.
+    pub(super) fn is_of_head(&self) -> bool {
+        matches!(self, Self::HeadUnwritable { .. })
+    }
+
     /// Names what the system said.
     pub(super) fn from_io(doing: &'static str, path: &Path, error: io::Error) -> Self {
         let path = path.to_path_buf();

@@ -8,6 +8,8 @@
 //! Knows lines, hashes and files. Does not know who appends, and does not fold after opening:
 //! whoever gets [`WriterEvent::Durable`] folds those very entries.
 
+mod aside;
+mod belief;
 mod check;
 mod checkpoint;
 mod error;
@@ -32,18 +34,19 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use belief::Border;
 pub use check::{Fault, Reason};
 pub use checkpoint::{
     Checkpoint, CheckpointKeeper, discard as discard_checkpoint, read as read_checkpoint,
 };
 pub use error::LedgerError;
 pub use handle::{Full, Ledger, Stats, Stored};
-pub use open::{OpenOptions, OpenReport, Opened, RECENT_MAX, open};
+pub use open::{OpenOptions, OpenReport, Opened, Origin, Outside, RECENT_MAX, open};
 pub use page::{Filter, Page};
 pub use read::read;
 pub use reading::Reading;
 pub use seal::seal;
-pub use verify::{OutsideHead, VerifyReport, verify, verify_with};
+pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
 pub use writer::WriterEvent;
 

@@ -2,23 +2,25 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, Read, Seek as _, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
+use crate::store::head::Heads;
 use crate::wire::line::is_hash;
 
+use super::aside::{Aside, set_aside};
+use super::belief::{Border, settle};
 use super::checkpoint::Checkpoint;
 use super::error::LedgerError;
-use super::file::{DiskFile, LedgerFile, sync_parent};
+use super::file::{DiskFile, LedgerFile};
 use super::handle::{Ledger, Stored};
 use super::scan::{End, scan_after};
 use super::shared::{Shared, Standing};
@@ -40,6 +42,28 @@ pub struct OpenOptions {
     pub redactor: Arc<Redactor>,
     /// What is known of the file already; not taken when it does not fit.
     pub checkpoint: Option<Checkpoint>,
+    /// What is known of it outside of the project. `None`: whatever is in it is believed.
+    pub outside: Option<Outside>,
+}
+
+/// The border of belief, and who keeps it.
+#[derive(Debug, Clone)]
+pub struct Outside {
+    /// Written before the operator's word is acknowledged.
+    pub heads: Heads,
+    /// Whose word is in the file.
+    pub origin: Origin,
+}
+
+/// Whose word is in a file before it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The project lies where it was registered: ours, up to the border.
+    Known,
+    /// Somebody else's, because the project was moved, copied or cloned.
+    Elsewhere,
+    /// Nobody's: a session that is being begun, and has no head before its first entry.
+    Begun,
 }
 
 /// An open ledger and what was in it.
@@ -75,11 +99,14 @@ pub struct OpenReport {
     pub is_read: bool,
     /// The last entries, oldest first, [`RECENT_MAX`] at most.
     pub recent: VecDeque<Arc<Stored>>,
+    /// What somebody else did to it, as far as it does not tell of that itself.
+    pub alarms: Vec<Alarm>,
 }
 
 /// Opens the ledger of a session, or begins it.
 ///
-/// Reads the file from its checkpoint on, or the whole of it. A torn last line is moved to `sessions/<id>.torn-<ms>`; a whole one
+/// Reads the file from its checkpoint on, or the whole of it, up to where it is believed. What
+/// stands behind that is moved to `sessions/<id>.foreign-<ms>`. A torn last line is moved to `sessions/<id>.torn-<ms>`; a whole one
 /// that only lacks its newline gets it. `on_event` is called on the writer's thread.
 ///
 /// # Errors
@@ -129,10 +156,23 @@ pub(super) fn open_file(
 ) -> Result<Opened, LedgerError> {
     let path = options.dirs.ledger(&options.session);
     let failed = |error| LedgerError::from_io("read", &path, error);
+    let judged = options.outside.as_ref();
+    let judged = judged.filter(|outside| outside.origin != Origin::Begun);
+    let border = judged.map(|outside| {
+        let kept = outside.heads.kept();
+        let is_known = outside.origin == Origin::Known;
+        Border::new(kept.as_ref(), &options.session, is_known)
+    });
+    let reader = file.reader();
+    let session = &options.session;
     let mut found =
-        scan_after(&file.reader(), &options.session, options.checkpoint).map_err(failed)?;
+        scan_after(&reader, session, options.checkpoint, border.as_ref()).map_err(failed)?;
     if found.is_newer {
         return Err(LedgerError::NewerSchema { path });
+    }
+    let mut alarms = Vec::new();
+    if let Some(outside) = judged {
+        alarms = settle(&outside.heads, file.as_mut(), &path, session, &mut found)?;
     }
     let torn = match found.end {
         End::Whole => None,
@@ -144,8 +184,9 @@ pub(super) fn open_file(
             None
         }
         End::Torn { offset } => {
-            let torn = set_aside(file.as_mut(), &path, "torn", offset)
-                .map_err(|error| LedgerError::from_io("set the torn end aside of", &path, error))?;
+            let failed = |error| LedgerError::from_io("set the torn end aside of", &path, error);
+            let Aside { path: torn, .. } =
+                set_aside(file.as_mut(), &path, "torn", offset).map_err(failed)?;
             found.bytes = offset;
             Some(torn)
         }
@@ -160,6 +201,7 @@ pub(super) fn open_file(
         chain_ok: found.checker.fault().is_none(),
         is_read: found.is_read,
         recent: found.recent,
+        alarms,
     };
     let (seq, prev) = found.checker.next();
     let next = Next {
@@ -177,6 +219,7 @@ pub(super) fn open_file(
         file,
         Arc::clone(&shared),
         options.redactor,
+        options.outside.map(|outside| outside.heads),
         on_event,
         next,
         found.bytes,
@@ -194,42 +237,6 @@ pub(super) fn open_file(
         snapshot: found.snapshot,
         report,
     })
-}
-
-/// Moves the bytes from `offset` on to a file of their own, and only then cuts them off.
-pub(super) fn set_aside(
-    file: &mut dyn LedgerFile,
-    path: &Path,
-    what: &str,
-    offset: u64,
-) -> io::Result<PathBuf> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let mut name = now.as_millis();
-    let (aside, mut copy) = loop {
-        let aside = path.with_extension(format!("{what}-{name}"));
-        let copy = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&aside);
-        match copy {
-            Ok(copy) => break (aside, copy),
-            // The second one of a millisecond.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => name += 1,
-            Err(error) => return Err(error),
-        }
-    };
-    let reader = file.reader();
-    let mut reader = &*reader;
-    reader.seek(SeekFrom::Start(offset))?;
-    io::copy(&mut reader, &mut copy)?;
-    copy.sync_all()?;
-    sync_parent(&aside)?;
-    file.truncate(offset)?;
-    file.sync()?;
-    Ok(aside)
 }
 
 /// Where ContextRelay 3 locks a ledger while it rewrites it.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
+use super::belief::Border;
 use super::checkpoint::Checkpoint;
 use super::handle::{Stats, Stored};
 use super::page::{self, Filter, Page};
@@ -19,10 +20,12 @@ use crate::store::dirs::open_private;
 pub struct Reading {
     shared: Shared,
     snapshot: Snapshot,
+    is_whole: bool,
 }
 
 impl Reading {
-    /// Reads a ledger from its checkpoint on, or the whole of it when none fits.
+    /// Reads a ledger from its checkpoint on, or the whole of it when none fits, up to where it is
+    /// believed. What stands behind that is no part of it.
     ///
     /// # Errors
     ///
@@ -31,9 +34,10 @@ impl Reading {
         path: &Path,
         session: &SessionId,
         checkpoint: Option<Checkpoint>,
+        border: Option<&Border>,
     ) -> io::Result<Self> {
         let file = open_private(path)?;
-        let found = scan_after(&file, session, checkpoint)?;
+        let found = scan_after(&file, session, checkpoint, border)?;
         Ok(Self {
             shared: Shared {
                 path: path.to_owned(),
@@ -42,6 +46,7 @@ impl Reading {
                 standing: Mutex::new(Standing::new(found.checker, found.bytes)),
             },
             snapshot: found.snapshot,
+            is_whole: !found.is_cut_short && found.lost.is_none(),
         })
     }
 
@@ -82,6 +87,11 @@ impl Reading {
     /// The fold of all entries.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// Whether the file is the record: it has no line that is not believed, and has its head.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// The figures.

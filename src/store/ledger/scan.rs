@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use sha2::Digest as _;
 
+use crate::core::alarm::Alarm;
 use crate::core::entry::Entry;
 use crate::core::fold::fold;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::wire::line::{ParsedLine, parse};
 
+use super::belief::{Belief, Border, Judgement, lost};
 use super::check::{Checker, Verdict};
 use super::checkpoint::{Checkpoint, Stamp};
 use super::handle::Stored;
@@ -44,33 +46,74 @@ pub(super) struct Scan {
     pub is_newer: bool,
     /// Every line was read, or none was changed since a run that read them.
     pub is_read: bool,
+    /// From [`Self::bytes`] on stands what is not believed: nothing of it is in here.
+    pub is_cut_short: bool,
+    /// The head outside is of an entry that the file does not have.
+    pub lost: Option<Alarm>,
 }
 
-/// Reads a whole ledger.
+/// Reads a whole ledger, whoever wrote it.
 pub(super) fn scan(file: &File) -> io::Result<Scan> {
-    let nothing = Scan {
+    go_on(file, nothing(Seq(0)), Belief::new(None)).map(|(scan, _)| scan)
+}
+
+fn nothing(foreign_through: Seq) -> Scan {
+    Scan {
         checker: Checker::new(),
         index: Index::default(),
-        snapshot: Snapshot::default(),
+        snapshot: Snapshot::believing_after(foreign_through),
         recent: VecDeque::new(),
         bytes: 0,
         end: End::Whole,
         is_newer: false,
         is_read: true,
-    };
-    go_on(file, nothing)
+        is_cut_short: false,
+        lost: None,
+    }
 }
 
-/// Reads what follows a checkpoint, or everything when there is none that fits.
+/// Reads a whole ledger up to where it is believed.
+pub(super) fn scan_to(file: &File, border: Option<&Border>) -> io::Result<Scan> {
+    let Some(border) = border else {
+        return scan(file);
+    };
+    let mut border = border.clone();
+    let mut missing = None;
+    loop {
+        let begun = nothing(border.foreign_through());
+        let (mut scan, judgement) = go_on(file, begun, Belief::new(Some(&border)))?;
+        match judgement {
+            Judgement::Again(next) => {
+                missing =
+                    missing.or_else(|| border.head().filter(|_| next.head().is_none()).map(lost));
+                border = next;
+            }
+            Judgement::Stands => {
+                // What comes from here on is ours.
+                let world = &mut scan.snapshot;
+                world.foreign_through = world.foreign_through.min(world.seq);
+                scan.lost = missing;
+                return Ok(scan);
+            }
+        }
+    }
+}
+
+/// Reads what follows a checkpoint, or everything when there is none that fits; up to where it is
+/// believed.
 pub(super) fn scan_after(
     file: &File,
     session: &SessionId,
     checkpoint: Option<Checkpoint>,
+    border: Option<&Border>,
 ) -> io::Result<Scan> {
-    let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.fits(session, file)) else {
-        return scan(file);
+    let fits = |checkpoint: &Checkpoint| {
+        checkpoint.fits(session, file) && checkpoint.is_believed(file, border)
     };
-    match resume(file, checkpoint) {
+    let Some(checkpoint) = checkpoint.filter(fits) else {
+        return scan_to(file, border);
+    };
+    match resume(file, checkpoint, border) {
         // The index names places where there is nothing of the kind.
         Err(error)
             if matches!(
@@ -78,13 +121,28 @@ pub(super) fn scan_after(
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            scan(file)
+            scan_to(file, border)
         }
-        result => result,
+        Ok(Some(scan)) => Ok(scan),
+        Ok(None) => scan_to(file, border),
+        Err(error) => Err(error),
     }
 }
 
-fn resume(file: &File, checkpoint: Checkpoint) -> io::Result<Scan> {
+/// `None` when the file has to be read from its beginning.
+fn resume(
+    file: &File,
+    checkpoint: Checkpoint,
+    border: Option<&Border>,
+) -> io::Result<Option<Scan>> {
+    let belief = match border {
+        // The checkpoint has passed the head.
+        Some(border) if checkpoint.has_passed(border) => {
+            Belief::behind(border, &checkpoint.checker)
+        }
+        Some(border) => Belief::ahead(border),
+        None => Belief::new(None),
+    };
     let is_read = Stamp::of(file).is_some_and(|stamp| checkpoint.stamp == Some(stamp));
     let begun = Scan {
         bytes: checkpoint.bytes(),
@@ -96,56 +154,82 @@ fn resume(file: &File, checkpoint: Checkpoint) -> io::Result<Scan> {
         // No checkpoint is made of such a ledger: nothing is appended to it.
         is_newer: false,
         is_read,
+        is_cut_short: false,
+        lost: None,
     };
-    go_on(file, begun)
+    let (scan, judgement) = go_on(file, begun, belief)?;
+    Ok(matches!(judgement, Judgement::Stands).then_some(scan))
 }
 
-fn go_on(mut file: &File, mut scan: Scan) -> io::Result<Scan> {
+fn go_on(mut file: &File, mut scan: Scan, mut belief: Belief<'_>) -> io::Result<(Scan, Judgement)> {
     file.seek(SeekFrom::Start(scan.bytes))?;
     let lines = Lines::new(file, scan.bytes);
     let mut checker = scan.checker.clone();
-    scan.bytes = walk(lines, &mut checker, parse, |checker, walked| {
-        scan.line(checker, walked);
-        ControlFlow::Continue(())
+    let mut foreign_from = None;
+    let end = walk(lines, &mut checker, parse, |checker, walked| {
+        let offset = walked.offset;
+        if scan.line(checker, walked, &mut belief) {
+            return ControlFlow::Continue(());
+        }
+        foreign_from = Some(offset);
+        ControlFlow::Break(())
     })?;
+    scan.bytes = foreign_from.unwrap_or(end);
+    scan.is_cut_short = foreign_from.is_some();
     scan.checker = checker;
     let tail = scan.index.tail(RECENT_MAX).iter();
     scan.recent = tail
         .map(|slot| load(file, *slot).map(Arc::new))
         .collect::<io::Result<_>>()?;
-    Ok(scan)
+    Ok((scan, belief.judge()))
 }
 
 impl Scan {
-    fn line(&mut self, checker: &mut Checker, walked: Walked<'_, ParsedLine>) {
+    /// Takes a line in; says whether it is believed.
+    fn line(
+        &mut self,
+        checker: &mut Checker,
+        walked: Walked<'_, ParsedLine>,
+        belief: &mut Belief<'_>,
+    ) -> bool {
+        if belief.is_over() {
+            return false;
+        }
         let Walked { offset, text, .. } = walked;
         let Made { line, is_intact } = walked.made;
-        let (entry, link) = match line {
-            Ok(parsed) => {
-                self.is_newer |= parsed.is_newer;
-                (Some(parsed.entry), Ok(parsed.link))
-            }
-            Err(bad) => (None, Err(bad)),
+        let (entry, link, is_newer) = match line {
+            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link), parsed.is_newer),
+            Err(bad) => (None, Err(bad), false),
         };
-        if walked.complete {
-            let verdict = checker.line(text, link, is_intact, walked.after);
-            return self.take(verdict, entry, offset, text);
-        }
-        // The last line, without its newline: taken only if nothing of it is missing.
         let mut after = walked.after;
-        if let Some(digest) = &mut after {
+        if let (Some(digest), false) = (&mut after, walked.complete) {
             digest.update(b"\n");
         }
-        let mut tried = checker.clone();
-        let verdict = tried.line(text, link, is_intact, after);
-        let faulty = tried.fault() != checker.fault();
-        if matches!(verdict, Verdict::Entry { .. }) && !faulty {
-            *checker = tried;
-            self.take(verdict, entry, offset, text);
-            self.end = End::NoNewline;
-        } else {
-            self.end = End::Torn { offset };
+        let linked_from = checker.linked_from();
+        let before = (!walked.complete || belief.is_behind()).then(|| checker.clone());
+        let verdict = checker.line(text, link, is_intact, after);
+        if let Some(before) = before {
+            // The last line, without its newline, is taken only if nothing of it is missing.
+            let is_entry = matches!(verdict, Verdict::Entry { .. });
+            let is_torn = !walked.complete && (!is_entry || checker.fault() != before.fault());
+            let now = checker.linked_from();
+            if is_torn || belief.is_foreign((linked_from, now), &verdict, entry.as_ref()) {
+                *checker = before;
+                if is_torn {
+                    self.end = End::Torn { offset };
+                }
+                return is_torn;
+            }
         }
+        self.is_newer |= is_newer;
+        if !walked.complete {
+            self.end = End::NoNewline;
+        }
+        if let Verdict::Entry { seq, hash } = &verdict {
+            belief.passed((*seq, hash), checker);
+        }
+        self.take(verdict, entry, offset, text);
+        true
     }
 
     fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {

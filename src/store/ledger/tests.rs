@@ -4,6 +4,7 @@ mod faulty_file;
 mod support;
 
 mod append;
+mod belief;
 mod checkpoint;
 mod crashes;
 mod every_fault;

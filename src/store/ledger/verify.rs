@@ -7,10 +7,15 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::core::alarm::{Alarm, acknowledged_by};
+use crate::core::entry::Entry;
+use crate::core::id::{EntryId, Seq, SessionId};
 use crate::store::dirs::open_private;
-use crate::store::head::Head;
-use crate::wire::line::parse_link;
+use crate::store::head::{Head, Kept};
+use crate::wire::line::{parse, parse_link};
 
+use super::aside::measure;
+use super::belief::{Belief, Border};
 use super::check::{Checker, Fault, Reason, Verdict};
 use super::lines::Lines;
 use super::verify_blobs::{BlobCheck, BlobReport};
@@ -41,6 +46,28 @@ pub struct VerifyReport {
     pub outside_head: OutsideHead,
     /// The long texts kept beside it.
     pub blobs: BlobReport,
+    /// What somebody else did to it: what the record tells of, and what is still to be told.
+    pub alarms: Vec<AlarmReport>,
+}
+
+/// An alarm, be it of lines that still stand in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlarmReport {
+    /// Its entry; `None` while the record does not tell of it.
+    pub id: Option<EntryId>,
+    /// What was done. Of lines that still stand in the file its own name.
+    pub alarm: Alarm,
+    /// The operator has acknowledged it.
+    pub acknowledged: bool,
+}
+
+impl VerifyReport {
+    /// Whether there are lines in the file that are not believed and not moved away yet.
+    pub fn has_foreign_lines(&self) -> bool {
+        let waiting = |alarm: &AlarmReport| alarm.id.is_none();
+        let mut waiting = self.alarms.iter().filter(|alarm| waiting(alarm));
+        waiting.any(|report| matches!(report.alarm, Alarm::ForeignLines { .. }))
+    }
 }
 
 /// How the head kept outside the project compares with the file.
@@ -73,7 +100,7 @@ impl OutsideHead {
 /// # Errors
 ///
 /// When the file cannot be read. What is wrong in it is no error but in the report.
-pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
+pub fn verify(path: &Path, outside: Option<&Kept>) -> io::Result<VerifyReport> {
     verify_with(path, outside, |_| {})
 }
 
@@ -84,36 +111,69 @@ pub fn verify(path: &Path, outside: Option<&Head>) -> io::Result<VerifyReport> {
 /// As [`verify`].
 pub fn verify_with(
     path: &Path,
-    outside: Option<&Head>,
+    outside: Option<&Kept>,
     mut on_bytes: impl FnMut(u64),
 ) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
-    let outside = outside.filter(|head| session == Some(head.session_id.as_str()));
-    let lines = Lines::new(open_private(path)?, 0);
+    let kept = outside.filter(|kept| session == Some(kept.head.session_id.as_str()));
+    let outside = kept.map(|kept| &kept.head);
+    let border = kept.map(|kept| {
+        let session: &SessionId = &kept.head.session_id;
+        Border::new(Some(kept), session, true)
+    });
+    let mut belief = Belief::new(border.as_ref());
+    let file = open_private(path)?;
+    let lines = Lines::new(&file, 0);
     let mut checker = Checker::new();
     let mut blobs = BlobCheck::new(path);
+    let mut alarms = Alarms::new(kept);
     let mut torn_bytes = 0;
-    let mut seen_outside = false;
+    let mut seen_outside = outside.is_some_and(|head| head.seq == 0);
+    let mut foreign_from = None;
     walk(lines, &mut checker, parse_link, |checker, walked| {
+        let is_over = belief.is_over();
         let Made { line, is_intact } = walked.made;
-        let before = (!walked.complete).then(|| checker.clone());
+        let is_behind = belief.is_behind();
+        let before = (!walked.complete || is_behind).then(|| checker.clone());
+        let linked_from = checker.linked_from();
         let verdict = checker.line(walked.text, line, is_intact, walked.after);
-        if let Some(before) = before
-            && (checker.fault() != before.fault() || matches!(verdict, Verdict::Bad(_)))
-        {
-            *checker = before;
-            torn_bytes = walked.end - walked.offset;
-            return ControlFlow::Continue(());
+        if let Some(before) = before {
+            let is_torn = !walked.complete
+                && (checker.fault() != before.fault() || matches!(verdict, Verdict::Bad(_)));
+            let links = (linked_from, checker.linked_from());
+            if is_over
+                || !is_torn
+                    && is_behind
+                    && belief.is_foreign(links, &verdict, entry(walked.text).as_ref())
+            {
+                *checker = before;
+                foreign_from = Some(walked.offset);
+                return ControlFlow::Break(());
+            }
+            if is_torn {
+                *checker = before;
+                torn_bytes = walked.end - walked.offset;
+                return ControlFlow::Continue(());
+            }
         }
-        if let Verdict::Entry { seq, .. } = &verdict {
+        if let Verdict::Entry { seq, hash } = &verdict {
             blobs.line(walked.text, *seq, checker.lines());
-        }
-        if let (Verdict::Entry { seq, hash }, Some(head)) = (&verdict, outside) {
-            seen_outside |= *seq == head.seq && *hash == head.hash;
+            alarms.line(walked.text, *seq);
+            belief.passed((*seq, hash), checker);
+            seen_outside |= outside.is_some_and(|head| *seq == head.seq && *hash == head.hash);
         }
         on_bytes(walked.end);
         ControlFlow::Continue(())
     })?;
+    if let Some(offset) = foreign_from {
+        let (lines, sha256) = measure(&file, offset, |_| Ok(()))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        alarms.standing(Alarm::ForeignLines {
+            file: name.into_owned(),
+            lines,
+            sha256,
+        });
+    }
 
     let head = checker.head();
     let outside_head = match (outside, &head) {
@@ -121,10 +181,18 @@ pub fn verify_with(
         (Some(out), Some((seq, hash))) if out.seq == *seq && out.hash == *hash => {
             OutsideHead::Match
         }
+        (Some(out), None) if out.seq == 0 => OutsideHead::Match,
         (Some(_), _) if seen_outside => OutsideHead::Behind,
         (Some(_), _) => OutsideHead::Differs,
     };
     let mut first_bad = checker.fault().cloned();
+    if foreign_from.is_some() {
+        first_bad.get_or_insert(Fault {
+            seq: checker.next().0,
+            line: checker.lines() + 1,
+            reason: Reason::Inserted,
+        });
+    }
     if first_bad.is_none()
         && outside_head == OutsideHead::Differs
         && let Some(outside) = outside
@@ -132,8 +200,9 @@ pub fn verify_with(
         first_bad = Some(missing_end(outside, &checker));
     }
     let (blobs, first_bad) = blobs.finish(first_bad)?;
+    let alarms = alarms.reports;
     Ok(VerifyReport {
-        ok: first_bad.is_none(),
+        ok: first_bad.is_none() && alarms.iter().all(|alarm| alarm.acknowledged),
         entries: checker.entries(),
         chained: checker.chained(),
         prefix: checker.prefix(),
@@ -143,7 +212,75 @@ pub fn verify_with(
         head,
         outside_head,
         blobs,
+        alarms,
     })
+}
+
+fn entry(text: &[u8]) -> Option<Entry> {
+    parse(text).ok().map(|parsed| parsed.entry)
+}
+
+/// How the field of an alarm begins on a line: see `verify_blobs`.
+const ALARM: &str = "\"alarm\":";
+
+/// Collects alarms, line by line.
+struct Alarms {
+    reports: Vec<AlarmReport>,
+    /// Up to here nobody speaks for the operator.
+    foreign_through: Seq,
+}
+
+impl Alarms {
+    fn new(kept: Option<&Kept>) -> Self {
+        let waiting = kept.into_iter().flat_map(|kept| &kept.alarms);
+        let waiting = waiting.map(|alarm| AlarmReport {
+            id: None,
+            alarm: alarm.clone(),
+            acknowledged: false,
+        });
+        Self {
+            reports: waiting.collect(),
+            foreign_through: Seq(kept.map_or(0, |kept| kept.foreign_through)),
+        }
+    }
+
+    fn line(&mut self, text: &[u8], seq: u64) {
+        let is_there = std::str::from_utf8(text).is_ok_and(|text| text.contains(ALARM));
+        let Some(entry) = is_there.then(|| entry(text)).flatten() else {
+            return;
+        };
+        if let Some(alarm) = Alarm::of(&entry) {
+            self.reports
+                .retain(|report| report.id.is_some() || report.alarm != alarm);
+            self.reports.push(AlarmReport {
+                id: Some(entry.id.clone()),
+                alarm,
+                acknowledged: false,
+            });
+        }
+        if let Some(id) = acknowledged_by(&entry).filter(|_| Seq(seq) > self.foreign_through) {
+            for report in &mut self.reports {
+                report.acknowledged |= report.id.as_ref() == Some(&id);
+            }
+        }
+    }
+
+    /// Takes lines in that still stand in the file, unless they are copied away already.
+    fn standing(&mut self, alarm: Alarm) {
+        let digest = |alarm: &Alarm| match alarm {
+            Alarm::ForeignLines { sha256, .. } => Some(sha256.clone()),
+            Alarm::RecordCut { .. } => None,
+        };
+        let is_known =
+            |report: &AlarmReport| report.id.is_none() && digest(&report.alarm) == digest(&alarm);
+        if !self.reports.iter().any(is_known) {
+            self.reports.push(AlarmReport {
+                id: None,
+                alarm,
+                acknowledged: false,
+            });
+        }
+    }
 }
 
 /// The fault of a file that is a chain, but not the one that the outside head belongs to.

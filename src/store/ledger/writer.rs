@@ -5,26 +5,28 @@
 //! the next ones are tried anew, so that everything recovers by itself once the cause is gone.
 
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
 
+use crate::core::alarm::Alarm;
 use crate::core::entry::{Entry, EntryKind};
-use crate::core::id::Seq;
+use crate::core::id::{Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::store::blobs::Blobs;
-use crate::wire::line::{GENESIS, hash_line, is_hash, parse, seal, serialize};
+use crate::store::head::{Head, Heads};
+use crate::wire::line::{GENESIS, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
+use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::handle::Stored;
 use super::keep::keep_whole;
-use super::open::set_aside;
-use super::scan::{End, scan};
 use super::shared::Shared;
+
+mod mending;
 
 /// How many appends may wait. Some seconds of work at the pace of a slow disk: more would only
 /// hide from the senders that it is slow.
@@ -55,6 +57,8 @@ pub enum WriterEvent {
     },
     /// Writing works again after it had failed.
     Recovered,
+    /// Somebody else wrote to the open file: what it was is no part of the record.
+    Foreign(Alarm),
 }
 
 /// What the writer is asked for.
@@ -67,6 +71,13 @@ pub(super) enum Job {
         answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
     },
     Close,
+}
+
+impl Job {
+    /// Whether something of it speaks for the operator.
+    fn is_of_operator(&self) -> bool {
+        matches!(self, Self::Append { entries, .. } if entries.iter().any(Entry::is_of_operator))
+    }
 }
 
 /// The token of appends that somebody waits for; no counter comes this far.
@@ -85,6 +96,8 @@ pub(super) struct Writer {
     shared: Arc<Shared>,
     redactor: Arc<Redactor>,
     blobs: Blobs,
+    /// Keeps the head outside; `None` where nobody does.
+    heads: Option<Heads>,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
     next: Next,
     /// How long the file is as far as it is good.
@@ -93,6 +106,11 @@ pub(super) struct Writer {
     failing: bool,
     /// What the failed write left has not been taken back yet.
     dirty: bool,
+    /// The chain does not lead from the head outside to here, because somebody cut the file: the
+    /// next write is vouched for.
+    unlinked: bool,
+    /// Taken from the queue, and not to be written together with what was before it.
+    held: Option<Job>,
 }
 
 /// Appends that are being written together.
@@ -101,6 +119,9 @@ struct Together {
     text: Vec<u8>,
     done: Vec<Staged>,
     close: bool,
+    /// They speak for the operator: acknowledged only once the head outside has them. Others are
+    /// not written together with them, so that nobody waits for that who stands before them.
+    is_of_operator: bool,
 }
 
 /// One append, turned into lines or refused.
@@ -121,6 +142,7 @@ impl Writer {
         file: Box<dyn LedgerFile>,
         shared: Arc<Shared>,
         redactor: Arc<Redactor>,
+        heads: Option<Heads>,
         on_event: Box<dyn Fn(WriterEvent) + Send>,
         next: Next,
         len: u64,
@@ -130,17 +152,20 @@ impl Writer {
             blobs: Blobs::of_ledger(&shared.path),
             shared,
             redactor,
+            heads,
             on_event,
             next,
             len,
             failing: false,
             dirty: false,
+            unlinked: false,
+            held: None,
         }
     }
 
     /// Writes until the ledger is closed or all its handles are gone.
     pub(super) fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(first) = jobs.recv() {
+        while let Some(first) = self.held.take().or_else(|| jobs.recv().ok()) {
             let mut next = self.next.clone();
             let together = self.gather(first, jobs, &mut next);
             let close = together.close;
@@ -151,10 +176,18 @@ impl Writer {
         }
     }
 
-    fn gather(&self, first: Job, jobs: &Receiver<Job>, next: &mut Next) -> Together {
-        let mut together = Together::default();
+    fn gather(&mut self, first: Job, jobs: &Receiver<Job>, next: &mut Next) -> Together {
+        let mut together = Together {
+            is_of_operator: self.is_vouched(&first),
+            ..Together::default()
+        };
         let mut job = Some(first);
         while let Some(current) = job {
+            let is_end = matches!(current, Job::Close);
+            if !is_end && self.is_vouched(&current) != together.is_of_operator {
+                self.held = Some(current);
+                break;
+            }
             match current {
                 Job::Close => {
                     together.close = true;
@@ -179,6 +212,10 @@ impl Writer {
             job = jobs.try_recv().ok();
         }
         together
+    }
+
+    fn is_vouched(&self, job: &Job) -> bool {
+        self.heads.is_some() && job.is_of_operator()
     }
 
     /// Turns the entries of one append into lines. On an error nothing of them is left behind.
@@ -256,7 +293,12 @@ impl Writer {
         let written = if together.text.is_empty() {
             Ok(self.len)
         } else {
-            self.write(&together.text)
+            self.write(&together.text).and_then(|start| {
+                if together.is_of_operator || self.unlinked {
+                    self.vouch(&next, start)?;
+                }
+                Ok(start)
+            })
         };
         let failed = match written {
             Ok(start) => {
@@ -268,7 +310,7 @@ impl Writer {
             }
             Err(error) => {
                 // Said once: it is asked again every second, perhaps for days.
-                if !self.failing {
+                if !self.failing && !error.is_of_head() {
                     tracing::error!(%error, "the ledger cannot be written");
                 }
                 Some(error)
@@ -278,7 +320,7 @@ impl Writer {
         if wrote && std::mem::take(&mut self.failing) {
             (self.on_event)(WriterEvent::Recovered);
         }
-        self.failing |= failed.is_some();
+        self.failing |= failed.as_ref().is_some_and(|error| !error.is_of_head());
         for Staged {
             token,
             answer,
@@ -307,6 +349,29 @@ impl Writer {
         }
     }
 
+    /// Has the head outside be that of what was just written, or takes it back.
+    fn vouch(&mut self, next: &Next, start: u64) -> Result<(), LedgerError> {
+        let (Some(heads), Some(hash)) = (&self.heads, &next.prev) else {
+            return Ok(());
+        };
+        let session = self.shared.path.file_stem().unwrap_or_default();
+        let vouched = heads.vouch(Head {
+            seq: next.seq - 1,
+            hash: hash.clone(),
+            session_id: SessionId::new(session.to_string_lossy()),
+        });
+        if let Err(error) = vouched {
+            let error = unwritable(heads, error);
+            self.len = start;
+            self.dirty = true;
+            // If this fails, the next append begins with it; and after a crash nobody believes it.
+            drop(self.take_back());
+            return Err(error);
+        }
+        self.unlinked = false;
+        Ok(())
+    }
+
     /// Writes and syncs. Returns where the text begins in the file.
     fn write(&mut self, text: &[u8]) -> Result<u64, LedgerError> {
         if self.dirty {
@@ -330,97 +395,6 @@ impl Writer {
         }
         self.len += text.len() as u64;
         Ok(start)
-    }
-
-    /// Brings the file back to the last good line, and makes sure that this line is there.
-    fn take_back(&mut self) -> Result<(), LedgerError> {
-        self.file
-            .reopen()
-            .map_err(|error| self.error("open", error))?;
-        self.share_reader();
-        let len = self.file.len().map_err(|error| self.error("read", error))?;
-        if len > self.len {
-            self.file
-                .truncate(self.len)
-                .and_then(|()| self.file.sync())
-                .map_err(|error| self.error("restore", error))?;
-        }
-        if !self.tail_is_intact() {
-            self.rescan()?;
-        }
-        self.dirty = false;
-        Ok(())
-    }
-
-    /// Whether the last entry that was acknowledged is where it was.
-    fn tail_is_intact(&self) -> bool {
-        let Some(slot) = self.shared.index().last() else {
-            return true;
-        };
-        let mut line = vec![0; slot.len as usize];
-        let read = self.file.reader().read_exact_at(&mut line, slot.offset);
-        let prev = parse(&line)
-            .ok()
-            .and_then(|parsed| parsed.link)
-            .map(|link| link.prev);
-        match (read, prev) {
-            (Err(_), _) => false,
-            // An unchained ledger; there is nothing to compare it with.
-            (Ok(()), None) => true,
-            (Ok(()), Some(prev)) => {
-                let head = self.shared.standing().head.clone();
-                hash_line(&line, &prev) == head.map(|(_, hash)| hash)
-            }
-        }
-    }
-
-    /// Finds out whether somebody else wrote to the file, or cut or removed it.
-    ///
-    /// What others write is no part of the record, be it a well-made entry: it is kept in a file
-    /// of its own. What others cut off is gone; the chain goes on from what was acknowledged, so
-    /// that `verify` shows the gap.
-    fn meet_others(&mut self) -> Result<(), LedgerError> {
-        let len = self
-            .file
-            .len()
-            .map_err(|error| self.error("append to", error))?;
-        if len == self.len {
-            return Ok(());
-        }
-        tracing::warn!(
-            path = %self.shared.path.display(), expected = self.len, found = len,
-            "somebody else changed the ledger"
-        );
-        if len < self.len {
-            return self.rescan();
-        }
-        set_aside(self.file.as_mut(), &self.shared.path, "foreign", self.len)
-            .map_err(|error| self.error("set foreign lines aside of", error))?;
-        self.shared.standing().foreign_bytes += len - self.len;
-        Ok(())
-    }
-
-    /// Reads the file anew after somebody else took a part of it away.
-    fn rescan(&mut self) -> Result<(), LedgerError> {
-        let mut found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
-        if found.end != End::Whole {
-            // The next line must not be glued to what is left of another one.
-            self.file
-                .append(b"\n")
-                .map_err(|error| self.error("append to", error))?;
-            found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
-        }
-        self.len = found.bytes;
-        *self
-            .shared
-            .index
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = found.index;
-        let mut standing = self.shared.standing();
-        standing.checker = found.checker;
-        standing.bytes = found.bytes;
-        standing.was_cut = true;
-        Ok(())
     }
 
     fn publish(&mut self, together: &Together, start: u64) {
@@ -449,14 +423,6 @@ impl Writer {
             }
         }
         standing.bytes = self.len;
-    }
-
-    fn share_reader(&self) {
-        *self
-            .shared
-            .file
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = self.file.reader();
     }
 
     fn error(&self, doing: &'static str, error: io::Error) -> LedgerError {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Role;
 use super::{
-    ArtifactParams, AttendParams, ClearParams, CompactParams, DecideParams, GetMessagesParams,
-    HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
-    ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams,
-    TrustParams, WaitMessagesParams,
+    AcknowledgeParams, ArtifactParams, AttendParams, ClearParams, CompactParams, DecideParams,
+    GetMessagesParams, HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams,
+    NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams,
+    StopParams, TrustParams, WaitMessagesParams,
 };
 use crate::core::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
@@ -124,6 +124,9 @@ pub enum Command {
     /// Operator: what to do about an agent that is silent, or at its usage limit.
     #[serde(rename = "agent/attend")]
     Attend(AttendParams),
+    /// Operator: an alarm about the record was seen. Nothing becomes true by it.
+    #[serde(rename = "alarm/acknowledge")]
+    AcknowledgeAlarm(AcknowledgeParams),
 }
 
 impl Command {
@@ -167,7 +170,8 @@ impl Command {
             | Self::QueueDrain(_)
             | Self::QueueRebuild
             | Self::Trust(_)
-            | Self::Attend(_) => true,
+            | Self::Attend(_)
+            | Self::AcknowledgeAlarm(_) => true,
         }
     }
 
@@ -183,7 +187,8 @@ impl Command {
             | Self::QueueDrain(_)
             | Self::QueueRebuild
             | Self::Trust(_)
-            | Self::Attend(_) => true,
+            | Self::Attend(_)
+            | Self::AcknowledgeAlarm(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
             _ => false,

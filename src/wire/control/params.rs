@@ -276,6 +276,14 @@ pub struct DecideParams {
     pub reason: Option<String>,
 }
 
+/// Arguments of [`Command::AcknowledgeAlarm`](super::Command::AcknowledgeAlarm).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AcknowledgeParams {
+    /// The entry that raised it.
+    pub alarm_id: EntryId,
+}
+
 /// Arguments of [`Command::Clear`](super::Command::Clear).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]

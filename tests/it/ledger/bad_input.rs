@@ -35,6 +35,8 @@ impl Place {
         let ledger = PathBuf::from(status["ledger"]["path"].as_str().unwrap());
         drop(socket);
         daemon.stop().expect_success();
+        // Or what does not continue the chain would be set aside: here it has to be read.
+        fs::remove_dir_all(project.registry().join("heads")).unwrap();
         Self { project, ledger }
     }
 

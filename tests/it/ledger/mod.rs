@@ -3,6 +3,7 @@
 
 mod account;
 mod bad_input;
+mod belief;
 mod full;
 mod kill;
 mod offline;

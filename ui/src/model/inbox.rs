@@ -13,6 +13,8 @@ pub enum InboxKind {
     Question,
     /// Something went wrong.
     Alarm,
+    /// Somebody else was at the record: to be acknowledged.
+    Tampering,
     /// An agent's turn is silent for long: its own sheet has the keys.
     Stuck,
 }
@@ -24,7 +26,7 @@ impl InboxKind {
             Self::Finality => "finality",
             Self::Approval => "approval",
             Self::Question => "question",
-            Self::Alarm => "alarm",
+            Self::Alarm | Self::Tampering => "alarm",
             Self::Stuck => "stuck",
         }
     }

@@ -32,6 +32,8 @@ pub(crate) enum CardStage {
     Rejecting(TextField),
     /// Has pressed retry; `enter` does it.
     Retrying,
+    /// Has pressed acknowledge; `enter` records it.
+    Acknowledging,
 }
 
 /// An opened card.
@@ -64,6 +66,9 @@ impl CardSheet {
                 reason: field.text().trim().to_owned(),
             }),
             CardStage::Retrying => Some(Effect::Retry {
+                id: self.id.clone(),
+            }),
+            CardStage::Acknowledging => Some(Effect::Acknowledge {
                 id: self.id.clone(),
             }),
         }
@@ -113,7 +118,7 @@ impl CardSheet {
             InboxKind::Finality => "Is it done?",
             InboxKind::Approval => "May it?",
             InboxKind::Question => "It asks",
-            InboxKind::Alarm | InboxKind::Stuck => "Look at this",
+            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck => "Look at this",
         };
         SheetText {
             title: Line::from(vec![
@@ -147,6 +152,7 @@ impl CardSheet {
                         (Action::Reject, "reject with a reason"),
                     ]),
                     InboxKind::Alarm => keys.push((Action::Retry, "try again")),
+                    InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
                     InboxKind::Approval | InboxKind::Question | InboxKind::Stuck => {}
                 }
                 keys.push((Action::Back, "later"));
@@ -194,6 +200,17 @@ impl CardSheet {
                     &[(Action::Open, "try again"), (Action::Back, "not yet")],
                 ),
             ],
+            CardStage::Acknowledging => {
+                let text = "Record that you have seen this? It ends the alarm; what was set aside \
+                            stays set aside.";
+                let lines = text::wrap(text, columns).into_iter();
+                let mut out: Vec<_> = lines.map(|line| Line::styled(line, wait)).collect();
+                out.push(key_footer(
+                    deck,
+                    &[(Action::Open, "I have seen it"), (Action::Back, "not yet")],
+                ));
+                out
+            }
             // The reason is typed in a box of its own.
             CardStage::Rejecting(_) => Vec::new(),
         }

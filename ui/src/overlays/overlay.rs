@@ -35,7 +35,9 @@ impl Overlay {
             Self::Agent(_) => &[Context::Agent, Context::Overlay],
             Self::Card(card) => match card.stage {
                 CardStage::Reading => &[Context::Card, Context::Overlay],
-                CardStage::Approving | CardStage::Retrying => &[Context::Overlay],
+                CardStage::Approving | CardStage::Retrying | CardStage::Acknowledging => {
+                    &[Context::Overlay]
+                }
                 CardStage::Rejecting(_) => &[Context::Input],
             },
             Self::Composer(_) => &[Context::Composer],

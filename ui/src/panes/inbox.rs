@@ -30,7 +30,10 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let gone = row.gone_until_ms.is_some();
     let dim = |role: Role| theme.style(if gone { Role::TextFaint } else { role });
     let wait = dim(
-        if matches!(card.kind, InboxKind::Alarm | InboxKind::Stuck) {
+        if matches!(
+            card.kind,
+            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck
+        ) {
             Role::OutcomeAttention
         } else {
             Role::Wait

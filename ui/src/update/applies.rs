@@ -34,6 +34,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Finality)
         }
         Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
+        Action::Acknowledge => {
+            deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
+        }
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
         Action::Open => match deck.focus {
             Pane::Agents => !view.agents.is_empty(),
@@ -57,6 +60,12 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                 && deck
                     .card(&card.id)
                     .is_some_and(|card| card.kind == InboxKind::Finality)
+        }
+        (Overlay::Card(card), Action::Acknowledge) => {
+            matches!(card.stage, CardStage::Reading)
+                && deck
+                    .card(&card.id)
+                    .is_some_and(|card| card.kind == InboxKind::Tampering)
         }
         (Overlay::Card(card), Action::Retry) => {
             matches!(card.stage, CardStage::Reading)

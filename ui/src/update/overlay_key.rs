@@ -26,6 +26,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Approve => stage(deck, CardStage::Approving),
         Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
         Action::Retry => stage(deck, CardStage::Retrying),
+        Action::Acknowledge => stage(deck, CardStage::Acknowledging),
         Action::Copy => return copy_overlay(deck),
         Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
         Action::Interrupt
@@ -193,6 +194,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
 fn stage(deck: &mut Deck, next: CardStage) {
     let action = match next {
         CardStage::Retrying => Action::Retry,
+        CardStage::Acknowledging => Action::Acknowledge,
         _ => Action::Approve,
     };
     if !super::applies(deck, action) {

@@ -76,7 +76,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Approve => open_card(deck, CardStage::Reading),
         Action::Reject => open_card(deck, CardStage::Reading),
-        Action::Retry => open_card(deck, CardStage::Reading),
+        Action::Retry | Action::Acknowledge => open_card(deck, CardStage::Reading),
         Action::Copy => return copy_selected(deck),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
@@ -102,6 +102,7 @@ fn refuse(deck: &mut Deck, action: Action) {
         Action::TryNow | Action::NoTries => "this agent is at no usage limit",
         Action::Approve | Action::Reject => "only a finality proposal can be approved or rejected",
         Action::Retry => "there is nothing to try again",
+        Action::Acknowledge => "only an alarm about the record can be acknowledged",
         Action::SearchNext | Action::SearchPrev => {
             let key = deck.key(Action::Search);
             return deck.say(Level::Info, format!("no search yet: {key} starts one"));

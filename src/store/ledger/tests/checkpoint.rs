@@ -58,7 +58,7 @@ impl Project {
 
     /// What two ways of opening the file give, to be compared.
     fn seen(&self, checkpoint: Option<Checkpoint>) -> Seen {
-        let reading = Reading::open(&self.path(), &self.session, checkpoint).unwrap();
+        let reading = Reading::open(&self.path(), &self.session, checkpoint, None).unwrap();
         let all = reading
             .page(&Filter::default(), None, true, 10_000)
             .unwrap();
@@ -123,7 +123,7 @@ fn more_entries_than_one_block_of_slots() {
         project.run(project.notes(from..from + 10));
         let checkpoint = project.checkpoint();
         assert!(checkpoint.is_some());
-        let reading = Reading::open(&project.path(), &project.session, checkpoint).unwrap();
+        let reading = Reading::open(&project.path(), &project.session, checkpoint, None).unwrap();
         assert_eq!(reading.seq_of(&EntryId::new("n8191")), Some(Seq(8192)));
         assert_eq!(reading.stats().entries as usize, from + 10);
     }

@@ -89,6 +89,7 @@ impl Project {
             prev_head: None,
             redactor: Arc::clone(&REDACTOR),
             checkpoint: None,
+            outside: None,
         }
     }
 
@@ -202,6 +203,7 @@ impl Open {
                     return Err(error);
                 }
                 WriterEvent::Recovered => self.recovered += 1,
+                WriterEvent::Foreign(_) => {}
             }
         }
     }

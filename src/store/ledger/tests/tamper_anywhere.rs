@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 
 use super::support::Project;
-use crate::store::head::Head;
+use crate::store::head::{Head, Kept};
 use crate::store::ledger::{OutsideHead, VerifyReport, verify};
 use crate::wire::line::{arbitrary, parse};
 
@@ -143,7 +143,7 @@ fn check(bytes: &[u8], outside: &Head) -> VerifyReport {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join(format!("{}.jsonl", outside.session_id));
     fs::write(&path, bytes).unwrap();
-    verify(&path, Some(outside)).unwrap()
+    verify(&path, Some(&Kept::new(outside.clone()))).unwrap()
 }
 
 /// The number of the first line that is not as it was, counted from 1.

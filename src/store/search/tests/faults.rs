@@ -248,6 +248,7 @@ fn entries_of_an_older_ledger_are_found_too() {
             prev_head: None,
             redactor: Arc::clone(&REDACTOR),
             checkpoint: None,
+            outside: None,
         },
         Box::new(|_| {}),
     )

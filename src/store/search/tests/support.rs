@@ -43,6 +43,7 @@ impl Bench {
                 prev_head: None,
                 redactor: Arc::clone(&REDACTOR),
                 checkpoint: None,
+                outside: None,
             },
             Box::new(move |event| drop(sender.send(event))),
         )

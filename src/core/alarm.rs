@@ -1,0 +1,110 @@
+//! [`Alarm`]: somebody else was at the record. Stands in an `error` entry, and stays until the
+//! operator has acknowledged it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::entry::{Entry, EntryKind};
+use super::id::{EntryId, Seq};
+
+/// The code of an entry that tells of lines which are not believed.
+pub const FOREIGN_LINES: &str = "foreign_lines";
+
+/// The code of an entry that tells of a record which lacks its end.
+pub const RECORD_CUT: &str = "ledger_touched";
+
+/// The lifecycle event by which the operator says that an alarm was seen. It makes nothing of the
+/// lines true.
+pub const ACKNOWLEDGED: &str = "alarm_acknowledged";
+
+/// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
+pub const META: &str = "alarm";
+
+/// What somebody else did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Alarm {
+    /// Lines stood behind the record that nobody of ours wrote there.
+    ForeignLines {
+        /// Where they lie now: a name beside the session's file.
+        file: String,
+        /// How many.
+        lines: u64,
+        /// The digest of their bytes.
+        sha256: String,
+    },
+    /// The record lacks an entry that is known outside of the project.
+    RecordCut {
+        /// Its number.
+        seq: u64,
+        /// Its hash.
+        sha256: String,
+    },
+}
+
+impl Alarm {
+    /// The code of its entry.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ForeignLines { .. } => FOREIGN_LINES,
+            Self::RecordCut { .. } => RECORD_CUT,
+        }
+    }
+
+    /// As it stands in its entry's `meta`.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The alarm that an entry raises.
+    pub fn of(entry: &Entry) -> Option<Self> {
+        let EntryKind::Error { code } = &entry.kind else {
+            return None;
+        };
+        let alarm: Self = serde_json::from_value(entry.meta.get(META)?.clone()).ok()?;
+        (alarm.code() == code).then_some(alarm)
+    }
+
+    /// A sentence for people.
+    pub fn text(&self) -> String {
+        match self {
+            Self::ForeignLines {
+                file,
+                lines,
+                sha256,
+            } => format!(
+                "{lines} line{} stood behind the end of the record: somebody else's, or written at \
+                 the moment of a crash; not believed, not acted on, kept in sessions/{file} \
+                 (SHA-256 {sha256})",
+                if *lines == 1 { "" } else { "s" }
+            ),
+            Self::RecordCut { seq, sha256 } => format!(
+                "the record was cut or rewritten while no daemon ran: it has no entry {seq} with \
+                 the hash {sha256} any more, which is kept outside the project"
+            ),
+        }
+    }
+}
+
+/// The alarm that the operator acknowledges with an entry.
+pub fn acknowledged_by(entry: &Entry) -> Option<EntryId> {
+    let is_word = matches!(&entry.kind, EntryKind::Lifecycle { event } if event == ACKNOWLEDGED)
+        && entry.source == super::agent::Party::Human;
+    let id = entry.meta.get(META).filter(|_| is_word)?.as_str()?;
+    Some(EntryId::new(id))
+}
+
+/// An alarm as the record tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlarmSnapshot {
+    /// Its entry.
+    pub id: EntryId,
+    /// That entry's place in the ledger.
+    pub seq: Seq,
+    /// When it was raised, ms since the epoch.
+    pub at_ms: i64,
+    /// What was done.
+    pub alarm: Alarm,
+    /// When the operator acknowledged it.
+    pub acknowledged_ms: Option<i64>,
+}

@@ -1,0 +1,129 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+use crate::store::testing::{Place, mode};
+
+fn head(seq: u64) -> Head {
+    Head {
+        seq,
+        hash: "ab".repeat(32),
+        session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
+    }
+}
+
+fn other(seq: u64) -> Head {
+    Head {
+        session_id: SessionId::new("session_1795000000001_a1b2c3d4"),
+        ..head(seq)
+    }
+}
+
+fn lines(file: &str) -> Alarm {
+    Alarm::ForeignLines {
+        file: file.to_owned(),
+        lines: 2,
+        sha256: "cd".repeat(32),
+    }
+}
+
+#[test]
+fn a_head_is_read_back_and_nobody_else_may_read_it() {
+    let place = Place::new();
+    assert_eq!(read(&place.user, "ctx_1").unwrap(), None);
+    let kept = Kept {
+        clean: true,
+        alarms: vec![lines("x.foreign-1")],
+        anchors: vec![(3, "ef".repeat(32))],
+        ..Kept::new(head(7))
+    };
+    write(&place.user, "ctx_1", &kept).unwrap();
+    assert_eq!(read(&place.user, "ctx_1").unwrap(), Some(kept));
+    assert_eq!(read(&place.user, "ctx_2").unwrap(), None);
+    assert_eq!(mode(&place.user.head("ctx_1")), 0o600);
+}
+
+#[test]
+fn the_head_of_an_older_version_is_that_of_a_crash() {
+    let place = Place::new();
+    write(&place.user, "ctx_1", &Kept::new(head(7))).unwrap();
+    let text = serde_json::to_vec(&head(7)).unwrap();
+    std::fs::write(place.user.head("ctx_1"), text).unwrap();
+    let kept = read(&place.user, "ctx_1").unwrap();
+    assert_eq!(kept, Some(Kept::new(head(7))));
+}
+
+#[test]
+fn a_head_that_is_none_is_an_error_and_not_an_absent_one() {
+    let place = Place::new();
+    write(&place.user, "ctx_1", &Kept::new(head(7))).unwrap();
+    std::fs::write(place.user.head("ctx_1"), "{}").unwrap();
+    assert!(read(&place.user, "ctx_1").is_err());
+    // For a daemon it is none: it must start, and believes nothing then.
+    assert_eq!(Heads::open(&place.user, "ctx_1").unwrap().kept(), None);
+}
+
+#[test]
+fn the_keeper_has_written_the_last_head_when_it_is_closed() {
+    let place = Place::new();
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    let keeper = HeadKeeper::start(heads).unwrap();
+    for seq in 1..=100 {
+        keeper.set(head(seq));
+    }
+    keeper.close(None);
+    let kept = read(&place.user, "ctx_1").unwrap();
+    assert_eq!(kept, Some(Kept::new(head(100))));
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    HeadKeeper::start(heads).unwrap().close(Some(head(101)));
+    let kept = read(&place.user, "ctx_1").unwrap().unwrap();
+    assert!(kept.clean && kept.head == head(101));
+}
+
+#[test]
+fn what_is_vouched_for_is_written_and_nothing_earlier_or_of_another_session_after_it() {
+    let place = Place::new();
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    heads.vouch(head(5)).unwrap();
+    let keeper = HeadKeeper::start(heads.clone()).unwrap();
+    keeper.set(head(4));
+    keeper.close(Some(head(4)));
+    let kept = read(&place.user, "ctx_1").unwrap().unwrap();
+    assert_eq!((&kept.head, kept.clean), (&head(5), false));
+    assert_eq!(kept.anchors, [(0, String::new()), (5, head(5).hash)]);
+    heads.vouch(other(1)).unwrap();
+    let keeper = HeadKeeper::start(heads.clone()).unwrap();
+    keeper.set(head(6));
+    keeper.close(None);
+    let kept = read(&place.user, "ctx_1").unwrap().unwrap();
+    assert_eq!(kept.head, other(1));
+    for seq in 2..100 {
+        heads.vouch(other(seq)).unwrap();
+    }
+    let kept = heads.kept().unwrap();
+    assert_eq!(kept.anchors.len(), ANCHORS_MAX);
+    assert_eq!(kept.anchors.last().unwrap().0, 99);
+}
+
+#[test]
+fn an_alarm_is_kept_until_the_record_tells_of_it() {
+    let place = Place::new();
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    heads.vouch(head(5)).unwrap();
+    heads.raise(&[lines("a"), lines("a")]).unwrap();
+    let kept = read(&place.user, "ctx_1").unwrap().unwrap();
+    assert_eq!(kept.alarms, [lines("a")]);
+    heads.told(&lines("a"));
+    heads.vouch(head(6)).unwrap();
+    assert_eq!(read(&place.user, "ctx_1").unwrap().unwrap().alarms, []);
+}
+
+#[test]
+fn where_it_cannot_be_written_nothing_is_kept() {
+    let place = Place::new();
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    heads.vouch(head(5)).unwrap();
+    let folder = place.user.registry.join("heads");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::write(&folder, "in the way").unwrap();
+    assert!(heads.vouch(head(6)).is_err());
+    assert_eq!(heads.kept().unwrap().head, head(5));
+}

@@ -1,0 +1,98 @@
+//! [`set_aside`]: moves the end of a ledger to a file of its own.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::wire::line::hex;
+
+use super::file::{LedgerFile, sync_parent};
+
+/// How much is copied at once, in bytes.
+const PIECE: usize = 64 * 1024;
+
+/// What was copied.
+#[derive(Debug)]
+pub(super) struct Aside {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// How many lines, a last one without its newline too.
+    pub lines: u64,
+    /// The digest of the bytes.
+    pub sha256: String,
+}
+
+/// Moves the bytes from `offset` on to a file of their own, and only then cuts them off.
+pub(super) fn set_aside(
+    file: &mut dyn LedgerFile,
+    path: &Path,
+    what: &str,
+    offset: u64,
+) -> io::Result<Aside> {
+    let aside = copy_aside(file, path, what, offset)?;
+    file.truncate(offset)?;
+    file.sync()?;
+    Ok(aside)
+}
+
+/// Copies the bytes from `offset` on to a file of their own, durably.
+pub(super) fn copy_aside(
+    file: &dyn LedgerFile,
+    path: &Path,
+    what: &str,
+    offset: u64,
+) -> io::Result<Aside> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let mut name = now.as_millis();
+    let (aside, mut copy) = loop {
+        let aside = path.with_extension(format!("{what}-{name}"));
+        let copy = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&aside);
+        match copy {
+            Ok(copy) => break (aside, copy),
+            // The second one of a millisecond.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => name += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    let (lines, sha256) = measure(&file.reader(), offset, |piece| copy.write_all(piece))?;
+    copy.sync_all()?;
+    sync_parent(&aside)?;
+    Ok(Aside {
+        path: aside,
+        lines,
+        sha256,
+    })
+}
+
+/// How many lines stand from `offset` on, a last one without its newline too, and the digest of
+/// their bytes, each piece of which is handed to `each`.
+pub(super) fn measure(
+    mut file: &File,
+    offset: u64,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<(u64, String)> {
+    file.seek(SeekFrom::Start(offset))?;
+    let (mut digest, mut lines, mut last) = (Sha256::new(), 0, b'\n');
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = file.read(&mut piece)?;
+        let Some(end) = piece[..read].last() else {
+            break;
+        };
+        last = *end;
+        lines += piece[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+        digest.update(&piece[..read]);
+        each(&piece[..read])?;
+    }
+    Ok((lines + u64::from(last != b'\n'), hex(&digest.finalize())))
+}

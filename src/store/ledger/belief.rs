@@ -1,0 +1,320 @@
+//! [`Border`]: up to where a ledger is believed.
+//!
+//! The chain has no key: whoever can write the project can continue it. So the head that is kept
+//! outside of the project is the border. Behind that of an orderly end there is nothing of ours.
+//! Behind that of a crash may stand what was recorded in the last second, but nothing that speaks
+//! for the operator, whose word is acknowledged only once the head outside has it. Of what the
+//! head vouches for by its hash everything is believed, and of what it does not vouch for nothing
+//! that speaks for the operator.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::core::agent::Party;
+use crate::core::alarm::Alarm;
+use crate::core::entry::Entry;
+use crate::core::id::{Seq, SessionId};
+use crate::store::dirs::exists;
+use crate::store::head::{Head, Heads, Kept};
+
+use super::aside::{Aside, copy_aside};
+use super::check::{Checker, Verdict};
+use super::error::LedgerError;
+use super::file::LedgerFile;
+use super::scan::{End, Scan};
+
+/// Up to where a ledger is believed.
+#[derive(Debug, Clone)]
+pub struct Border {
+    /// Hashes of entries that are ours, as they are known outside, oldest first. An empty one is
+    /// the beginning of the file.
+    marks: Vec<String>,
+    /// The last of them, when the file has to have it.
+    head: Option<Head>,
+    clean: bool,
+    foreign_through: u64,
+}
+
+impl Border {
+    /// Of the ledger of a session. `kept` is what is kept of its project, and `is_known` whether
+    /// the project lies where it was registered. Where it does not, all that is there is somebody
+    /// else's word, also what it continues.
+    pub fn new(kept: Option<&Kept>, session: &SessionId, is_known: bool) -> Self {
+        let Some(kept) = kept.filter(|kept| kept.head.session_id == *session) else {
+            return Self {
+                marks: Vec::new(),
+                head: None,
+                clean: false,
+                foreign_through: u64::MAX,
+            };
+        };
+        let earlier = kept.anchors.iter().filter(|(seq, _)| *seq < kept.head.seq);
+        let mut marks: Vec<_> = earlier.map(|(_, hash)| hash.clone()).collect();
+        marks.push(kept.head.hash.clone());
+        Self {
+            marks,
+            head: Some(kept.head.clone()),
+            clean: kept.clean,
+            foreign_through: if is_known {
+                kept.foreign_through
+            } else {
+                u64::MAX
+            },
+        }
+    }
+
+    /// The head that the file has to have.
+    pub(super) fn head(&self) -> Option<&Head> {
+        self.head.as_ref().filter(|head| head.seq > 0)
+    }
+
+    pub(super) fn foreign_through(&self) -> Seq {
+        Seq(self.foreign_through)
+    }
+
+    /// The border of a file without the head, which has this mark: as after a crash. Without a
+    /// mark nothing in it is vouched for.
+    fn without_head(&self, mark: Option<usize>) -> Self {
+        Self {
+            marks: mark.map_or_else(Vec::new, |mark| self.marks[..=mark].to_vec()),
+            head: None,
+            clean: false,
+            foreign_through: mark.map_or(u64::MAX, |_| self.foreign_through),
+        }
+    }
+
+    /// The same, of a file whose head vouches for nothing up to this entry.
+    fn foreign_up_to(&self, seq: u64) -> Self {
+        Self {
+            foreign_through: self.foreign_through.max(seq),
+            ..self.clone()
+        }
+    }
+}
+
+/// Follows a ledger line by line, from its beginning or from where the head was passed.
+#[derive(Debug)]
+pub(super) struct Belief<'a> {
+    border: Option<&'a Border>,
+    /// The last of the marks that the file has.
+    found: Option<usize>,
+    /// From where on the last mark vouches.
+    linked_from: u64,
+}
+
+/// What is to be done about a file that was read to its end.
+#[derive(Debug)]
+pub(super) enum Judgement {
+    /// It is as it should be, up to where it is believed.
+    Stands,
+    /// To be read again, with this border.
+    Again(Border),
+}
+
+impl<'a> Belief<'a> {
+    pub(super) fn new(border: Option<&'a Border>) -> Self {
+        let begins =
+            border.is_some_and(|border| border.marks.first().is_some_and(String::is_empty));
+        Self {
+            border,
+            found: begins.then_some(0),
+            linked_from: 0,
+        }
+    }
+
+    /// Begins where the head is still to come, and what was read before is ours.
+    pub(super) fn ahead(border: &'a Border) -> Self {
+        Self {
+            border: Some(border),
+            found: None,
+            linked_from: 0,
+        }
+    }
+
+    /// Begins behind the head, up to which everything was read before.
+    pub(super) fn behind(border: &'a Border, checker: &Checker) -> Self {
+        Self {
+            border: Some(border),
+            found: border.marks.len().checked_sub(1),
+            linked_from: checker.linked_from(),
+        }
+    }
+
+    /// Whether the last mark was passed.
+    pub(super) fn is_behind(&self) -> bool {
+        let marks = self.border.map_or(0, |border| border.marks.len());
+        marks > 0 && self.found == Some(marks - 1)
+    }
+
+    /// Whether nothing of ours can come any more, whatever it is.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_behind() && self.border.is_some_and(|border| border.clean)
+    }
+
+    /// Whether a line is not ours, and with it all that follows. `before` and `after`: from where
+    /// on the chain was and is linked.
+    pub(super) fn is_foreign(
+        &self,
+        (before, after): (u64, u64),
+        verdict: &Verdict,
+        entry: Option<&Entry>,
+    ) -> bool {
+        if !self.is_behind() {
+            return false;
+        }
+        let is_linked = match verdict {
+            Verdict::Bad(_) => false,
+            // It continues the one before it, and begins no chain anew.
+            Verdict::Entry { hash, .. } => {
+                let is_first = before == 0 && after == 1;
+                !hash.is_empty() && (is_first || before == after)
+            }
+        };
+        // Nobody of ours writes in another name.
+        let is_ours = entry.is_some_and(|entry| {
+            !entry.is_of_operator() && !matches!(entry.source, Party::Other(_))
+        });
+        !is_linked || !is_ours
+    }
+
+    /// Takes note of an entry that is read.
+    pub(super) fn passed(&mut self, (seq, hash): (u64, &str), checker: &Checker) {
+        let Some(border) = self.border.filter(|_| !self.is_behind()) else {
+            return;
+        };
+        // A hash on a line that does not give it is a claim.
+        if checker.linked_from() > seq {
+            return;
+        }
+        let ahead = self.found.map_or(0, |found| found + 1);
+        if let Some(at) = border.marks[ahead..].iter().position(|mark| mark == hash) {
+            self.found = Some(ahead + at);
+            self.linked_from = checker.linked_from();
+        }
+    }
+
+    /// What follows for the whole file.
+    pub(super) fn judge(&self) -> Judgement {
+        let Some(border) = self.border else {
+            return Judgement::Stands;
+        };
+        if border.marks.is_empty() {
+            return Judgement::Stands;
+        }
+        if !self.is_behind() {
+            return Judgement::Again(border.without_head(self.found));
+        }
+        let unvouched = self.linked_from.saturating_sub(1);
+        if unvouched > border.foreign_through {
+            return Judgement::Again(border.foreign_up_to(unvouched));
+        }
+        Judgement::Stands
+    }
+}
+
+/// The alarm about a file that lacks its head.
+pub(super) fn lost(head: &Head) -> Alarm {
+    Alarm::RecordCut {
+        seq: head.seq,
+        sha256: head.hash.clone(),
+    }
+}
+
+/// Puts what is not believed out of the way, and has the head outside be that of what is left.
+/// Returns the alarms of which the record does not tell yet.
+///
+/// A crash between any two steps leaves them known outside, and what was to be moved where the
+/// next start finds it: the mark of an orderly end goes last.
+pub(super) fn settle(
+    heads: &Heads,
+    file: &mut dyn LedgerFile,
+    path: &Path,
+    session: &SessionId,
+    found: &mut Scan,
+) -> Result<Vec<Alarm>, LedgerError> {
+    let unwritable = |source| unwritable(heads, source);
+    let kept = heads.kept();
+    let mut alarms = kept
+        .as_ref()
+        .map_or_else(Vec::new, |kept| kept.alarms.clone());
+    if let Some(lost) = found.lost.take().filter(|lost| !alarms.contains(lost)) {
+        alarms.push(lost);
+    }
+    if found.is_cut_short {
+        let failed = |error| LedgerError::from_io("set foreign lines aside of", path, error);
+        let aside = copy_aside(file, path, "foreign", found.bytes).map_err(failed)?;
+        if is_kept(&alarms, &aside) {
+            // By a start that did not come to its end.
+            std::fs::remove_file(&aside.path).map_err(failed)?;
+        } else {
+            alarms.push(foreign(&aside));
+        }
+        heads.raise(&alarms).map_err(unwritable)?;
+        file.truncate(found.bytes)
+            .and_then(|()| file.sync())
+            .map_err(failed)?;
+        found.end = End::Whole;
+    }
+    let told = &found.snapshot.alarms;
+    alarms.retain(|alarm| !told.iter().any(|told| told.alarm == *alarm));
+    let foreign_through = found.snapshot.foreign_through.0;
+    let mut next = Kept {
+        foreign_through,
+        alarms: alarms.clone(),
+        ..Kept::of_nothing(session.clone())
+    };
+    let Some((seq, hash)) = found.checker.head() else {
+        if found.checker.lines() == 0 {
+            heads.replace(next).map_err(unwritable)?;
+        } else {
+            // Lines without a chain have no head to be known by.
+            next.anchors.clear();
+            heads.begin(next);
+        }
+        return Ok(alarms);
+    };
+    next.anchors = kept
+        .filter(|kept| kept.head.session_id == *session && foreign_through == kept.foreign_through)
+        .map_or_else(Vec::new, |kept| kept.anchors)
+        .into_iter()
+        .filter(|(at, _)| *at <= seq)
+        .collect();
+    next.head = Head {
+        seq,
+        hash,
+        session_id: session.clone(),
+    };
+    if next.anchors.is_empty() {
+        next.anchors.push((seq, next.head.hash.clone()));
+    }
+    heads.replace(next).map_err(unwritable)?;
+    Ok(alarms)
+}
+
+/// Whether the same lines lie aside already.
+fn is_kept(alarms: &[Alarm], aside: &Aside) -> bool {
+    alarms.iter().any(|alarm| match alarm {
+        Alarm::ForeignLines { file, sha256, .. } => {
+            *sha256 == aside.sha256 && exists(&aside.path.with_file_name(file))
+        }
+        Alarm::RecordCut { .. } => false,
+    })
+}
+
+/// The alarm about lines that were moved.
+pub(super) fn foreign(aside: &Aside) -> Alarm {
+    let file = aside.path.file_name().unwrap_or_default();
+    Alarm::ForeignLines {
+        file: file.to_string_lossy().into_owned(),
+        lines: aside.lines,
+        sha256: aside.sha256.clone(),
+    }
+}
+
+/// The head outside cannot be written.
+pub(super) fn unwritable(heads: &Heads, source: std::io::Error) -> LedgerError {
+    LedgerError::HeadUnwritable {
+        path: heads.path(),
+        source: Arc::new(source),
+    }
+}

@@ -1,0 +1,127 @@
+//! What the [`Writer`] does about a file that is not as it left it: by a failed write, or because
+//! somebody else was there.
+
+use std::os::unix::fs::FileExt as _;
+use std::sync::PoisonError;
+
+use super::super::aside::copy_aside;
+use super::super::belief::foreign;
+use super::super::error::LedgerError;
+use super::super::scan::{End, scan};
+use super::{Writer, WriterEvent};
+use crate::wire::line::{hash_line, parse};
+
+impl Writer {
+    /// Brings the file back to the last good line, and makes sure that this line is there.
+    pub(super) fn take_back(&mut self) -> Result<(), LedgerError> {
+        self.file
+            .reopen()
+            .map_err(|error| self.error("open", error))?;
+        self.share_reader();
+        let len = self.file.len().map_err(|error| self.error("read", error))?;
+        if len > self.len {
+            self.file
+                .truncate(self.len)
+                .and_then(|()| self.file.sync())
+                .map_err(|error| self.error("restore", error))?;
+        }
+        if !self.tail_is_intact() {
+            self.rescan()?;
+        }
+        self.dirty = false;
+        Ok(())
+    }
+
+    /// Whether the last entry that was acknowledged is where it was.
+    fn tail_is_intact(&self) -> bool {
+        let Some(slot) = self.shared.index().last() else {
+            return true;
+        };
+        let mut line = vec![0; slot.len as usize];
+        let read = self.file.reader().read_exact_at(&mut line, slot.offset);
+        let prev = parse(&line)
+            .ok()
+            .and_then(|parsed| parsed.link)
+            .map(|link| link.prev);
+        match (read, prev) {
+            (Err(_), _) => false,
+            // An unchained ledger; there is nothing to compare it with.
+            (Ok(()), None) => true,
+            (Ok(()), Some(prev)) => {
+                let head = self.shared.standing().head.clone();
+                hash_line(&line, &prev) == head.map(|(_, hash)| hash)
+            }
+        }
+    }
+
+    /// Finds out whether somebody else wrote to the file, or cut or removed it.
+    ///
+    /// What others write is no part of the record, be it a well-made entry: it is kept in a file
+    /// of its own. What others cut off is gone; the chain goes on from what was acknowledged, so
+    /// that `verify` shows the gap.
+    pub(super) fn meet_others(&mut self) -> Result<(), LedgerError> {
+        let len = self
+            .file
+            .len()
+            .map_err(|error| self.error("append to", error))?;
+        if len == self.len {
+            return Ok(());
+        }
+        tracing::warn!(
+            path = %self.shared.path.display(), expected = self.len, found = len,
+            "somebody else changed the ledger"
+        );
+        if len < self.len {
+            return self.rescan();
+        }
+        let failed = |error| self.error("set foreign lines aside of", error);
+        let aside = copy_aside(self.file.as_ref(), &self.shared.path, "foreign", self.len)
+            .map_err(failed)?;
+        let alarm = foreign(&aside);
+        if let Some(heads) = &self.heads
+            && let Err(error) = heads.raise(std::slice::from_ref(&alarm))
+        {
+            // The entry that tells of it follows at once.
+            tracing::warn!(%error, "an alarm was not kept outside of the project");
+        }
+        self.file
+            .truncate(self.len)
+            .and_then(|()| self.file.sync())
+            .map_err(|error| self.error("set foreign lines aside of", error))?;
+        self.shared.standing().foreign_bytes += len - self.len;
+        (self.on_event)(WriterEvent::Foreign(alarm));
+        Ok(())
+    }
+
+    /// Reads the file anew after somebody else took a part of it away.
+    fn rescan(&mut self) -> Result<(), LedgerError> {
+        let mut found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
+        if found.end != End::Whole {
+            // The next line must not be glued to what is left of another one.
+            self.file
+                .append(b"\n")
+                .map_err(|error| self.error("append to", error))?;
+            found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
+        }
+        self.len = found.bytes;
+        self.unlinked = true;
+        *self
+            .shared
+            .index
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = found.index;
+        let mut standing = self.shared.standing();
+        standing.checker = found.checker;
+        standing.bytes = found.bytes;
+        standing.was_cut = true;
+        Ok(())
+    }
+
+    fn share_reader(&self) {
+        *self
+            .shared
+            .file
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = self.file.reader();
+    }
+}
