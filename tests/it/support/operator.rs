@@ -62,12 +62,14 @@ impl Operator {
             .join(format!("{}.sock", uuid::Uuid::new_v4().simple()));
         let relay = project.program("node").args(["-e", RELAY]);
         let terminal = Pty::spawn(&relay.arg(&listen).arg(socket(project)));
-        wait_until("the relay in its terminal", timeout(), || {
-            listen.exists().then_some(())
+        // Its socket is there a moment before it listens.
+        let stream = wait_until("the relay in its terminal", timeout(), || {
+            std::os::unix::net::UnixStream::connect(&listen).ok()
         });
+        stream.set_nonblocking(true).unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (ws, _) = runtime.block_on(async {
-            let stream = UnixStream::connect(&listen).await.unwrap();
+            let stream = UnixStream::from_std(stream).unwrap();
             client_async("ws://operator/", stream).await.unwrap()
         });
         let mut operator = Self {
