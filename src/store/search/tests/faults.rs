@@ -209,7 +209,7 @@ fn no_secret_reaches_the_index() {
     let line = format!(
         "{{\"schema\":\"v1\",\"id\":\"old\",\"timestamp\":1,\"sessionId\":\"s\",\"type\":\"artifact\",\
          \"source\":\"claude\",\"content\":\"see {secret}\",\"artifact\":{{\"kind\":\"x\",\
-         \"title\":\"{secret}\",\"summary\":\"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\",\
+         \"title\":\"{secret}\",\"summary\":\"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzQ4kLm9TaB\",\
          \"evidence\":[\"{secret}\"]}}}}\n"
     );
     std::fs::write(&path, line.repeat(3)).unwrap();
