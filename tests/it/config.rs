@@ -10,7 +10,7 @@ use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{never_within, timeout, wait_until};
 
-const ALLOWED: &str = concat!("AKIA", "EXAMPLE7EXAMPLE7");
+const ALLOWED: &str = concat!("AKIA", "R7QK3VD2MX5TPLB4");
 
 fn write_config(project: &Project, config: &Value) {
     project.write(".contextrelay/config.json", &config.to_string());
