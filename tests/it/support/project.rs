@@ -255,7 +255,9 @@ impl Project {
             .last()
             .unwrap_or_else(|| panic!("no ledger in {}", folder.display()));
         let text = std::fs::read_to_string(newest).unwrap();
-        text.lines()
+        // A daemon may be in the middle of the last line.
+        text.split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
             .map(|line| {
                 serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
             })
