@@ -72,13 +72,10 @@ impl Reader {
     }
 }
 
+/// What is new in a request, in its order.
 fn fresh(request: &ModelRequest) -> String {
-    format!(
-        "{}\n{}\n{}",
-        request.system_text(),
-        request.user_text(),
-        request.tool_text()
-    )
+    let texts = request.fresh.iter().map(|input| input.text.as_str());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The page that a request brings; null when it brings none.
@@ -218,6 +215,11 @@ fn behind_a_dead_doorbell_what_was_pushed_in_vain_is_no_repeat() {
         scene.wait_delivery("the end of pushing", |delivery| delivery["rung"] == "hook");
         scene.claude.submit("what is new");
         wait_confirmed(&scene, &ids);
+        // A hook is proof before the request that it is part of leaves.
+        scene.pair.messages.wait_for_request("the last", |request| {
+            request.mentions("the word is plum-12.")
+        });
+        scene.wait_idle();
         assert_eq!(first_copies(&scene), ids, "{habit:?}");
     }
 }
