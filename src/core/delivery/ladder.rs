@@ -269,7 +269,7 @@ impl Ladder {
             LadderInput::Acknowledged { ids } => {
                 let before = effects.len();
                 for id in &ids {
-                    if !backlog.get(id).is_some_and(Delivery::can_be_proven) {
+                    if !backlog.get(id).is_some_and(Delivery::can_be_acknowledged) {
                         continue;
                     }
                     self.learn(backlog, id, effects);

@@ -30,8 +30,8 @@ pub struct Delivery {
     pub attempt: Option<AttemptId>,
     /// When the state last changed, ms since the epoch.
     pub changed_ms: i64,
-    /// What of its text has left for the model. [`Self::show`] lets it grow; a [`Backlog`] takes it
-    /// back when nothing left after all.
+    /// What of its text has left for the model. What leaves adds to it, proof makes it
+    /// whole, and a [`Backlog`] takes it back when nothing left after all.
     ///
     /// [`Backlog`]: super::Backlog
     #[serde(default)]
@@ -113,17 +113,29 @@ impl Delivery {
 
     /// Whether the receiver had all of its text, perhaps: shown once more it says so.
     pub fn is_repeat(&self) -> bool {
-        self.shown == Shown::Whole
+        self.shown >= Shown::Rest
             || matches!(
                 self.state,
                 DeliveryState::Confirmed | DeliveryState::Ambiguous
             )
     }
 
-    /// Whether an acknowledgement, or the word that it was fetched, is about the whole message.
-    /// Of one whose beginning alone was shown it is not.
+    /// Whether the word that it arrived is about the whole message. Of one whose beginning alone
+    /// was shown it is not.
     pub fn can_be_proven(&self) -> bool {
         self.shown != Shown::Head || self.is_repeat()
+    }
+
+    /// Whether an acknowledgement is about the whole message. Where its beginning left by itself
+    /// that takes proof.
+    pub fn can_be_acknowledged(&self) -> bool {
+        match self.shown {
+            Shown::Nothing | Shown::Whole => true,
+            Shown::Head | Shown::Rest => matches!(
+                self.state,
+                DeliveryState::Confirmed | DeliveryState::Ambiguous
+            ),
+        }
     }
 
     /// Takes a fact in. Returns whether something changed.
@@ -138,7 +150,7 @@ impl Delivery {
             (S::Queued | S::Attempted | S::Offered, DeliveryFact::HandedOut(attempt, shown)) => {
                 self.attempts += 1;
                 self.attempt = Some(attempt);
-                self.show(shown);
+                self.shown = self.shown.and(shown);
                 S::Attempted
             }
             (S::Attempted, DeliveryFact::Offered) => S::Offered,

@@ -115,7 +115,7 @@ impl Daemon {
         let (ids, unfinished): (Vec<EntryId>, Vec<EntryId>) =
             ids.iter().filter(is_its).cloned().partition(|id| {
                 let row = self.outbox.get(id);
-                row.is_some_and(Delivery::can_be_proven)
+                row.is_some_and(Delivery::can_be_acknowledged)
             });
         match agent {
             Agent::Claude => self.tell_ladders_of(&ids, |ids| LadderInput::Acknowledged { ids }),
