@@ -140,6 +140,11 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
         agents.claude.silence.as_ref(),
         agents.claude.limit.as_ref(),
         agents.claude.cut_off,
+        agents
+            .claude
+            .why
+            .as_deref()
+            .filter(|_| agents.claude.tools_gone),
     )?;
     agent(
         context,
@@ -154,6 +159,7 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
         agents.codex.silence.as_ref(),
         agents.codex.limit.as_ref(),
         agents.codex.cut_off,
+        agents.codex.why.as_deref().filter(|_| agents.codex.held),
     )?;
     let tasks = &status.tasks;
     out.spans(&[
@@ -184,12 +190,14 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A silent turn, a usage limit, and what lost its turn, each on a line below its agent.
+/// What it wants of its human, a silent turn, a usage limit, and what lost its turn, each on a line
+/// below its agent.
 fn attention(
     context: &Context,
     silence: Option<&SilenceStatus>,
     limit: Option<&LimitStatus>,
     cut_off: u64,
+    wanted: Option<&str>,
 ) -> Result<(), Failure> {
     let now = now_ms();
     let line = |text: String| {
@@ -197,6 +205,9 @@ fn attention(
             .out
             .spans(&[(Tone::Faint, "          "), (Tone::Warning, &text)])
     };
+    if let Some(wanted) = wanted {
+        line(wanted.to_owned())?;
+    }
     if let Some(silence) = silence.filter(|silence| silence.level > Watched::Fine) {
         let silent = age(i64::try_from(silence.seconds).unwrap_or(0) * 1_000);
         line(format!(

@@ -1,7 +1,8 @@
 //! How messages reach Claude: one [`Ladder`] for each pair decides, and this does what it says.
 //!
 //! [`ClaudeLane`] is what is known; `presence` says which Claude that is, `context` what a hook
-//! hands into a turn, `standing` what the operator reads of it, `turns` what it does, `asked` answers whoever waits for
+//! hands into a turn, `standing` what the operator reads of it, `tools` whether it can call us,
+//! `turns` what it does, `asked` answers whoever waits for
 //! the record. Nothing here is proof: see [`LadderInput::Proven`].
 
 mod asked;
@@ -9,6 +10,7 @@ mod context;
 mod presence;
 mod ring;
 mod standing;
+mod tools;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +25,7 @@ use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Notification, Refusal};
 pub(super) use asked::{Asked, When};
 use ring::ring_line;
+use tools::ToolsGone;
 
 /// How many pairs are remembered that have no Claude now. Names of pairs come from clients.
 const PAIRS_MAX: usize = 64;
@@ -41,6 +44,8 @@ pub struct ClaudeLane {
     heard: BTreeSet<u32>,
     /// Claude processes that have run a hook of ours, so that they run the one of a turn's beginning.
     hooked: BTreeSet<u32>,
+    /// Whose bridge died while it lives.
+    tools_gone: ToolsGone,
     /// Who waits until the record says so.
     asked: Vec<Asked>,
 }

@@ -198,10 +198,7 @@ impl CodexLane {
         } else {
             "none"
         };
-        let trouble = self
-            .needs_sign_in
-            .then(|| SIGN_IN.to_owned())
-            .or_else(|| self.trouble.clone());
+        let trouble = self.trouble();
         let why = match (&trouble, &self.server) {
             (Some(trouble), _) => trouble.clone(),
             (None, Some(_)) if self.tui => {
@@ -230,7 +227,23 @@ impl CodexLane {
             trouble,
         }
     }
+
+    /// Why what waits does not go out, and what lets it go on.
+    fn trouble(&self) -> Option<String> {
+        if self.needs_sign_in {
+            return Some(SIGN_IN.to_owned());
+        }
+        if self.flow.is_held() {
+            return Some(HELD.to_owned());
+        }
+        self.trouble.clone()
+    }
 }
+
+/// What the operator reads while the lane to Codex is held.
+const HELD: &str = "you stopped a turn in Codex (Esc or Ctrl-C): what waits goes on with your next \
+    message there, with `r` on its row in the deck's Inbox, or with `ctxrelay queue retry` of a \
+    waiting one";
 
 /// What the status shows of Codex.
 #[derive(Debug)]

@@ -10,10 +10,6 @@ use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::store::queue::QueueError;
 use crate::wire::control::Refusal;
 
-/// What the operator reads while the lane to Codex is held.
-const HELD: &str = "you stopped a turn in Codex: what waits goes on with your next message there, \
-    or with `ctxrelay queue retry` of a waiting one";
-
 impl Daemon {
     /// Now, and an id that nothing has.
     pub(super) fn moment(&self) -> Moment {
@@ -94,10 +90,8 @@ impl Daemon {
                 Effect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
                 // Claude's own hook has said it already.
                 Effect::Limit(_) => self.status_changed(),
-                Effect::Held(held) => {
-                    self.codex.trouble = held.then(|| HELD.to_owned());
-                    self.status_changed();
-                }
+                // The lane says so itself.
+                Effect::Held(_) => self.status_changed(),
                 Effect::Stale { what, of, current } => {
                     tracing::info!(
                         what,

@@ -51,12 +51,13 @@ impl Daemon {
                     since: (claude.since_ms > 0).then_some(claude.since_ms),
                     delivery: self.claude_delivery(),
                     pid: claude.pid,
-                    why: claude.why,
+                    why: self.claude_tools_gone().or(claude.why),
                     installed: self.identity.claude_installed,
                     unread: self.outbox.lane(Agent::Claude).count() as u64,
                     silence: self.silence_status(Agent::Claude),
                     limit: self.limit_status(Agent::Claude),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
+                    tools_gone: self.claude_tools_gone().is_some(),
                 },
                 codex: CodexStatus {
                     state: self.codex.state(),
@@ -73,6 +74,7 @@ impl Daemon {
                     silence: self.silence_status(Agent::Codex),
                     limit: self.limit_status(Agent::Codex),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,
+                    held: self.codex.flow.is_held(),
                 },
             },
             queue: QueueStatus {

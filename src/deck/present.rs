@@ -318,9 +318,41 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
             "Codex waits for your approval: answer it in its terminal.",
         ));
     }
+    cards.extend(held_card(model));
     cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);
     cards
+}
+
+/// What waits behind a turn that the human stopped in Codex: release it now, or keep it.
+fn held_card(model: &Model) -> Option<ui::InboxCard> {
+    if !model.status.agents.codex.held {
+        return None;
+    }
+    let waiting = model.world.unsettled.iter().filter(|(_, message)| {
+        message.to == Agent::Codex
+            && matches!(message.result, None | Some(DeliveryResult::Requeued))
+    });
+    let (id, first) = waiting.clone().min_by_key(|(_, message)| message.seq)?;
+    let count = waiting.count();
+    let (messages, wait) = if count == 1 {
+        ("1 message".to_owned(), "waits")
+    } else {
+        (format!("{count} messages"), "wait")
+    };
+    Some(ui::InboxCard {
+        seq: Some(first.seq.0),
+        ..ui::InboxCard::new(
+            ui::InboxKind::Alarm,
+            id.to_string(),
+            ui::Agent::Codex,
+            first.at_ms,
+            format!(
+                "You stopped a turn in Codex: {messages} {wait} behind it. Try again to release \
+                 now; keep, and they go on with your next message there."
+            ),
+        )
+    })
 }
 
 fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {

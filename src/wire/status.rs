@@ -131,6 +131,8 @@ pub struct ClaudeStatus {
     pub limit: Option<LimitStatus>,
     /// Messages whose turn ended early, which the operator can have sent again.
     pub cut_off: u64,
+    /// Its bridge died while it lives: it has none of our tools.
+    pub tools_gone: bool,
 }
 
 /// How silent a running turn is.
@@ -217,6 +219,8 @@ pub struct CodexStatus {
     pub limit: Option<LimitStatus>,
     /// Messages whose turn ended early, which the operator can have sent again.
     pub cut_off: u64,
+    /// The human stopped a turn: what waits goes on when they say so.
+    pub held: bool,
 }
 
 /// The app-server.

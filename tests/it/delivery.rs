@@ -149,6 +149,57 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
     verify(&pair);
 }
 
+/// Everybody who can do something about it is told: the sender, `status`, and the operator in the
+/// deck, also when another Codex terminal has come meanwhile.
+#[test]
+fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    let mut claude = as_claude(&pair);
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "never seen"));
+    codex.submit("work for long");
+    gate.wait_arrived();
+    codex.press(Key::Escape);
+    wait_status(&pair, "a lane that is held", |status| {
+        status["agents"]["codex"]["held"] == true
+    });
+    let sent = send(&mut claude, "reply", "the word is held", "queue");
+    let note = sent["note"].as_str().unwrap_or_default();
+    assert!(
+        note.contains("your operator stopped Codex's turn"),
+        "{sent}"
+    );
+    let said = run(&pair.ctxrelay(["status"])).expect_success().stdout;
+    assert!(said.contains("you stopped a turn in Codex"), "{said}");
+
+    drop(codex);
+    wait_status(&pair, "no Codex terminal", |status| {
+        status["agents"]["codex"]["tui"] == false
+    });
+    let _codex = attached_codex(&pair);
+    let status = status(&pair);
+    assert_eq!(status["agents"]["codex"]["held"], true);
+    assert_eq!(pair.responses.times_heard("the word is held"), 0);
+    let mut deck = pair.deck();
+    deck.wait_for_text("You stopped a turn in Codex");
+    deck.press(Key::Char('3'));
+    deck.press(Key::Char('r'));
+    deck.wait_for_text("Look at this");
+    deck.press(Key::Char('r'));
+    pair.responses
+        .wait_for_request("the message", says("the word is held"));
+    wait_settled(&pair, "codex");
+    deck.wait_until_gone("You stopped a turn in Codex");
+    assert_eq!(pair.responses.times_heard("the word is held"), 1);
+    gate.open();
+    verify(&pair);
+}
+
 #[test]
 fn a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting() {
     let Some(pair) = Pair::new() else { return };

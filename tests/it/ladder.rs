@@ -342,13 +342,24 @@ fn a_bridge_that_is_killed_costs_no_message_and_doubles_none() {
     scene.wait_heard(&second, "the word is plum-2");
     scene.wait_idle();
     // Dead, and Claude idle.
-    let third = scene.send("the word is plum-3");
+    let text = json!({"text": "the word is plum-3"});
+    let sent = scene.codex.tool("send_to_claude", text);
+    let note = sent["note"].as_str().unwrap_or_default();
+    assert!(note.contains("`/mcp` → Reconnect"), "{sent}");
+    let third = sent["message_id"].as_str().unwrap().to_owned();
     scene.wait_heard(&third, "the word is plum-3");
     scene.wait_idle();
-    let delivery = &scene.status()["agents"]["claude"]["delivery"];
+    let claude = &scene.status()["agents"]["claude"];
+    let delivery = &claude["delivery"];
+    for why in [&delivery["why"], &claude["why"]] {
+        assert!(why.to_string().contains("`/mcp` → Reconnect"), "{claude}");
+    }
+    assert_eq!(delivery["proven"], false, "{delivery}");
+    let said = run(&scene.pair.ctxrelay(["status"])).expect_success();
     assert!(
-        delivery["why"].to_string().contains("bridge died"),
-        "{delivery}"
+        said.stdout.contains("`/mcp` → Reconnect"),
+        "{}",
+        said.stdout
     );
     let sent = [first, second, third]
         .into_iter()

@@ -111,12 +111,15 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     }
 }
 
-/// What a sender should know whose receiver is not there.
+/// What a sender should know whose receiver is not there, or waits for its human.
 pub(super) fn missing(sent: &Sent, peer: Agent) -> Option<String> {
-    let peer = peer.title();
-    sent.receiver_missing.then(|| {
-        format!("{peer} is not installed here: this waits until it is, tell your operator")
-    })
+    if sent.receiver_missing {
+        let peer = peer.title();
+        return Some(format!(
+            "{peer} is not installed here: this waits until it is, tell your operator"
+        ));
+    }
+    sent.waits_for_human.clone()
 }
 
 /// Puts sentences into a result.

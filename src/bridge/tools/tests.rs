@@ -55,6 +55,7 @@ fn sent(id: &str, outcome: Outcome) -> Reply {
         seq: Seq(3),
         duplicate: false,
         receiver_missing: false,
+        waits_for_human: None,
         unanswered: Vec::new(),
     })
 }

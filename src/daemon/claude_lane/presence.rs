@@ -73,6 +73,9 @@ impl Daemon {
         if role != Role::Hook {
             self.is_up_to_date(role);
         }
+        if role == Role::Claude {
+            self.tools_came(conn);
+        }
         if receiver {
             self.receives(conn);
         } else if role == Role::Claude {
@@ -95,6 +98,9 @@ impl Daemon {
         };
         let pair = gone.hello.runtime_session_id.clone();
         self.forget_challenge(conn);
+        if gone.receiver && gone.hello.role == Role::Claude {
+            self.tools_left(&gone.hello);
+        }
         if gone.receiver {
             let bridge = conn.number();
             self.tell_ladder(&pair, LadderInput::Left { bridge });

@@ -27,15 +27,16 @@ impl Daemon {
                 mode: mode.as_str().to_owned(),
                 rung: "none".to_owned(),
                 proven: false,
-                why: "no Claude bridge is attached; messages wait here".to_owned(),
+                why: self.claude_tools_gone().unwrap_or_else(|| {
+                    "no Claude bridge is attached; messages wait here".to_owned()
+                }),
             };
         };
         let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
         let is_silent = process.is_some_and(|process| self.claude.silent.contains(&process));
         let mut why = match rung {
             Rung::Doorbell if receiver.is_none() => {
-                "Claude's bridge died, so that it cannot answer: `/mcp` there connects it again; \
-                 messages still reach it by its doorbell and its hook"
+                "Claude's bridge died; messages still reach it by its doorbell and its hook"
             }
             Rung::Doorbell => {
                 "the plugin's monitor wakes Claude, its hook hands the text into that turn"
@@ -77,6 +78,12 @@ impl Daemon {
                 (Some(by), Rung::Pull) => by == "pull",
                 _ => false,
             };
+        let tools_gone = self.claude_tools_gone();
+        if let Some(gone) = &tools_gone {
+            why = format!("{gone}. {why}");
+        }
+        // A way on which Claude cannot answer is not one that works.
+        let proven = proven && tools_gone.is_none();
         if let Some(by) = arrived_by.filter(|_| !proven) {
             why = format!("{why}; the last message arrived by {by}");
         }

@@ -56,6 +56,7 @@ impl Daemon {
         }
         if role == Role::Claude && attachment.receiver {
             // It calls a tool.
+            self.tools_called(conn);
             self.claude_gives_a_sign();
         }
         match command {

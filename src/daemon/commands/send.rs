@@ -137,6 +137,7 @@ impl Daemon {
                     seq: stored[0].entry.seq,
                     duplicate: false,
                     receiver_missing: daemon.is_missing(to),
+                    waits_for_human: daemon.waits_for_human(to),
                     unanswered: daemon.unanswered_by(&from, &pair, said_in.as_ref()),
                 };
                 if rejected {
@@ -227,8 +228,23 @@ impl Daemon {
             seq,
             duplicate: true,
             receiver_missing: row.is_some_and(|row| self.is_missing(row.to)),
+            waits_for_human: row.and_then(|row| self.waits_for_human(row.to)),
             unanswered: Vec::new(),
         })
+    }
+
+    /// What a sender should know of a receiver that its human stopped, or cut off from its tools.
+    fn waits_for_human(&self, to: Agent) -> Option<String> {
+        match to {
+            Agent::Codex => self.codex.flow.is_held().then(|| {
+                "your operator stopped Codex's turn (Esc or Ctrl-C): this waits until they write \
+                 to Codex, or release it in the deck's Inbox"
+                    .to_owned()
+            }),
+            Agent::Claude => self
+                .claude_tools_gone()
+                .map(|why| format!("{why}; tell your operator")),
+        }
     }
 
     fn room(&self, to: Agent) -> Result<(), Refusal> {

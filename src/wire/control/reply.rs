@@ -73,6 +73,9 @@ pub struct Sent {
     /// The receiver's program is neither installed nor attached: nobody is there who could get it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub receiver_missing: bool,
+    /// Why the receiver does not get it, or cannot answer, until its human does something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for_human: Option<String>,
     /// Questions that the sender has had, and that neither this nor anything else answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<EntryId>,
