@@ -156,6 +156,9 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
     let mut codex = attached_codex(&pair);
+    // Before the bridge: whose parent starts a bridge is an agent, and no deck below it decides.
+    let mut deck = pair.deck();
+    deck.wait_for_text("attached");
     let mut claude = as_claude(&pair);
     let gate = Gate::new("codex-works");
     pair.responses
@@ -185,16 +188,17 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
     let status = status(&pair);
     assert_eq!(status["agents"]["codex"]["held"], true);
     assert_eq!(pair.responses.times_heard("the word is held"), 0);
-    let mut deck = pair.deck();
-    deck.wait_for_text("You stopped a turn in Codex");
+    deck.wait_for_text("◇ You stopped a turn");
     deck.press(Key::Char('3'));
     deck.press(Key::Char('r'));
     deck.wait_for_text("Look at this");
     deck.press(Key::Char('r'));
+    deck.wait_for_text("Try it again?");
+    deck.press(Key::Enter);
     pair.responses
         .wait_for_request("the message", says("the word is held"));
     wait_settled(&pair, "codex");
-    deck.wait_until_gone("You stopped a turn in Codex");
+    deck.wait_until_gone("◇ You stopped a turn");
     assert_eq!(pair.responses.times_heard("the word is held"), 1);
     gate.open();
     verify(&pair);
