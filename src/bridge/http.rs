@@ -5,7 +5,7 @@
 //! call is taken back by `notifications/cancelled` or by hanging up.
 //! Who may connect at all is checked before this.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
@@ -19,18 +19,18 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use uuid::Uuid;
 
 use super::server::RelayServer;
 use super::stdio::LINE_BYTES_MAX;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
 
-/// The header by which a client's requests belong together.
+/// The header by which a client's requests belong together. We give none out, because we know no
+/// sessions; a client may have one that a daemon of before gave it.
 const SESSION: &str = "mcp-session-id";
 
-/// The longest session id that is taken, in bytes; ours are UUIDs.
+/// The longest session id that is taken, in bytes.
 const SESSION_BYTES_MAX: usize = 128;
 
 type Mcp = StreamableHttpService<RelayServer, NeverSessionManager>;
@@ -63,16 +63,9 @@ struct Front {
 
 async fn answer(State(front): State<Front>, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
-    if parts.method == Method::DELETE {
-        // A session of ours is a name and nothing more: there is nothing to end.
-        return StatusCode::NO_CONTENT.into_response();
-    }
+    // There is no session that could be ended, and nothing is said unasked.
     if parts.method != Method::POST {
-        return (
-            StatusCode::METHOD_NOT_ALLOWED,
-            [(header::ALLOW, "POST, DELETE")],
-        )
-            .into_response();
+        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
     }
     let Some(body) = read(&parts.headers, body).await else {
         let text = format!("the body is longer than {LINE_BYTES_MAX} bytes, or broke off");
@@ -82,7 +75,7 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
         Ok(message) => message,
         Err(error) => {
             let text = format!("not JSON: {error}");
-            return refuse(StatusCode::BAD_REQUEST, code::PARSE, &text);
+            return refuse(StatusCode::BAD_REQUEST, unread(&error), &text);
         }
     };
     if !message.is_object() {
@@ -112,16 +105,7 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
         .map(|id| front.calls.begin(&session, id, hangup.0.clone()));
     parts.extensions.insert(hangup);
     accept_both(&mut parts.headers);
-    let initialize = message.get("method").and_then(Value::as_str) == Some("initialize");
-    let mut response = forward(&front.mcp, parts, body).await;
-    if initialize
-        && session.is_empty()
-        && response.status().is_success()
-        && let Ok(fresh) = HeaderValue::try_from(Uuid::new_v4().to_string())
-    {
-        response.headers_mut().insert(SESSION, fresh);
-    }
-    response
+    forward(&front.mcp, parts, body).await
 }
 
 /// The body, unless it is too long; one that says so beforehand is not waited for.
@@ -180,7 +164,7 @@ impl Hangup {
     }
 }
 
-/// A session's id and a request's, as JSON: `1` and `"1"` are two requests.
+/// A session's id, mostly none, and a request's, as JSON: `1` and `"1"` are two requests.
 type CallKey = (String, String);
 
 /// The calls that run. As many as there are open requests.
@@ -189,7 +173,7 @@ struct Calls(Arc<Mutex<Running>>);
 
 #[derive(Debug, Default)]
 struct Running {
-    by_key: HashMap<CallKey, (u64, CancellationToken)>,
+    by_key: HashMap<CallKey, BTreeMap<u64, CancellationToken>>,
     begun: u64,
 }
 
@@ -199,7 +183,8 @@ impl Calls {
         let mut running = self.lock();
         running.begun += 1;
         let serial = running.begun;
-        running.by_key.insert(key.clone(), (serial, hangup.clone()));
+        let calls = running.by_key.entry(key.clone()).or_default();
+        calls.insert(serial, hangup.clone());
         RunningCall {
             calls: self.clone(),
             key,
@@ -210,7 +195,16 @@ impl Calls {
 
     fn cancel(&self, session: &str, id: &Value) {
         let key = (session.to_owned(), id.to_string());
-        if let Some((_, call)) = self.lock().by_key.remove(&key) {
+        let running = self.lock();
+        let Some(calls) = running.by_key.get(&key) else {
+            return;
+        };
+        // Without a session two threads may have used one number: whose call is meant cannot be
+        // told, and both end by their own time.
+        if session.is_empty() && calls.len() > 1 {
+            return;
+        }
+        if let Some((_, call)) = calls.last_key_value() {
             call.cancel();
         }
     }
@@ -232,12 +226,11 @@ impl Drop for RunningCall {
     fn drop(&mut self) {
         let mut running = self.calls.lock();
         // A client that hung up may have begun another call by the same number already.
-        if running
-            .by_key
-            .get(&self.key)
-            .is_some_and(|(serial, _)| *serial == self.serial)
-        {
-            running.by_key.remove(&self.key);
+        if let Some(calls) = running.by_key.get_mut(&self.key) {
+            calls.remove(&self.serial);
+            if calls.is_empty() {
+                running.by_key.remove(&self.key);
+            }
         }
     }
 }

@@ -4,6 +4,8 @@
 //! JSON, a line over the limit and `server/discover` get their answers here, the rest goes on as
 //! typed messages. One writer owns the output.
 
+mod id_scan;
+
 use std::borrow::Cow;
 use std::future::Future;
 use std::time::Duration;
@@ -23,7 +25,8 @@ use super::server::RelayServer;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::wire::control::{InboxMessage, Notification};
-use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
+use id_scan::IdScan;
 
 /// The longest line, in bytes: a text of 1,000,000 characters and its escapes fit.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -155,7 +158,8 @@ async fn read<R>(
 /// A line from the agent.
 enum Line {
     Whole(Vec<u8>),
-    TooLong,
+    /// With the id of the request that it is, where it has one.
+    TooLong(Option<Value>),
 }
 
 /// The next line, of which at most [`LINE_BYTES_MAX`] bytes are ever held.
@@ -164,32 +168,33 @@ where
     R: AsyncRead + Unpin,
 {
     let mut line = Vec::new();
-    let mut too_long = false;
+    let mut too_long: Option<IdScan> = None;
     loop {
         let available = input.fill_buf().await?;
         if available.is_empty() {
-            let rest = (!line.is_empty() && !too_long).then_some(Line::Whole(line));
+            let rest = (!line.is_empty() && too_long.is_none()).then_some(Line::Whole(line));
             return Ok(rest);
         }
         let (taken, done) = match available.iter().position(|byte| *byte == b'\n') {
             Some(at) => (at + 1, true),
             None => (available.len(), false),
         };
-        if !too_long {
+        if let Some(scan) = &mut too_long {
+            scan.feed(&available[..taken]);
+        } else {
             line.extend_from_slice(&available[..taken]);
             if line.len() > LINE_BYTES_MAX {
-                too_long = true;
+                let scan = too_long.insert(IdScan::default());
+                scan.feed(&line);
                 line = Vec::new();
             }
         }
         input.consume(taken);
         if done {
-            let line = if too_long {
-                Line::TooLong
-            } else {
-                Line::Whole(line)
-            };
-            return Ok(Some(line));
+            return Ok(Some(match too_long {
+                Some(scan) => Line::TooLong(scan.into_id()),
+                None => Line::Whole(line),
+            }));
         }
     }
 }
@@ -207,9 +212,10 @@ impl Incoming {
     fn of(line: &Line, initialized: bool) -> Self {
         let bytes = match line {
             Line::Whole(bytes) => bytes.trim_ascii(),
-            Line::TooLong => {
+            Line::TooLong(id) => {
                 let text = format!("the line is longer than {LINE_BYTES_MAX} bytes");
-                return Self::refuse(Value::Null, code::INVALID_REQUEST, text);
+                let id = id.clone().unwrap_or_default();
+                return Self::refuse(id, code::INVALID_REQUEST, text);
             }
         };
         if bytes.is_empty() {
@@ -218,7 +224,8 @@ impl Incoming {
         let value: Value = match serde_json::from_slice(bytes) {
             Ok(value) => value,
             Err(error) => {
-                return Self::refuse(Value::Null, code::PARSE, format!("not JSON: {error}"));
+                let text = format!("not JSON: {error}");
+                return Self::refuse(Value::Null, unread(&error), text);
             }
         };
         let method = value.get("method").and_then(Value::as_str);
@@ -232,7 +239,7 @@ impl Incoming {
                 Self::refuse(id, code::METHOD_NOT_FOUND, "Method not found")
             }
             // rmcp ends when a session begins with anything but a request.
-            (_, None) if !initialized && value.is_object() => Self::Nothing,
+            (Some(_), None) if !initialized => Self::Nothing,
             (method, id) => {
                 let is_notification = method.is_some() && id.is_none();
                 match serde_json::from_value(value) {

@@ -76,17 +76,19 @@ async fn a_codex_session_works_without_a_daemon_until_a_tool_needs_one() {
         answer.body["result"]["capabilities"].get("experimental"),
         None
     );
-    let session = format!("mcp-session-id: {}\r\n", answer.session.unwrap());
+    assert_eq!(answer.session, None, "no session is known");
+    // A client that had one from a daemon of before goes on.
+    let session = "mcp-session-id: 0199a1b2\r\n";
 
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(
-        post(port, &session, &initialized.to_string()).await.status,
+        post(port, session, &initialized.to_string()).await.status,
         202
     );
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    let tools = post(port, &session, &list.to_string()).await.body;
+    let tools = post(port, session, &list.to_string()).await.body;
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 10);
-    let wrong = post(port, &session, &call(2, "append_note", &json!({})))
+    let wrong = post(port, session, &call(2, "append_note", &json!({})))
         .await
         .body;
     assert_eq!(
@@ -94,14 +96,12 @@ async fn a_codex_session_works_without_a_daemon_until_a_tool_needs_one() {
         "invalid_arguments"
     );
     assert_eq!(
-        finish(open(port, "GET", &session, "").await).await.status,
+        finish(open(port, "GET", session, "").await).await.status,
         405
     );
     assert_eq!(
-        finish(open(port, "DELETE", &session, "").await)
-            .await
-            .status,
-        204
+        finish(open(port, "DELETE", session, "").await).await.status,
+        405
     );
 }
 
@@ -122,7 +122,7 @@ async fn what_is_no_message_gets_an_error_of_the_protocol() {
         );
     }
     let deep = "[".repeat(200_000);
-    assert_eq!(post(port, "", &deep).await.body["error"]["code"], -32700);
+    assert_eq!(post(port, "", &deep).await.body["error"]["code"], -32600);
     let discover = json!({"jsonrpc": "2.0", "id": "d", "method": "server/discover"});
     let answer = post(port, "", &discover.to_string()).await;
     assert_eq!(
@@ -197,4 +197,33 @@ async fn a_wait_ends_when_it_is_cancelled_or_the_client_hangs_up() {
             .iter()
             .any(|command| matches!(command, Command::Fetched(_)))
     );
+}
+
+#[tokio::test]
+async fn of_two_calls_with_one_number_and_no_session_none_is_cancelled_for_the_other() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::Never).await;
+    let port = serve(&place).await;
+    let wait = call(5, "wait_for_claude", &json!({"timeout_s": 50}));
+    let one = open(port, "POST", "", &wait).await;
+    let mut two = open(port, "POST", "", &wait).await;
+    daemon.seen(|seen| seen.len() == 2).await;
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 5}})
+    .to_string();
+    assert_eq!(post(port, "", &cancel).await.status, 202);
+    // Nothing has come for either; then one of them hangs up, and the number is unique again.
+    let mut answer = [0];
+    assert!(two.try_read(&mut answer).is_err());
+    drop(one);
+    let cancelled = async {
+        loop {
+            post(port, "", &cancel).await;
+            let read = timeout(std::time::Duration::from_millis(50), two.read(&mut answer)).await;
+            if let Ok(read) = read {
+                return read.unwrap();
+            }
+        }
+    };
+    assert_eq!(timeout(DEADLINE, cancelled).await.unwrap(), 1);
 }

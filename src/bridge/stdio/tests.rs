@@ -176,6 +176,27 @@ async fn broken_json_and_a_line_over_the_limit_get_errors_and_end_nothing() {
     }
     claude.say_raw(b"\n").await;
     assert_eq!(claude.hear().await["error"]["code"], -32600);
+    claude.say_raw(b"{}\n").await;
+    assert_eq!(claude.hear().await["error"]["code"], -32600);
+    claude.say_raw("[".repeat(10_000).as_bytes()).await;
+    claude.say_raw(b"\n").await;
+    assert_eq!(claude.hear().await["error"]["code"], -32600);
+
+    // The id comes last, as Claude writes it.
+    claude
+        .say_raw(br#"{"method":"tools/call","params":{"id":1,"text":""#)
+        .await;
+    for _ in 0..=(LINE_BYTES_MAX / chunk.len()) {
+        claude.say_raw(&chunk).await;
+    }
+    claude
+        .say_raw(b"\"},\"jsonrpc\":\"2.0\",\"id\":41}\n")
+        .await;
+    let answer = claude.hear().await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(41), &json!(-32600))
+    );
 
     claude
         .say(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
