@@ -333,6 +333,14 @@ fn record(setting: &Setting) -> Check {
         Err(failure) => return bad(ID, failure.message, failure.hint),
     };
     match path.symlink_metadata() {
+        Ok(found) if found.is_file() && found.nlink() > 1 => {
+            let path = path.display();
+            return bad(
+                ID,
+                format!("{path} has another name as well, by which somebody else could write it"),
+                format!("replace it by a copy: cp -p {path} {path}.new && mv {path}.new {path}"),
+            );
+        }
         Ok(found) if found.len() > VERIFY_BYTES_MAX => {
             return note(
                 ID,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, RwLock};
@@ -117,7 +118,11 @@ pub fn open(
     on_event: Box<dyn Fn(WriterEvent) + Send>,
 ) -> Result<Opened, LedgerError> {
     let path = checked_path(&options)?;
-    let file = DiskFile::open(&path).map_err(|error| LedgerError::from_io("open", &path, error))?;
+    let failed = |error| LedgerError::from_io("open", &path, error);
+    let file = DiskFile::open(&path).map_err(failed)?;
+    if file.reader().metadata().map_err(failed)?.nlink() > 1 {
+        return Err(LedgerError::HardLink { path });
+    }
     open_file(options, Box::new(file), on_event)
 }
 

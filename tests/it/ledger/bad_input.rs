@@ -447,3 +447,26 @@ fn a_project_on_a_read_only_disk_is_read_and_not_written() {
     let daemon = Daemon::start(&disk.launch(&project.ctxrelay(["daemon"])));
     daemon.stop().expect_success();
 }
+
+#[test]
+fn a_record_with_another_name_is_refused_with_the_step_that_mends_it() {
+    let place = Place::new();
+    let Place { project, ledger } = &place;
+    fs::hard_link(ledger, ledger.with_extension("other")).unwrap();
+    let refused = project.run(["--json", "daemon"]);
+    assert_eq!(refused.code(), 3);
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(message.contains("another name"), "{message}");
+    let doctor = project.run(["doctor", "--json"]);
+    assert_eq!(doctor.code(), 6);
+    let checks = doctor.json()["checks"].clone();
+    let mut checks = checks.as_array().unwrap().iter();
+    let record = checks.find(|check| check["id"] == "record").unwrap();
+    assert_eq!(record["ok"], false, "{record}");
+    // The step, as it is said.
+    let hint = record["hint"].as_str().unwrap();
+    let step = hint.split_once(": ").unwrap().1;
+    let mended = Command::new("sh").args(["-c", step]).status().unwrap();
+    assert!(mended.success(), "{step}");
+    project.daemon().stop().expect_success();
+}

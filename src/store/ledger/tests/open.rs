@@ -191,6 +191,18 @@ fn what_is_no_file_of_ours_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_ledger_with_another_name_is_refused_until_it_is_replaced_by_a_copy() {
+    let project = Project::with_notes(1);
+    fs::hard_link(project.path(), project.path().with_extension("other")).unwrap();
+    let error = project.try_open().err().unwrap();
+    assert!(matches!(error, LedgerError::HardLink { .. }), "{error}");
+    let copy = project.path().with_extension("new");
+    fs::copy(project.path(), &copy).unwrap();
+    fs::rename(&copy, project.path()).unwrap();
+    project.open();
+}
+
+#[test]
 fn a_ledger_that_contextrelay_has_locked_is_refused_until_its_owner_is_gone() {
     let project = Project::with_notes(1);
     let mut lock = project.path().into_os_string();
