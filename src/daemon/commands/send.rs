@@ -150,7 +150,7 @@ impl Daemon {
                 daemon.same_handoffs.decided(&id, Ok(&sent));
                 daemon.track_recorded(&id);
                 match to {
-                    Agent::Codex if daemon.codex.may_deliver_soon(on_busy) => {
+                    Agent::Codex if daemon.codex.may_deliver_soon() => {
                         daemon.waiters.push(Waiter {
                             deadline: Instant::now() + RECEIPT_WAIT,
                             wants: Wants::Receipt(sent),
