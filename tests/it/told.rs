@@ -198,6 +198,10 @@ fn a_decision_outlives_a_kill_before_either_model_has_it() {
     let rejected = format!("The operator rejected proposal {first}.");
     assert_eq!(pair.messages.times_heard(&rejected), 0);
     assert_eq!(pair.responses.times_heard(&rejected), 0);
+    // On the disk it is before it is acknowledged, and only then believed after a crash.
+    wait_status(&pair, "the acknowledged decision", |status| {
+        status["finality"]["decided"][0]["proposalId"] == no["finality"]["proposalId"]
+    });
     daemon.crash();
     drop(daemon);
     run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();

@@ -51,8 +51,11 @@ fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
         ));
     let first = claude.tool("reply", json!({"text": "the first question"}));
     gate.wait_arrived();
-    // Not for the first half: a terminal that was subscribed behind it shows the text at its end.
-    codex.wait_for_text("esc to interrupt");
+    // A terminal that was subscribed behind the first half shows the text at its end; one that
+    // shows it takes the status line off the screen.
+    codex.wait_for_screen("the turn", |screen| {
+        screen.contains("esc to interrupt") || screen.contains("Half of the answer")
+    });
     let second = claude.tool("reply", json!({"text": "the second question"}));
     wait_until("the second in Codex's queue", timeout(), || {
         let status = run(&pair.ctxrelay(["status", "--json"])).json();
