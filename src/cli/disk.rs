@@ -238,13 +238,18 @@ fn whole(status: &mut Status, reading: &Reading) {
                 .to_owned(),
         );
     }
-    let alarms = world.open_alarms().map(|open| open.alarm.text());
+    let alarms: Vec<String> = world.open_alarms().map(|open| open.alarm.text()).collect();
+    let is_touched = !alarms.is_empty();
     status.notices.extend(alarms);
     status.ledger = LedgerStatus {
         path: reading.path().display().to_string(),
         entries: stats.entries,
         bytes: stats.bytes,
-        chain: chain_word(is_ok, stats.head.is_some(), stats.entries).to_owned(),
+        chain: match chain_word(is_ok, stats.head.is_some(), stats.entries) {
+            "ok" if is_touched => "touched",
+            word => word,
+        }
+        .to_owned(),
         head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
         bad_lines: stats.bad_lines,
     };

@@ -3,6 +3,7 @@
 use super::run::{Daemon, now_ms};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
+use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
     AgentsStatus, ApprovalsStatus, AutonomyStatus, ClaudeStatus, CodexStatus, FinalityStatus,
@@ -41,8 +42,8 @@ impl Daemon {
                 path: self.ledger.path().display().to_string(),
                 entries: stats.entries,
                 bytes: stats.bytes,
+                chain: self.chain_word(&stats).to_owned(),
                 head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
-                chain: if stats.chain_ok { "ok" } else { "broken" }.to_owned(),
                 bad_lines: stats.bad_lines,
             },
             agents: AgentsStatus {
@@ -102,6 +103,17 @@ impl Daemon {
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),
             detached: self.identity.detached,
+        }
+    }
+
+    /// How the chain is in the file as it lies there, not only in what this process wrote.
+    fn chain_word(&self, stats: &Stats) -> &'static str {
+        if !stats.chain_ok || self.alarms.is_altered() {
+            "broken"
+        } else if self.world.open_alarms().next().is_some() {
+            "touched"
+        } else {
+            "ok"
         }
     }
 

@@ -82,7 +82,8 @@ pub struct LedgerStatus {
     pub bytes: u64,
     /// Its last entry.
     pub head: Option<HeadStatus>,
-    /// `ok`, `broken` or `unchained`.
+    /// `ok`; `broken`: the file is not as it was written; `touched`: it is, and the operator has
+    /// not acknowledged what somebody else did to it; `unchained` and `unchecked` without a daemon.
     pub chain: String,
     /// Lines that are no entries.
     pub bad_lines: u64,

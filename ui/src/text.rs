@@ -105,6 +105,14 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
+/// That the chain is broken, at which entry if that is known (0: it is not).
+pub fn broken_chain(seq: u64) -> String {
+    match seq {
+        0 => "chain broken".to_owned(),
+        seq => format!("chain broken at {}", grouped(seq)),
+    }
+}
+
 /// 1204 as `1 204`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

@@ -34,11 +34,18 @@ pub(in crate::daemon) struct Alarms {
     put_back_at: Option<Instant>,
     /// When it was last put back.
     put_back: Option<Instant>,
+    /// The ledger's file was found altered, and not found whole since.
+    is_altered: bool,
 }
 
 impl Alarms {
     pub(in crate::daemon) fn next_deadline(&self) -> Option<Instant> {
         self.put_back_at
+    }
+
+    /// Whether the ledger's file was found altered, and not found whole since.
+    pub(in crate::daemon) fn is_altered(&self) -> bool {
+        self.is_altered
     }
 }
 
@@ -52,8 +59,12 @@ impl Daemon {
                 touches,
                 verdict,
             } if session == self.session_id => self.on_touched(&touches, &verdict),
+            WatchFact::Chain { session, is_whole } if session == self.session_id => {
+                self.alarms.is_altered = !is_whole;
+                self.status_changed();
+            }
             // It was sealed meanwhile, by us.
-            WatchFact::Ledger { .. } => {}
+            WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
             WatchFact::LockLost => self.on_lock_lost(),
             WatchFact::FolderLost => self.on_folder_lost(),
             WatchFact::Degraded { why } => {
@@ -170,6 +181,7 @@ impl Daemon {
         if let Some(watch) = &self.watch {
             watch.follow(self.session_id.clone(), self.ledger.clone());
         }
+        self.alarms.is_altered = false;
         // They spoke of the session before.
         self.notices.clear(TOUCHED);
         self.notices.clear(CURRENT);

@@ -49,6 +49,12 @@ impl Verdict {
     pub fn is_ok(&self) -> bool {
         matches!(self, Self::Report(report) if report.ok)
     }
+
+    /// Whether every entry in the file is as it was written, and nothing else stands there. Alarms
+    /// that the record tells of do not count.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Report(report) if report.first_bad.is_none())
+    }
 }
 
 impl std::fmt::Display for Verdict {
@@ -99,6 +105,13 @@ pub enum WatchFact {
         touches: Vec<Touch>,
         /// What `verify` says.
         verdict: Verdict,
+    },
+    /// The ledger's file is whole no longer, or is whole again.
+    Chain {
+        /// Whose ledger.
+        session: SessionId,
+        /// The file has its place, and every entry in it is as it was written.
+        is_whole: bool,
     },
     /// The owner's lock of this daemon has lost its name, in a project that is there: whoever looks
     /// for an owner finds none.

@@ -116,8 +116,16 @@ impl LedgerLook {
         self.news(now, suspect)
     }
 
-    fn news(&mut self, now: BTreeSet<Touch>, suspect: bool) -> Found {
+    /// Whether the file with the ledger's name is the ledger, as far as the last look tells.
+    pub(super) fn is_in_place(&self) -> bool {
+        let lost = [Touch::Removed, Touch::Replaced, Touch::Truncated];
+        !lost.iter().any(|touch| self.standing.contains(touch))
+    }
+
+    fn news(&mut self, now: BTreeSet<Touch>, mut suspect: bool) -> Found {
         let touches = now.difference(&self.standing).copied().collect();
+        // What was taken away is back: only its content tells whether all of it is.
+        suspect |= !self.standing.is_subset(&now);
         self.standing = now;
         Found { touches, suspect }
     }

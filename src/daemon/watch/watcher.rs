@@ -101,6 +101,8 @@ struct Watcher {
     touches: BTreeSet<Touch>,
     /// It may have been edited: its content is still to be looked at.
     suspect: bool,
+    /// Whether the file was last said to be whole.
+    is_whole: bool,
     /// When the last verification ended, and how long it took.
     verified: Option<(Instant, Duration)>,
     /// The last `config.json` that could be taken.
@@ -163,6 +165,7 @@ impl Watcher {
             due: None,
             touches: BTreeSet::new(),
             suspect: watched.suspect,
+            is_whole: true,
             verified: None,
             config: watched.config.clone().unwrap_or_default(),
             current: None,
@@ -244,6 +247,7 @@ impl Watcher {
         self.watched.ledger = ledger;
         self.touches.clear();
         self.suspect = false;
+        self.is_whole = true;
         self.current = None;
     }
 
@@ -314,6 +318,11 @@ impl Watcher {
         let verdict = self.verify();
         self.verified = Some((Instant::now(), begin.elapsed()));
         self.suspect = false;
+        let is_whole = verdict.is_whole() && self.look.is_in_place();
+        if std::mem::replace(&mut self.is_whole, is_whole) != is_whole {
+            let session = self.watched.session.clone();
+            self.say(WatchFact::Chain { session, is_whole });
+        }
         let is_worse = self.look.is_worse(&verdict);
         let mut touches = std::mem::take(&mut self.touches);
         // Of a file that was cut or replaced the reason is known already.

@@ -4,6 +4,7 @@
 mod account;
 mod bad_input;
 mod belief;
+mod chain;
 mod full;
 mod kill;
 mod offline;

@@ -217,10 +217,7 @@ fn chain(deck: &Deck) -> Line<'static> {
     };
     let mut spans = vec![Span::styled(format!("{glyph} "), style)];
     match ledger.chain {
-        Chain::Broken { seq } => spans.push(Span::styled(
-            format!("chain broken at {}", text::grouped(seq)),
-            style,
-        )),
+        Chain::Broken { seq } => spans.push(Span::styled(text::broken_chain(seq), style)),
         _ => {
             spans.push(Span::styled(
                 format!("{word} "),

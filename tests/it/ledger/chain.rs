@@ -1,0 +1,139 @@
+//! What `status` says of the chain while somebody else is at the record of a running daemon: never
+//! "ok" once the watch has raised its alarm, and "ok" again only of a file that is whole again.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::daemon::Daemon;
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
+
+struct Scene {
+    project: Project,
+    _daemon: Daemon,
+    path: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let project = Project::without_git();
+        let daemon = project.daemon();
+        let mut socket = project.control_of("codex").unwrap();
+        // A process that there is not: below a living agent nobody would be the operator.
+        let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+        socket.expect("hello", hello);
+        let note = json!({"agent": "codex", "text": "as it was written"});
+        socket.expect("note/append", note);
+        let scene = Self {
+            path: PathBuf::new(),
+            _daemon: daemon,
+            project,
+        };
+        let status = scene.status();
+        assert_eq!(status["ledger"]["chain"], "ok");
+        let path = PathBuf::from(status["ledger"]["path"].as_str().unwrap());
+        Self { path, ..scene }
+    }
+
+    fn status(&self) -> Value {
+        let status = self.project.run(["status", "--json"]);
+        status.expect_success().json()
+    }
+
+    /// Does something to the file; what `status` says of the chain once the alarm is raised.
+    fn chain_after(&self, touch: impl FnOnce(&Path)) -> String {
+        touch(&self.path);
+        wait_until("the alarm", timeout(), || {
+            let status = self.status();
+            let notices = status["notices"].to_string();
+            let chain = status["ledger"]["chain"].as_str()?.to_owned();
+            notices.contains("somebody else touched").then_some(chain)
+        })
+    }
+
+    fn becomes_ok(&self) {
+        wait_until("a chain that is ok", timeout(), || {
+            (self.status()["ledger"]["chain"] == "ok").then_some(())
+        });
+    }
+}
+
+/// Writes over the file, which stays the same.
+fn write_in_place(path: &Path, text: &str) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn an_edited_record_is_broken_until_it_reads_as_before() {
+    let scene = Scene::new();
+    let before = fs::read_to_string(&scene.path).unwrap();
+    let edited = before.replace("as it was written", "as it was wanted ");
+    let chain = scene.chain_after(|path| write_in_place(path, &edited));
+    assert_eq!(chain, "broken");
+    write_in_place(&scene.path, &before);
+    scene.becomes_ok();
+}
+
+#[test]
+fn a_record_that_was_moved_away_is_broken_until_it_is_back() {
+    let scene = Scene::new();
+    let away = scene.path.with_extension("away");
+    let chain = scene.chain_after(|path| fs::rename(path, &away).unwrap());
+    assert_eq!(chain, "broken");
+    fs::rename(&away, &scene.path).unwrap();
+    scene.becomes_ok();
+}
+
+#[test]
+fn a_record_that_was_removed_replaced_or_cut_is_broken() {
+    let touches: [fn(&Path); 3] = [
+        |path| fs::remove_file(path).unwrap(),
+        |path| {
+            // Every line of it would pass, and it is not what the daemon writes.
+            let copy = path.with_extension("copy");
+            fs::copy(path, &copy).unwrap();
+            fs::rename(&copy, path).unwrap();
+        },
+        |path| {
+            let file = OpenOptions::new().write(true).open(path).unwrap();
+            file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+        },
+    ];
+    for touch in touches {
+        assert_eq!(Scene::new().chain_after(touch), "broken");
+    }
+}
+
+#[test]
+fn a_record_with_foreign_lines_is_not_ok_before_the_operator_has_seen_it() {
+    let scene = Scene::new();
+    let mut operator = Operator::connect(&scene.project);
+    let chain = scene.chain_after(|path| {
+        let mut file = OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(b"{\"not\":\"ours\"}\n").unwrap();
+    });
+    assert_ne!(chain, "ok");
+    // The writer sets the line aside, and every line in the file is ours again.
+    let alarm = wait_until("the entry about the line", timeout(), || {
+        let ledger = scene.project.ledger();
+        let mut alarms = ledger
+            .iter()
+            .filter(|entry| entry["meta"]["alarm"].is_object());
+        alarms.next()?["id"].as_str().map(str::to_owned)
+    });
+    wait_until("a chain that is whole", timeout(), || {
+        match scene.status()["ledger"]["chain"].as_str() {
+            Some("touched") => Some(()),
+            Some("ok") => panic!("ok, and nobody has acknowledged the alarm"),
+            _ => None,
+        }
+    });
+    let acknowledge = json!({"alarmId": alarm});
+    operator.call("alarm/acknowledge", acknowledge).unwrap();
+    scene.becomes_ok();
+}
