@@ -13,7 +13,7 @@ use crate::client::{
     Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,
 };
 use crate::host::Setting;
-use crate::store::dirs::Published;
+use crate::store::published::Published;
 use crate::wire::control::{Command, Reply, Role, Welcome};
 
 /// How long a daemon may take to answer `hello` before it counts as stuck. It answers within

@@ -19,7 +19,8 @@ use super::output::Output;
 use super::replace::replace;
 use super::successor::Before;
 use crate::host::{Estate, Replacement, Running, Setting};
-use crate::store::dirs::{ProjectDirs, Published, exists};
+use crate::store::dirs::{ProjectDirs, exists};
+use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.

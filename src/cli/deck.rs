@@ -36,7 +36,7 @@ use crate::demo::play::{Ending, play};
 use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
 use crate::host::Setting;
-use crate::store::dirs::Published;
+use crate::store::published::Published;
 use crate::wire::control::{Command, Reply, Role};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.

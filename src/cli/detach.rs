@@ -16,8 +16,8 @@ use super::exit::{ExitKind, Failure};
 use super::kill;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
 use crate::host::Setting;
-use crate::store::dirs::Published;
 use crate::store::owner::is_held;
+use crate::store::published::Published;
 use crate::wire::control::Role;
 
 /// How long a daemon may take to be ready. It takes milliseconds, on a long ledger some more.

@@ -18,8 +18,9 @@ use super::output::Tone;
 use super::settings::{environment, find_program};
 use crate::adapters::port_holder::holder;
 use crate::host::Setting;
-use crate::store::dirs::{Published, exists};
+use crate::store::dirs::exists;
 use crate::store::owner::is_held;
+use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{head, ledger, sentinel};
 

@@ -9,7 +9,8 @@ use super::context::Context;
 use super::disk::unreadable;
 use super::exit::{ExitKind, Verdict};
 use super::output::Tone;
-use crate::store::dirs::{ProjectDirs, Published};
+use crate::store::dirs::ProjectDirs;
+use crate::store::published::Published;
 use crate::store::registry::{self, Instance};
 
 /// How long a port of ours may take to accept; on loopback it does so at once or never.

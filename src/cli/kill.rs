@@ -19,10 +19,9 @@ use super::exit::{ExitKind, Failure, Verdict};
 use super::operator;
 use super::words::{count, now_ms};
 use crate::host::Setting;
-use crate::store::dirs::{
-    ProjectDirs, Published, exists, make_private_dir, open_private, read_private,
-};
+use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
 use crate::store::owner::{is_free, is_owned};
+use crate::store::published::Published;
 use crate::store::{registry, sentinel};
 use crate::wire::control::{Command, StopParams};
 

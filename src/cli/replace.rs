@@ -16,8 +16,8 @@ use super::successor::CANNOT_TAKE_OVER;
 use crate::client::Connection;
 use crate::core::agent::AgentState;
 use crate::host::Setting;
-use crate::store::dirs::Published;
 use crate::store::owner::is_free;
+use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Reply};
 use crate::wire::status::Status;
 

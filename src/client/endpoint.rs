@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::Dormancy;
 use super::autostart::{Autostart, Starter};
-use crate::store::dirs::{self, ProjectDirs, Published, UserDirs};
+use crate::store::dirs::{self, ProjectDirs, UserDirs};
 use crate::store::operator_socket;
+use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::wire::control::Role;
 

@@ -41,11 +41,13 @@ use crate::core::redact::Redactor;
 use crate::store::child;
 use crate::store::config;
 use crate::store::contextrelay3;
-use crate::store::dirs::{PUBLISHED_FILE, ProjectDirs, Published, UserDirs, exists, write_private};
+use crate::store::dirs::{ProjectDirs, UserDirs, exists};
 use crate::store::head::{HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, WriterEvent};
 use crate::store::mend::mend;
 use crate::store::owner::OwnerLock;
+use crate::store::published::Published;
+use crate::store::publisher::{Imprint, Publisher};
 use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
 use crate::store::search::Search;
@@ -114,11 +116,17 @@ impl Builder {
             path: self.dirs.state.clone(),
             source,
         };
-        let (lock, inherited) = match estate {
-            Some(estate) => (estate.lock, Some((estate.premises, estate.remains))),
+        let (lock, before, inherited) = match estate {
+            Some(Estate {
+                lock,
+                publisher,
+                premises,
+                remains,
+                ..
+            }) => (lock, publisher, Some((premises, remains))),
             None => {
                 let lock = OwnerLock::try_acquire(&self.dirs).map_err(unwritable)?;
-                (lock.ok_or(StartError::Owned)?, None)
+                (lock.ok_or(StartError::Owned)?, None, None)
             }
         };
         if self.clears_kill {
@@ -251,13 +259,21 @@ impl Builder {
         // The last step that can fail. What was inherited is touched only behind it, and behind the
         // word of the owner before us, who can go on with it until then. Two that read from one
         // terminal would tear its stream apart.
-        write_private(
-            &self.dirs.state_file(PUBLISHED_FILE),
-            &serde_json::to_vec(&published).unwrap_or_default(),
-        )
-        .map_err(unwritable)?;
+        let imprint = Imprint {
+            published: published.clone(),
+            fingerprint: identity.fingerprint.clone(),
+            program: self.own_program.clone(),
+            session: session_id.clone(),
+        };
+        let place = lock.place().map_err(unwritable)?;
+        let (mut publisher, board) =
+            Publisher::start(&self.dirs, place, imprint, remains.is_some()).map_err(unwritable)?;
         if !yielded.await {
             return Err(StartError::NotYielded);
+        }
+        publisher.take_on();
+        if let Some(before) = before {
+            before.leave();
         }
 
         let (codex_left, known) = match remains {
@@ -320,6 +336,7 @@ impl Builder {
         }
         daemon.successors = Some(ask_successor);
         daemon.disowned = disowned;
+        daemon.board = board;
         if is_new || report.entries == 0 {
             daemon.start_session();
         }
@@ -430,7 +447,7 @@ impl Builder {
         let guard = Guard::new(ports.control, &secrets, &mcp_token);
         let refusals = guard.refusals().clone();
         let (leave, estate) = oneshot::channel();
-        let (dirs, detached) = (self.dirs.clone(), self.detached);
+        let detached = self.detached;
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
         // that is no more, and who waits for the end may take the lock.
         let (end, stop_serving) = (ended.drop_guard(), stop.clone().drop_guard());
@@ -439,13 +456,10 @@ impl Builder {
             let _end = end;
             let lock = lock;
             let premises = premises;
+            let publisher = publisher;
             let stop_serving = stop_serving;
             let _owner_watch = owner_watch;
             let Some(remains) = daemon.run(inbox).await else {
-                // In a folder that was made anew it may be the next owner's.
-                if lock.is_named(&dirs).unwrap_or(true) {
-                    let _ = std::fs::remove_file(dirs.state_file(PUBLISHED_FILE));
-                }
                 return;
             };
             // Nothing is accepted here any more; who comes waits for the next owner to do it.
@@ -454,6 +468,7 @@ impl Builder {
             let _ = timeout(LAST_CALLS, served.wait()).await;
             let left = Estate {
                 detached,
+                publisher: Some(publisher),
                 lock,
                 premises,
                 remains,

@@ -192,6 +192,11 @@ impl CodexLane {
         }
     }
 
+    /// The app-server's port, while one runs.
+    pub(super) fn app_server_port(&self) -> Option<u16> {
+        self.server.as_ref().and(self.port)
+    }
+
     pub(super) fn status_parts(&self) -> CodexParts {
         let rung = if self.server.is_some() {
             "queue"

@@ -16,6 +16,7 @@ use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::parcel;
 use crate::store::dirs::ProjectDirs;
 use crate::store::owner::OwnerLock;
+use crate::store::publisher::Publisher;
 use crate::store::registry::Ports;
 
 /// Which form of estate this program leaves and takes. Raised whenever the meaning of a field or
@@ -27,6 +28,9 @@ pub const FORMAT: u32 = 2;
 pub struct Estate {
     /// Whether the next owner ends by itself when nobody needs it.
     pub detached: bool,
+    /// What the owner before shows of itself, in that owner's own process. Taken back before the
+    /// lock is free.
+    pub(super) publisher: Option<Publisher>,
     pub(super) lock: OwnerLock,
     pub(super) premises: Premises,
     pub(super) remains: Remains,
@@ -171,6 +175,7 @@ impl Estate {
         let lock = OwnerLock::inherit(dirs, file, folder)?.ok_or(EstateError::NotOwned)?;
         Ok(Self {
             detached: text.detached,
+            publisher: None,
             lock,
             premises,
             remains: Remains {
@@ -182,6 +187,9 @@ impl Estate {
 
     /// Forgets it, because another process has it: the lock is not given up.
     pub fn leave(self) {
+        if let Some(publisher) = self.publisher {
+            publisher.leave();
+        }
         self.lock.leave();
     }
 }

@@ -43,6 +43,7 @@ mod recording;
 mod run;
 pub mod running;
 mod same_handoff;
+mod show;
 mod silence;
 mod start_error;
 mod status;

@@ -40,6 +40,7 @@ use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{CheckpointKeeper, Ledger, Stored, WriterEvent};
+use crate::store::publisher::Board;
 use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
 
@@ -98,6 +99,8 @@ pub struct Daemon {
     pub(super) alarms: Alarms,
     /// Ends with the daemon.
     pub(super) watch: Option<Watch>,
+    /// What others read on the disk.
+    pub(super) board: Board,
 }
 
 /// What writes down, beside the ledger, how far it has come.
@@ -176,12 +179,14 @@ impl Daemon {
             configuration: None,
             alarms: Alarms::default(),
             watch: None,
+            board: Board::default(),
         }
     }
 
     /// Runs until somebody ends it, and returns what is left for another process that goes on.
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) -> Option<Remains> {
         loop {
+            self.show();
             let deadline = self.next_deadline();
             let event = tokio::select! {
                 biased;

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::estate::Estate;
 use super::event::Answer;
 use super::handle::DaemonHandle;
-use crate::store::dirs::Published;
+use crate::store::published::Published;
 
 /// A daemon that runs.
 #[derive(Debug)]

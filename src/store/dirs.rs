@@ -9,14 +9,10 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
-use super::owner;
 use crate::core::id::SessionId;
-
-/// What a running daemon publishes, in the state folder.
-pub const PUBLISHED_FILE: &str = "ports.json";
 
 /// The folder in a project that holds everything of ours.
 pub const RELAY_DIR: &str = ".contextrelay";
@@ -220,37 +216,6 @@ impl UserDirs {
     }
 }
 
-/// What a running daemon publishes about itself: `state/ports.json`, 0600, no secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Published {
-    /// The daemon's process.
-    pub pid: u32,
-    /// Its version.
-    pub version: String,
-    /// Its control protocol.
-    pub protocol: u32,
-    /// Its control port.
-    pub control_port: u16,
-    /// Its proxy port.
-    pub proxy_port: u16,
-    /// When it started, ms since the epoch.
-    pub started_at: i64,
-    /// It ends by itself when nothing is attached.
-    pub detached: bool,
-}
-
-impl Published {
-    /// What the owner of a project published; `None` when there is nothing readable, or the one
-    /// that published it has died without taking it back: who listens there now is a stranger, and
-    /// must not get a token. Whether the owner answers is told by connecting.
-    pub fn read(dirs: &ProjectDirs) -> Option<Self> {
-        let text = read_private(&dirs.state_file(PUBLISHED_FILE), 64 * 1024).ok()?;
-        let published: Self = serde_json::from_slice(&text).ok()?;
-        owner::is_owned(dirs).then_some(published)
-    }
-}
-
 /// Makes a folder that only its owner can enter. An existing one is taken, a link is refused.
 ///
 /// # Errors
@@ -317,12 +282,35 @@ pub fn read_private(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 ///
 /// When the folder cannot be written or the disk fails; the old file is then still there.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
-    file.write_all(bytes)?;
+    let file = beside(path, bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    File::open(dir)?.sync_all()
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// As [`write_private`] for what means nothing after the machine has stopped: nobody waits for the
+/// disk.
+///
+/// # Errors
+///
+/// When the folder cannot be written; the old file is then still there.
+pub fn write_fleeting(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    beside(path, bytes)?
+        .persist(path)
+        .map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempfile_in(folder_of(path))?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }
 
 /// Whether a folder is the user's home or the root of all: many projects lie below it.

@@ -16,6 +16,8 @@ pub mod ledger;
 pub mod mend;
 pub mod operator_socket;
 pub mod owner;
+pub mod published;
+pub mod publisher;
 pub mod queue;
 pub mod registry;
 pub mod search;

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::dirs::{PUBLISHED_FILE, ProjectDirs, open_private};
+use super::dirs::{ProjectDirs, open_private};
+use super::published;
 
 /// How often a lock file that vanished between opening and locking is opened again.
 const ATTEMPTS_MAX: u32 = 10;
@@ -65,7 +66,7 @@ impl OwnerLock {
                 continue;
             }
             lock.sign()?;
-            retract(dirs);
+            published::void(dirs);
             return Ok(Some(lock));
         }
         Err(io::Error::other(format!(
@@ -272,17 +273,6 @@ pub fn is_held(dirs: &ProjectDirs) -> bool {
     is_owned(dirs) || by_folder().is_some()
 }
 
-/// Removes what an owner published that did not live to do it itself: somebody else may listen on
-/// its ports by now.
-fn retract(dirs: &ProjectDirs) {
-    match fs::remove_file(dirs.state_file(PUBLISHED_FILE)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(%error, "what the last daemon published cannot be removed");
-        }
-        _ => {}
-    }
-}
-
 fn lock_path(dirs: &ProjectDirs) -> PathBuf {
     dirs.state_file("daemon.lock")
 }
@@ -334,7 +324,7 @@ fn identity_of(file: &fs::Metadata) -> (u64, u64) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::dirs::Published;
+    use crate::store::published::{PORTS_FILE, Published};
     use crate::store::testing::{Place, mode};
 
     #[test]
@@ -470,7 +460,7 @@ mod tests {
         };
         let publish = || {
             let text = serde_json::to_vec(&published).unwrap();
-            fs::write(place.dirs.state_file(PUBLISHED_FILE), text).unwrap();
+            fs::write(place.dirs.state_file(PORTS_FILE), text).unwrap();
         };
         publish();
         assert_eq!(Published::read(&place.dirs), None);

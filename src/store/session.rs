@@ -75,10 +75,11 @@ pub fn latest(dirs: &ProjectDirs) -> io::Result<Option<SessionId>> {
             sessions.push(SessionId::new(id));
         }
     }
-    Ok(sessions.into_iter().max_by_key(millis))
+    Ok(sessions.into_iter().max_by_key(began_ms))
 }
 
-fn millis(id: &SessionId) -> u64 {
+/// When a session began, ms since the epoch, by its id; 0 for one that does not say.
+pub fn began_ms(id: &SessionId) -> i64 {
     id.as_str()
         .split('_')
         .nth(1)

@@ -24,6 +24,7 @@ mod pages;
 mod pair;
 mod pair_panes;
 mod projects;
+mod published;
 mod readme;
 mod recovery;
 mod relay;

@@ -14,6 +14,7 @@ fn estate(place: &Place) -> Estate {
     let (requests, _) = tokio::sync::mpsc::channel(1);
     Estate {
         detached: true,
+        publisher: None,
         lock: OwnerLock::try_acquire(&place.dirs).unwrap().unwrap(),
         premises: Premises {
             ports: Ports {
