@@ -315,7 +315,8 @@ async fn follow(
                         view_due.get_or_insert(Instant::now() + GATHER);
                     }
                     Ok(Notification::StatusChanged) => {
-                        status_due.get_or_insert(Instant::now() + GATHER);
+                        let soon = Instant::now() + GATHER;
+                        status_due = Some(status_due.map_or(soon, |due| due.min(soon)));
                     }
                     Ok(Notification::Lagged { .. }) | Err(broadcast::error::RecvError::Lagged(_)) => {
                         stale = true;

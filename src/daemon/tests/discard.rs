@@ -1,6 +1,7 @@
 //! What is deleted for good is nowhere any more.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,20 +20,26 @@ const MARKER: &str = "xq7-velvet-anchor";
 /// How long the search index may take to catch up. Generous: only a broken one takes so long.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Every file below a folder that holds a text.
+/// Every file below a folder that holds a text. SQLite's own files may go meanwhile.
 fn holding(dir: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for file in fs::read_dir(dir).unwrap() {
         let path = file.unwrap().path();
-        let is_link = path.symlink_metadata().unwrap().file_type().is_symlink();
+        let is_link = path.is_symlink();
         if path.is_dir() && !is_link {
             found.extend(holding(&path, text));
-        } else if fs::read(&path)
-            .unwrap()
-            .windows(text.len())
-            .any(|bytes| bytes == text.as_bytes())
-        {
-            found.push(path);
+            continue;
+        }
+        match fs::read(&path) {
+            Ok(bytes)
+                if bytes
+                    .windows(text.len())
+                    .any(|part| part == text.as_bytes()) =>
+            {
+                found.push(path);
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => panic!("{path:?}: {error}"),
+            _ => {}
         }
     }
     found

@@ -113,8 +113,13 @@ pub fn end_daemon(project: &Project) {
     });
 }
 
+/// Leaves a deck to which an agent is attached.
 #[track_caller]
 pub fn leave(deck: &mut Pty) {
+    // Its entries are shown up to 100 ms before its state.
+    deck.wait_for_screen("an agent's card", |screen| {
+        !(screen.contains("Claude · offline") && screen.contains("Codex · offline"))
+    });
     deck.press(Key::Char('q'));
     deck.wait_for_text("stay in the background");
     deck.press(Key::Enter);
