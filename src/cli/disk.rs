@@ -3,12 +3,11 @@
 //! Reads, and never writes, locks or mends.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::exit::Failure;
-use super::words::now_ms;
+use super::words::{count, now_ms};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::SessionId;
@@ -17,7 +16,7 @@ use crate::host::Setting;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, exists, open_private};
 use crate::store::head::{self, Kept};
-use crate::store::ledger::{self, Border, Reading, Stored};
+use crate::store::ledger::{self, Border, Reading};
 use crate::store::{owner, registry, sentinel, session};
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
@@ -31,6 +30,11 @@ const WHOLE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// How much of a larger ledger's end is read.
 const TAIL_BYTES: u64 = 256 * 1024;
+
+/// What is said where the file is not the record.
+const TOUCHED: &str = "somebody else was at the record while no daemon ran: what is not vouched \
+                       for from outside of the project is not believed here (`ctxrelay ledger \
+                       verify`)";
 
 /// What is kept of the project outside of it. What is no head counts as none, as for a daemon.
 fn kept(setting: &Setting) -> Option<Kept> {
@@ -116,19 +120,61 @@ fn believed(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<R
     once()
 }
 
-/// Reads the entries of a ledger file; one that does not exist has none.
+/// How far the file of a session is the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reach {
+    /// Where the last line ends that is believed; the largest number where nothing outside of the
+    /// project knows of this session, as of an archived one.
+    pub bytes: u64,
+    /// How many lines stand behind that.
+    pub foreign_lines: u64,
+}
+
+impl Reach {
+    /// What has to be said to whoever reads what stands in it.
+    pub fn remark(self) -> Option<String> {
+        (self.foreign_lines > 0).then(|| {
+            format!(
+                "{} behind the end of the record: nothing outside of the project vouches for \
+                 that, it is nobody's word and was left out (`ctxrelay ledger verify`)",
+                count(self.foreign_lines, "line stands", "lines stand")
+            )
+        })
+    }
+}
+
+/// How far the file of a session is believed.
 ///
 /// # Errors
 ///
-/// When the file cannot be read.
-pub fn scan(
-    path: &Path,
-    each: impl FnMut(Stored) -> ControlFlow<()>,
-) -> Result<ledger::Stats, Failure> {
-    match ledger::read(path, each) {
-        Ok(stats) => Ok(stats),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ledger::Stats::default()),
-        Err(error) => Err(unreadable(path, &error)),
+/// When it cannot be read.
+pub fn reach(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<Reach> {
+    if kept(setting).is_none_or(|kept| kept.head.session_id != *session) {
+        return Ok(Reach {
+            bytes: u64::MAX,
+            foreign_lines: 0,
+        });
+    }
+    let reading = believed(setting, session, path)?;
+    Ok(Reach {
+        bytes: reading.stats().bytes,
+        foreign_lines: reading.foreign_lines()?,
+    })
+}
+
+/// The record of the current session, up to where it is believed; `None` while there is none.
+///
+/// # Errors
+///
+/// When its file cannot be read.
+pub fn current_reading(setting: &Setting) -> Result<Option<Reading>, Failure> {
+    let Some((session, path)) = current(setting)? else {
+        return Ok(None);
+    };
+    match believed(setting, &session, &path) {
+        Ok(reading) => Ok(Some(reading)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(&path, &error)),
     }
 }
 
@@ -136,16 +182,10 @@ pub fn scan(
 ///
 /// # Errors
 ///
-/// As [`scan`].
+/// As [`current_reading`].
 pub fn snapshot(setting: &Setting) -> Result<Snapshot, Failure> {
-    match current(setting)? {
-        Some((session, path)) => match believed(setting, &session, &path) {
-            Ok(reading) => Ok(reading.snapshot().clone()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Snapshot::default()),
-            Err(error) => Err(unreadable(&path, &error)),
-        },
-        None => Ok(Snapshot::default()),
-    }
+    let reading = current_reading(setting)?;
+    Ok(reading.map_or_else(Snapshot::default, |reading| reading.snapshot().clone()))
 }
 
 /// A file of ours that cannot be read.
@@ -207,7 +247,8 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
     status.ledger.path = path.display().to_string();
     match path.symlink_metadata() {
         Ok(found) if found.len() > WHOLE_BYTES_MAX => {
-            status.ledger = tail(&path).map_err(|error| unreadable(&path, &error))?;
+            let end = tail(&path).map_err(|error| unreadable(&path, &error))?;
+            large(&mut status, end, kept(setting).as_ref(), &session);
             status.notices.push(
                 "the record is large: without a daemon its chain, handoffs, tasks and proposals \
                  are not counted here; see `ctxrelay ledger verify` and `ctxrelay recover`"
@@ -228,15 +269,29 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
     Ok(status)
 }
 
+/// Of a large ledger, whose end was read. Which of its last lines are believed only reading all of
+/// them tells, so that what is kept outside says how far it goes.
+fn large(status: &mut Status, mut end: LedgerStatus, kept: Option<&Kept>, session: &SessionId) {
+    if let Some(kept) = kept.filter(|kept| kept.head.session_id == *session) {
+        let is_last =
+            |head: &HeadStatus| (head.seq, &head.hash) == (kept.head.seq, &kept.head.hash);
+        if kept.clean && !end.head.as_ref().is_some_and(is_last) {
+            status.notices.push(TOUCHED.to_owned());
+        }
+        end.entries = kept.head.seq;
+        end.head = (kept.head.seq > 0).then(|| HeadStatus {
+            seq: kept.head.seq,
+            hash: kept.head.hash.clone(),
+        });
+    }
+    status.ledger = end;
+}
+
 fn whole(status: &mut Status, reading: &Reading) {
     let (world, stats) = (reading.snapshot(), reading.stats());
     let is_ok = stats.chain_ok && reading.is_whole();
     if !reading.is_whole() {
-        status.notices.push(
-            "somebody else was at the record while no daemon ran: what is not vouched for from \
-             outside of the project is not believed here (`ctxrelay ledger verify`)"
-                .to_owned(),
-        );
+        status.notices.push(TOUCHED.to_owned());
     }
     let alarms: Vec<String> = world.open_alarms().map(|open| open.alarm.text()).collect();
     let is_touched = !alarms.is_empty();

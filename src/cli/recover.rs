@@ -19,6 +19,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
 use crate::core::fold::fold;
 use crate::core::snapshot::{HandoffSnapshot, Snapshot};
+use crate::store::ledger;
 use crate::wire::status::Status;
 use standing::Standing;
 
@@ -56,30 +57,29 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
 fn past(context: &Context) -> Result<Past, Failure> {
-    let believed = disk::snapshot(&context.setting)?;
+    let Some(believed) = disk::current_reading(&context.setting)? else {
+        return Ok(Past::default());
+    };
     let mut past = Past {
-        world: Snapshot::believing_after(believed.foreign_through),
+        world: Snapshot::believing_after(believed.snapshot().foreign_through),
         ..Past::default()
     };
-    if let Some((_, path)) = disk::current(&context.setting)? {
-        disk::scan(&path, |stored| {
-            // What stands behind it is not believed, or has come since.
-            if stored.entry.seq > believed.seq {
-                return ControlFlow::Break(());
+    let path = believed.path();
+    // What stands behind its end is not believed, or has come since.
+    ledger::read_to(path, believed.stats().bytes, |stored| {
+        fold(&mut past.world, &stored.entry);
+        past.standing.take(&stored.entry, &past.world);
+        if let EntryKind::Turn(turn) = &stored.entry.kind
+            && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
+        {
+            if past.interrupted.len() == RECENT_MAX {
+                past.interrupted.pop_front();
             }
-            fold(&mut past.world, &stored.entry);
-            past.standing.take(&stored.entry, &past.world);
-            if let EntryKind::Turn(turn) = &stored.entry.kind
-                && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
-            {
-                if past.interrupted.len() == RECENT_MAX {
-                    past.interrupted.pop_front();
-                }
-                past.interrupted.push_back(stored.entry);
-            }
-            ControlFlow::Continue(())
-        })?;
-    }
+            past.interrupted.push_back(stored.entry);
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(|error| disk::unreadable(path, &error))?;
     Ok(past)
 }
 

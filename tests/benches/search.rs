@@ -58,7 +58,7 @@ fn of(entries: u64, table: &mut Table) {
     fill(&ledger, &events, &session, entries);
 
     let start = Instant::now();
-    rebuild_file(&dirs, &session, ledger.path(), &redactor, |_| {}).unwrap();
+    rebuild_file(&dirs, &session, ledger.path(), u64::MAX, &redactor, |_| {}).unwrap();
     let took = start.elapsed().as_secs_f64();
     let size = dirs.state_file("index.db").metadata().unwrap().len();
     table.baseline(
@@ -100,7 +100,9 @@ fn of(entries: u64, table: &mut Table) {
             total = found.total;
         }
         let mut read = Series::default();
-        read.time(|| search_file(&dirs, None, ledger.path(), &redactor, &request).unwrap());
+        read.time(|| {
+            search_file(&dirs, None, ledger.path(), u64::MAX, &redactor, &request).unwrap()
+        });
         table.row(
             &format!("{entries}: {what} ({total} hits)"),
             &times.words(),

@@ -18,9 +18,10 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::cli::disk;
+use crate::cli::disk::{self, Reach};
 use crate::cli::exit::{ExitKind, Failure, Verdict};
 use crate::cli::words::{count, now_ms};
+use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::{self, Stats};
 
@@ -96,6 +97,17 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
+    let reach = disk::reach(&context.setting, &SessionId::new(&session), &path)
+        .map_err(|error| disk::unreadable(&path, &error))?;
+    let record = Record {
+        dirs,
+        path: &path,
+        session: &session,
+        reach,
+    };
+    if let Some(remark) = reach.remark() {
+        context.out.note(&remark);
+    }
     if args.output.as_os_str() == STDOUT {
         if context.out.is_json() {
             return Err(Failure::new(
@@ -107,14 +119,14 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         }
         let mut out = context.out.stream();
         let for_terminal = context.out.is_terminal();
-        write(dirs, &path, &session, args.format, for_terminal, &mut out)
+        write(&record, args.format, for_terminal, &mut out)
             .and_then(|_| out.flush().map_err(Fault::Writing))
             .map_err(|fault| failure(fault, &path, None))?;
         return Ok(ExitKind::Ok);
     }
     let destination = Destination::open(dirs, &args.output, args.force)?;
     let mut out = io::BufWriter::new(destination.file());
-    let entries = write(dirs, &path, &session, args.format, false, &mut out)
+    let entries = write(&record, args.format, false, &mut out)
         .and_then(|entries| out.flush().map_err(Fault::Writing).map(|()| entries))
         .map_err(|fault| failure(fault, &path, Some(&args.output)))?;
     drop(out);
@@ -126,6 +138,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
             "output": args.output,
             "entries": entries,
             "bytes": bytes,
+            "foreignLines": reach.foreign_lines,
         }))?;
     } else {
         context.out.line(&format!(
@@ -137,22 +150,36 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
+/// What is exported.
+#[derive(Debug)]
+struct Record<'a> {
+    dirs: &'a ProjectDirs,
+    path: &'a Path,
+    session: &'a str,
+    /// What stands behind it in the file is left out.
+    reach: Reach,
+}
+
 /// Writes it all. Returns how many entries there were.
 fn write(
-    dirs: &ProjectDirs,
-    path: &Path,
-    session: &str,
+    record: &Record<'_>,
     format: Format,
     for_terminal: bool,
     out: &mut impl Write,
 ) -> Result<u64, Fault> {
+    let Record {
+        dirs,
+        path,
+        session,
+        reach,
+    } = *record;
     if format == Format::Jsonl {
-        return jsonl::write(path, for_terminal, out);
+        return jsonl::write(path, reach.bytes, for_terminal, out);
     }
     let mut entries = 0;
     let mut failed = Ok(());
     let mut started = false;
-    let read = ledger::read(path, |stored| {
+    let read = ledger::read_to(path, reach.bytes, |stored| {
         entries += 1;
         let card = Card::of(&stored, content::whole(dirs, &stored));
         failed = begin(format, session, &mut started, out).and_then(|()| match format {
@@ -170,8 +197,8 @@ fn write(
     let stats = read.map_err(Fault::Reading)?;
     begin(format, session, &mut started, out)
         .and_then(|()| match format {
-            Format::Html => html::end(&stats, out),
-            _ => markdown::end(&stats, out),
+            Format::Html => html::end(&stats, reach, out),
+            _ => markdown::end(&stats, reach, out),
         })
         .map_err(Fault::Writing)?;
     Ok(entries)
@@ -193,8 +220,11 @@ fn begin(
 }
 
 /// What a reader of an export has to know of the file.
-fn remarks(stats: &Stats) -> String {
+fn remarks(stats: &Stats, reach: Reach) -> String {
     let mut remarks = String::new();
+    if let Some(remark) = reach.remark() {
+        remarks.push_str(&format!(" {remark}."));
+    }
     match stats.bad_lines {
         0 => {}
         1 => remarks.push_str(" 1 line of the file is no entry and was left out."),

@@ -118,15 +118,24 @@ fn here(context: &Context) -> Result<Done, Failure> {
                 "start one with `ctxrelay` or `ctxrelay init`",
             )
         })?;
+    let reach = disk::reach(&context.setting, &session, &path)
+        .map_err(|error| disk::unreadable(&path, &error))?;
     let len = path.symlink_metadata().map_or(0, |found| found.len());
     let unwritable = |error| unwritable(dirs, error);
     crate::store::dirs::make_private_dir(&dirs.state).map_err(unwritable)?;
     let _lock = alone(dirs)?;
     let mut removed = derived::discard_checkpoint(dirs).map_err(unwritable)?;
     let mut gauge = Gauge::new("building the search index:", context.out.is_json());
-    let done = rebuild_file(dirs, &session, &path, &Redactor::new(), |progress| {
-        gauge.tell(progress.bytes, len, progress.entries);
-    })
+    let done = rebuild_file(
+        dirs,
+        &session,
+        &path,
+        reach.bytes,
+        &Redactor::new(),
+        |progress| {
+            gauge.tell(progress.bytes, len, progress.entries);
+        },
+    )
     .map_err(|error| {
         Failure::state(
             "rebuild_failed",

@@ -154,13 +154,24 @@ fn from_file(
     let request = request(params)?;
     // An index that came with somebody else's project is not believed.
     let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-    let found = search_file(
-        &setting.dirs,
-        known.then_some(session),
-        path,
-        &Redactor::new(),
-        &request,
-    );
+    let reach = disk::reach(setting, session, path);
+    let unreadable = |source| SearchError::Ledger {
+        path: path.to_owned(),
+        source,
+    };
+    let found = reach.map_err(unreadable).and_then(|reach| {
+        if let Some(remark) = reach.remark() {
+            context.out.note(&remark);
+        }
+        search_file(
+            &setting.dirs,
+            known.then_some(session),
+            path,
+            reach.bytes,
+            &Redactor::new(),
+            &request,
+        )
+    });
     match found {
         Ok(found) => Ok(found.into_page(names_session.then_some(session))),
         Err(SearchError::Ledger { source, .. })

@@ -2,7 +2,7 @@
 //!
 //! Takes no lock and mends nothing.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -23,8 +23,21 @@ use crate::wire::line::parse;
 /// # Errors
 ///
 /// When the file cannot be read, or is a link.
-pub fn read(path: &Path, mut each: impl FnMut(Stored) -> ControlFlow<()>) -> io::Result<Stats> {
-    let lines = Lines::new(open_private(path)?, 0);
+pub fn read(path: &Path, each: impl FnMut(Stored) -> ControlFlow<()>) -> io::Result<Stats> {
+    read_to(path, u64::MAX, each)
+}
+
+/// As [`read`], as if the file ended at `end`, in bytes.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_to(
+    path: &Path,
+    end: u64,
+    mut each: impl FnMut(Stored) -> ControlFlow<()>,
+) -> io::Result<Stats> {
+    let lines = Lines::new(open_private(path)?.take(end), 0);
     let mut checker = Checker::new();
     let bytes = walk(lines, &mut checker, parse, |checker, walked| {
         if !walked.complete {

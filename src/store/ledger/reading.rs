@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
+use super::aside::measure;
 use super::belief::Border;
 use super::checkpoint::Checkpoint;
 use super::handle::{Stats, Stored};
@@ -21,6 +22,7 @@ pub struct Reading {
     shared: Shared,
     snapshot: Snapshot,
     is_whole: bool,
+    is_cut_short: bool,
 }
 
 impl Reading {
@@ -47,6 +49,7 @@ impl Reading {
             },
             snapshot: found.snapshot,
             is_whole: !found.is_cut_short && found.lost.is_none(),
+            is_cut_short: found.is_cut_short,
         })
     }
 
@@ -92,6 +95,19 @@ impl Reading {
     /// Whether the file is the record: it has no line that is not believed, and has its head.
     pub fn is_whole(&self) -> bool {
         self.is_whole
+    }
+
+    /// How many lines stand in the file that are not believed, and are no part of this.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn foreign_lines(&self) -> io::Result<u64> {
+        if !self.is_cut_short {
+            return Ok(0);
+        }
+        let (lines, _) = measure(&self.shared.file(), self.stats().bytes, |_| Ok(()))?;
+        Ok(lines)
     }
 
     /// The figures.

@@ -37,7 +37,8 @@ pub struct Progress {
 }
 
 /// Searches a ledger file that nobody has open here. `session` names it when it is the current
-/// one of a project whose `state` folder can be believed; only then its index is used.
+/// one of a project whose `state` folder can be believed; only then its index is used. Nothing is
+/// found behind `end`, in bytes.
 ///
 /// # Errors
 ///
@@ -46,17 +47,18 @@ pub fn search_file(
     dirs: &ProjectDirs,
     session: Option<&SessionId>,
     path: &Path,
+    end: u64,
     redactor: &Redactor,
     request: &Request,
 ) -> Result<Found, SearchError> {
     if let Some(session) = session {
-        match by_index(dirs, session, path, redactor, request) {
+        match by_index(dirs, session, path, end, redactor, request) {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(error) => tracing::debug!(%error, "the index is of no use: reading the file"),
         }
     }
-    scan(path, redactor, request).map_err(|source| SearchError::Ledger {
+    scan(path, end, redactor, request).map_err(|source| SearchError::Ledger {
         path: path.to_path_buf(),
         source,
     })
@@ -67,6 +69,7 @@ fn by_index(
     dirs: &ProjectDirs,
     session: &SessionId,
     path: &Path,
+    end: u64,
     redactor: &Redactor,
     request: &Request,
 ) -> Result<Option<Found>, SearchError> {
@@ -81,7 +84,7 @@ fn by_index(
         let Some(mark) = index.mark()?.filter(|mark| mark.session == *session) else {
             return Ok(None);
         };
-        let mut seeker = Seeker::open(path).map_err(unreadable)?;
+        let mut seeker = Seeker::open(path, end).map_err(unreadable)?;
         let last = seeker.find(mark.seq).map_err(unreadable)?;
         let Some(last) = last.filter(|last| mark.is_at(&last.stored)) else {
             return Ok(None);
@@ -123,12 +126,12 @@ fn by_index(
 }
 
 /// By reading the file from its beginning to its end, one line at a time.
-fn scan(path: &Path, redactor: &Redactor, request: &Request) -> io::Result<Found> {
+fn scan(path: &Path, end: u64, redactor: &Redactor, request: &Request) -> io::Result<Found> {
     let limit = request.limit.clamp(1, LIMIT_MAX);
     let mut found = Found::default();
     // The last ones so far; one more than wanted tells that there is another page.
     let mut newest: VecDeque<Hit> = VecDeque::new();
-    ledger::read(path, |stored| {
+    ledger::read_to(path, end, |stored| {
         let text = Text::of(&stored.entry, redactor);
         if request.query.matches(&text.folded()) {
             found.total += 1;
@@ -152,7 +155,7 @@ fn scan(path: &Path, redactor: &Redactor, request: &Request) -> io::Result<Found
     Ok(found)
 }
 
-/// Throws the index away and builds it from a ledger file. Only for the holder of the owner's
+/// Throws the index away and builds it from a ledger file up to `end`, in bytes. Only for the holder of the owner's
 /// lock. `tell` hears now and then how far it is.
 ///
 /// # Errors
@@ -163,6 +166,7 @@ pub fn rebuild_file(
     dirs: &ProjectDirs,
     session: &SessionId,
     path: &Path,
+    end: u64,
     redactor: &Redactor,
     mut tell: impl FnMut(Progress),
 ) -> Result<Progress, SearchError> {
@@ -179,7 +183,7 @@ pub fn rebuild_file(
         tell(progress);
         put.map(drop)
     };
-    let read = ledger::read(path, |stored: Stored| {
+    let read = ledger::read_to(path, end, |stored: Stored| {
         progress.entries += 1;
         progress.last = stored.entry.seq.0;
         progress.bytes += stored.line.len() as u64 + 1;

@@ -41,9 +41,10 @@ struct Step {
 }
 
 impl Seeker {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    /// Of a file as if it ended at `end`, in bytes.
+    pub(super) fn open(path: &Path, end: u64) -> io::Result<Self> {
         let file = open_private(path)?;
-        let len = file.metadata()?.len();
+        let len = file.metadata()?.len().min(end);
         Ok(Self {
             reader: BufReader::with_capacity(READ_BYTES, file),
             len,
@@ -89,6 +90,9 @@ impl Seeker {
         self.reader.seek(SeekFrom::Start(from))?;
         let mut at = from;
         while let Some(step) = self.next_line(at)? {
+            if step.start >= self.len {
+                break;
+            }
             seq += 1;
             let Some(stored) = self.entry(seq) else {
                 return Ok(false);

@@ -17,6 +17,12 @@ use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 
+/// The length of each note that makes a record large.
+const NOTE_CHARS: usize = 19_000;
+
+/// The forms of an export.
+const FORMATS: [&str; 3] = ["jsonl", "md", "html"];
+
 /// A project with a proposal, its daemon gone in some way.
 struct Scene {
     project: Project,
@@ -34,9 +40,18 @@ enum Stop {
 
 impl Scene {
     fn new(stop: Stop) -> Self {
+        Self::of_size(0, stop)
+    }
+
+    /// With this many notes of [`NOTE_CHARS`] characters in it.
+    fn of_size(notes: usize, stop: Stop) -> Self {
         let project = Project::without_git();
         let mut daemon = project.daemon();
         let mut socket = connect(&project).unwrap();
+        for _ in 0..notes {
+            let text = "x".repeat(NOTE_CHARS);
+            socket.expect("note/append", json!({"agent": "codex", "text": text}));
+        }
         socket.expect("note/append", json!({"agent": "codex", "text": "one"}));
         let proposed = socket.expect(
             "finality/propose",
@@ -139,6 +154,16 @@ impl Scene {
         let recovered = self.project.run(["recover", "--json"]).expect_success();
         let recovered = recovered.json().to_string();
         assert!(!recovered.contains("push to main"), "{recovered}");
+        for format in FORMATS {
+            let exported = self.project.run(["ledger", "export", "--format", format]);
+            let text = exported.expect_success().stdout;
+            assert!(text.contains("all done"), "{text}");
+            assert!(!text.contains("push to main"), "{text}");
+        }
+        let found = self
+            .project
+            .run(["ledger", "search", "--json", "push main"]);
+        assert_eq!(found.expect_success().json()["total"], 0);
     }
 
     /// What lies in the files that were set aside.
@@ -239,6 +264,68 @@ fn forged_lines_are_nobodys_word_however_the_daemon_stopped() {
         scene.delivers_nothing();
         let (code, report) = scene.verify();
         assert_eq!((code, report["foreign"].as_array().unwrap().len()), (0, 1));
+    }
+}
+
+#[test]
+fn what_an_export_or_a_search_leaves_out_is_said() {
+    for stop in [Stop::Orderly, Stop::Killed] {
+        let scene = Scene::new(stop);
+        let before = fs::read_to_string(&scene.path).unwrap();
+        scene.forge();
+        let said = "2 lines stand behind the end of the record";
+        for format in FORMATS {
+            let to = scene
+                .project
+                .base()
+                .join(format!("export-{stop:?}.{format}"));
+            let output = to.to_str().unwrap();
+            let args = ["ledger", "export", "--format", format, "--output", output];
+            let exported = scene.project.run(args).expect_success();
+            assert!(exported.stderr.contains(said), "{}", exported.stderr);
+            let text = fs::read_to_string(&to).unwrap();
+            if format == "jsonl" {
+                assert_eq!(text, before);
+            } else {
+                assert!(text.contains(said), "{text}");
+            }
+            let report = scene
+                .project
+                .run([&args[..], &["--force", "--json"]].concat());
+            assert_eq!(report.expect_success().json()["foreignLines"], 2);
+        }
+        // The record's own words are found, be it by the index or without it.
+        for _ in 0..2 {
+            let found = scene.project.run(["ledger", "search", "--json", "done"]);
+            let found = found.expect_success();
+            assert!(found.stderr.contains(said), "{}", found.stderr);
+            assert_eq!(found.json()["total"], 1, "{}", found.stdout);
+            drop(fs::remove_file(
+                scene.project.state().join("state/index.db"),
+            ));
+        }
+        scene.project.run(["ledger", "rebuild"]).expect_success();
+        scene.is_not_believed();
+    }
+}
+
+#[test]
+fn the_status_of_a_large_record_goes_as_far_as_it_is_vouched_for() {
+    for stop in [Stop::Orderly, Stop::Killed] {
+        let scene = Scene::of_size(230, stop);
+        let text = fs::read_to_string(&scene.path).unwrap();
+        assert!(text.len() > 4 * 1024 * 1024);
+        let head = |scene: &Scene| {
+            let status = scene.project.run(["status", "--json"]).expect_success();
+            status.json()["ledger"]["head"].clone()
+        };
+        let before = head(&scene);
+        assert!(text.contains(before["hash"].as_str().unwrap()), "{before}");
+        assert!(!scene.notices().contains("somebody else"), "{stop:?}");
+        scene.forge();
+        assert_eq!(head(&scene), before, "{stop:?}");
+        let is_touched = scene.notices().contains("somebody else was at the record");
+        assert_eq!(is_touched, stop == Stop::Orderly);
     }
 }
 

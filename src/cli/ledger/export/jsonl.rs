@@ -13,17 +13,22 @@ use crate::store::ledger;
 /// How much is copied at once.
 const COPY_BYTES: usize = 256 * 1024;
 
-/// Copies every line that is written to its end, bad ones too, so that the copy can be verified
+/// Copies every line up to `end`, in bytes, that is written to its end, bad ones too, so that the copy can be verified
 /// as the record itself. Returns how many lines there were.
 ///
 /// For a terminal the entries are printed with what it would obey escaped: the same values, and
 /// not the same bytes.
-pub(super) fn write(path: &Path, for_terminal: bool, out: &mut impl Write) -> Result<u64, Fault> {
+pub(super) fn write(
+    path: &Path,
+    end: u64,
+    for_terminal: bool,
+    out: &mut impl Write,
+) -> Result<u64, Fault> {
     if for_terminal {
-        return print(path, out);
+        return print(path, end, out);
     }
     let mut file = open_private(path).map_err(Fault::Reading)?;
-    let end = last_line_end(&mut file).map_err(Fault::Reading)?;
+    let end = last_line_end(&mut file).map_err(Fault::Reading)?.min(end);
     file.seek(SeekFrom::Start(0)).map_err(Fault::Reading)?;
     let mut rest = file.take(end);
     let mut piece = vec![0; COPY_BYTES];
@@ -55,10 +60,10 @@ fn last_line_end(file: &mut File) -> io::Result<u64> {
     Ok(0)
 }
 
-fn print(path: &Path, out: &mut impl Write) -> Result<u64, Fault> {
+fn print(path: &Path, end: u64, out: &mut impl Write) -> Result<u64, Fault> {
     let mut lines = 0;
     let mut failed = Ok(());
-    ledger::read(path, |stored| {
+    ledger::read_to(path, end, |stored| {
         lines += 1;
         failed = writeln!(out, "{}", harmless_json(&stored.line));
         if failed.is_ok() {

@@ -10,6 +10,7 @@ use ctxrelay_ui::sanitize;
 use jiff::Timestamp;
 
 use super::card::Card;
+use crate::cli::disk::Reach;
 use crate::cli::words::count;
 use crate::store::ledger::Stats;
 
@@ -56,12 +57,12 @@ pub(super) fn entry(card: &Card<'_>, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn end(stats: &Stats, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn end(stats: &Stats, reach: Reach, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "---\n\n{}.{}",
         count(stats.entries, "entry", "entries"),
-        super::remarks(stats)
+        super::remarks(stats, reach)
     )
 }
 

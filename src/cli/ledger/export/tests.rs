@@ -44,10 +44,22 @@ fn record() -> (tempfile::TempDir, PathBuf) {
     (dir, path)
 }
 
+fn all_of<'a>(dirs: &'a ProjectDirs, path: &'a Path) -> Record<'a> {
+    Record {
+        dirs,
+        path,
+        session: "session_x",
+        reach: Reach {
+            bytes: u64::MAX,
+            foreign_lines: 0,
+        },
+    }
+}
+
 fn export(path: &Path, format: Format, for_terminal: bool) -> String {
     let dirs = ProjectDirs::new(path.parent().unwrap().to_path_buf(), None);
     let mut out = Vec::new();
-    let Ok(entries) = write(&dirs, path, "session_x", format, for_terminal, &mut out) else {
+    let Ok(entries) = write(&all_of(&dirs, path), format, for_terminal, &mut out) else {
         panic!("not written");
     };
     let bad = u64::from(format == Format::Jsonl && !for_terminal);
@@ -159,11 +171,17 @@ fn a_long_last_piece_without_a_line_end_is_left_out_too() {
     let path = dir.path().join("x.jsonl");
     std::fs::write(&path, format!("one\n{}", "x".repeat(700_000))).unwrap();
     let mut out = Vec::new();
-    assert!(matches!(jsonl::write(&path, false, &mut out), Ok(1)));
+    assert!(matches!(
+        jsonl::write(&path, u64::MAX, false, &mut out),
+        Ok(1)
+    ));
     assert_eq!(out, b"one\n");
     std::fs::write(&path, "").unwrap();
     out.clear();
-    assert!(matches!(jsonl::write(&path, false, &mut out), Ok(0)));
+    assert!(matches!(
+        jsonl::write(&path, u64::MAX, false, &mut out),
+        Ok(0)
+    ));
     assert!(out.is_empty());
 }
 
@@ -190,7 +208,7 @@ fn long_record() -> (tempfile::TempDir, ProjectDirs, PathBuf, String) {
 fn exported(dirs: &ProjectDirs, path: &Path, format: Format) -> String {
     let mut out = Vec::new();
     assert!(matches!(
-        write(dirs, path, "session_x", format, false, &mut out),
+        write(&all_of(dirs, path), format, false, &mut out),
         Ok(1)
     ));
     String::from_utf8(out).unwrap()

@@ -171,6 +171,7 @@ fn a_rebuild_is_done_by_whoever_owns_the_index() {
         &bench.place.dirs,
         &bench.session,
         bench.ledger.path(),
+        u64::MAX,
         &REDACTOR,
         |progress| told = progress.entries,
     )
@@ -217,7 +218,15 @@ fn no_secret_reaches_the_index() {
         (&bench.session, bench.place.dirs.ledger(&bench.session)),
         (&session, path),
     ] {
-        rebuild_file(&bench.place.dirs, session, &path, &REDACTOR, |_| {}).unwrap();
+        rebuild_file(
+            &bench.place.dirs,
+            session,
+            &path,
+            u64::MAX,
+            &REDACTOR,
+            |_| {},
+        )
+        .unwrap();
         for name in ["index.db", "index.db-wal"] {
             let Ok(bytes) = std::fs::read(bench.place.dirs.state_file(name)) else {
                 continue;
@@ -228,8 +237,14 @@ fn no_secret_reaches_the_index() {
             }
         }
         let typed = request("16C7e42F292c6912E7710c838347Ae178B4a");
-        let found =
-            super::super::search_file(&bench.place.dirs, Some(session), &path, &REDACTOR, &typed);
+        let found = super::super::search_file(
+            &bench.place.dirs,
+            Some(session),
+            &path,
+            u64::MAX,
+            &REDACTOR,
+            &typed,
+        );
         assert_eq!(found.unwrap().total, 0);
     }
 }
@@ -269,6 +284,7 @@ fn entries_of_an_older_ledger_are_found_too() {
         &bench.place.dirs,
         Some(&session),
         &path,
+        u64::MAX,
         &REDACTOR,
         &request("needle"),
     )

@@ -132,6 +132,7 @@ impl Bench {
             &self.place.dirs,
             use_index.then_some(&self.session),
             self.ledger.path(),
+            u64::MAX,
             &REDACTOR,
             request,
         )
