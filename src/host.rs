@@ -12,6 +12,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::build::Builder;
 pub use crate::daemon::build::StartError;
 pub use crate::daemon::estate::Estate;
+pub use crate::daemon::fault::Fault;
 use crate::daemon::handle::DaemonHandle;
 pub use crate::daemon::running::{Replacement, Running};
 use crate::store::dirs::{ProjectDirs, UserDirs};

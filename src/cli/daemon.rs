@@ -18,7 +18,7 @@ use super::operator;
 use super::output::Output;
 use super::replace::replace;
 use super::successor::Before;
-use crate::host::{Estate, Replacement, Running, Setting};
+use crate::host::{Estate, Fault, Replacement, Running, Setting};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
@@ -81,8 +81,9 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
         // A session of its own: the terminal it was started from may close. Fails only for a
         // process that leads its group, and then there is no terminal to leave.
         let _ = rustix::process::setsid();
-        // Nobody reads standard error, and writing to a closed one would panic once more.
-        std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panicked")));
+        // Nobody reads standard error, and writing to a closed one would panic once more. The log
+        // tells of it.
+        std::panic::set_hook(Box::new(|_| {}));
     }
     let _log = logging::start(&context.setting);
     let before = if args.take_over {
@@ -133,13 +134,13 @@ async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>)
 /// Stays with a daemon without a screen until it has ended, or until another process goes on.
 pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Signals) -> Verdict {
     let mut running = running;
-    let ended = loop {
+    let mut ending = loop {
         let ended = running.handle.ended().clone();
         let replacement = tokio::select! {
-            () = ended.cancelled() => return Ok(ExitKind::Ok),
+            () = ended.cancelled() => return verdict(running.ended().await),
             () = signals.next() => {
                 running.handle.shutdown(false).await;
-                break ended;
+                break running;
             }
             Some(replacement) = running.successors.recv() => replacement,
         };
@@ -160,14 +161,18 @@ pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Sig
         };
     };
     tokio::select! {
-        done = timeout(END_WAIT, ended.cancelled()) => {
-            if done.is_err() {
-                tracing::error!("the daemon did not end in time");
-            }
-        }
+        done = timeout(END_WAIT, ending.ended()) => match done {
+            Ok(ended) => return verdict(ended),
+            Err(_) => tracing::error!("the daemon did not end in time"),
+        },
         () = signals.next() => tracing::warn!("a second signal: ending at once"),
     }
     Ok(ExitKind::Ok)
+}
+
+/// How the process ends whose daemon ended so.
+fn verdict(ended: Result<(), Fault>) -> Verdict {
+    ended.map(|()| ExitKind::Ok).map_err(Failure::from)
 }
 
 /// The daemon ended over handing over. Whoever asked for it may start one anew; no other will.

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::client::ClientError;
-use crate::host::StartError;
+use crate::host::{Fault, StartError};
 use crate::wire::control::Refusal;
 
 /// How the program ends.
@@ -183,6 +183,17 @@ impl From<StartError> for Failure {
             _ => ExitKind::State,
         };
         Self::new(kind, error.code(), error.to_string(), error.hint())
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::new(
+            ExitKind::Internal,
+            fault.code(),
+            fault.to_string(),
+            Fault::HINT,
+        )
     }
 }
 

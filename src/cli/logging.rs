@@ -10,7 +10,11 @@ use std::path::PathBuf;
 
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
+#[cfg(debug_assertions)]
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::core::panicked::Panicked;
 use crate::host::Setting;
 
 /// The longest that the log gets, in bytes; with the one before it, twice that on disk.
@@ -36,13 +40,25 @@ pub fn start(setting: &Setting) -> Option<WorkerGuard> {
         .filter(|filter| !filter.is_empty())
         .and_then(|filter| EnvFilter::try_new(filter).ok())
         .unwrap_or_else(|| EnvFilter::new(FILTER));
-    tracing_subscriber::fmt()
+    let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
         .with_ansi(false)
-        .try_init()
-        .ok()?;
+        .finish();
+    #[cfg(debug_assertions)]
+    let subscriber = subscriber.with(super::panic_on_order::PanicOnOrder::from_env());
+    subscriber.try_init().ok()?;
+    log_panics();
     Some(guard)
+}
+
+/// Has the log tell of each panic as well, wherever else it is told.
+fn log_panics() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        tracing::error!("{}", Panicked::of(info));
+        report(info);
+    }));
 }
 
 /// A log that is opened with its first line, and only in a folder that is there: who logs must

@@ -44,6 +44,8 @@ mod operator;
 pub mod output;
 mod pair;
 mod pair_tmux;
+#[cfg(debug_assertions)]
+mod panic_on_order;
 mod queue;
 mod queue_all;
 mod recover;

@@ -11,6 +11,8 @@ pub mod envelope;
 pub mod fold;
 pub mod id;
 pub mod marker;
+pub mod panicked;
 pub mod redact;
 pub mod snapshot;
+pub mod trace;
 pub mod whole;

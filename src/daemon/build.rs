@@ -7,12 +7,14 @@ mod choice;
 mod descriptors;
 mod watches;
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use futures::FutureExt as _;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -25,6 +27,7 @@ use super::control::guard::Guard;
 use super::control::listener;
 use super::estate::{Estate, Remains};
 use super::event::Event;
+use super::fault::{Ended, Fault};
 use super::handle::{DaemonHandle, EVENTS_MAX};
 use super::identity::Identity;
 use super::operator;
@@ -373,6 +376,7 @@ impl Builder {
                 ),
             );
         }
+        daemon.note_failed();
         daemon.note_mended(mended);
         if let Some(torn) = &report.torn {
             daemon.note_fact(
@@ -452,15 +456,21 @@ impl Builder {
         // that is no more, and who waits for the end may take the lock.
         let (end, stop_serving) = (ended.drop_guard(), stop.clone().drop_guard());
         let served = serving.clone();
-        tokio::spawn(async move {
-            let _end = end;
+        let fault = handle.fault_slot();
+        daemon.fault = fault.clone();
+        let run = async move {
             let lock = lock;
             let premises = premises;
             let publisher = publisher;
             let stop_serving = stop_serving;
             let _owner_watch = owner_watch;
-            let Some(remains) = daemon.run(inbox).await else {
-                return;
+            let (remains, fault) = match daemon.run(inbox).await {
+                Ended::Left(remains) => (Some(*remains), None),
+                Ended::Stopped => (None, None),
+                Ended::Failed(fault) => (None, Some(fault)),
+            };
+            let Some(remains) = remains else {
+                return fault;
             };
             // Nothing is accepted here any more; who comes waits for the next owner to do it.
             drop(stop_serving);
@@ -475,6 +485,17 @@ impl Builder {
             };
             // Nobody waits for it: then this is the end.
             let _ = leave.send(left);
+            None
+        };
+        let task = tokio::spawn(async move {
+            let _end = end;
+            AssertUnwindSafe(run)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| {
+                    fault.set(Fault::Loop);
+                    Some(Fault::Loop)
+                })
         });
         serving.spawn(listener::serve(
             listeners.control,
@@ -495,6 +516,7 @@ impl Builder {
             published,
             estate,
             successors,
+            task,
         })
     }
 

@@ -17,7 +17,7 @@ use crate::store::head::Head;
 const LAST_APPENDS: Duration = super::build::STEP;
 
 /// How long clients may take to receive their last answers when the daemon ends.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// How the daemon ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

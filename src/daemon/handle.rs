@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attach::{ConnId, Outlet};
 use super::event::Event;
+use super::fault::{Fault, FaultSlot};
 use crate::wire::control::{Command, Hello, Notification, Refusal, Reply, Role, Welcome};
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
@@ -18,6 +19,8 @@ pub const EVENTS_MAX: usize = 1024;
 pub struct DaemonHandle {
     events: mpsc::Sender<Event>,
     ended: CancellationToken,
+    /// Why it ended, when nobody had told it to.
+    fault: FaultSlot,
 }
 
 /// A client that said hello.
@@ -37,7 +40,21 @@ pub struct Joined {
 
 impl DaemonHandle {
     pub(super) fn new(events: mpsc::Sender<Event>, ended: CancellationToken) -> Self {
-        Self { events, ended }
+        Self {
+            events,
+            ended,
+            fault: FaultSlot::default(),
+        }
+    }
+
+    /// Where the loop says by which fault it ends, before anybody who waits is left alone.
+    pub(super) fn fault_slot(&self) -> FaultSlot {
+        self.fault.clone()
+    }
+
+    /// The fault that ended the daemon.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault.get()
     }
 
     pub(super) fn events(&self) -> &mpsc::Sender<Event> {
@@ -83,7 +100,7 @@ impl DaemonHandle {
             reply,
         })
         .await?;
-        let welcome = answer.await.map_err(|_| ended())??;
+        let welcome = answer.await.map_err(|_| self.unanswered())??;
         Ok(Joined {
             conn,
             welcome,
@@ -122,7 +139,7 @@ impl DaemonHandle {
             reply,
         })
         .await?;
-        answer.await.map_err(|_| ended())?
+        answer.await.map_err(|_| self.unanswered())?
     }
 
     /// Processes whose descendants are agents' commands.
@@ -152,7 +169,19 @@ impl DaemonHandle {
     pub async fn leave_all(&self) -> Result<(), Refusal> {
         let (reply, answer) = oneshot::channel();
         self.send(Event::Leave { reply }).await?;
-        answer.await.map_err(|_| ended())?
+        answer.await.map_err(|_| self.unanswered())?
+    }
+
+    /// It took the call and ended without an answer, as it does only when something of ours fails.
+    fn unanswered(&self) -> Refusal {
+        match self.fault() {
+            None => ended(),
+            Some(fault) => Refusal::new(
+                "unanswered",
+                format!("{fault} before it answered"),
+                "read the record before you repeat the call: it may have taken effect",
+            ),
+        }
     }
 
     async fn send(&self, event: Event) -> Result<(), Refusal> {

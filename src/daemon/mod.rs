@@ -24,6 +24,8 @@ mod effects;
 mod ending;
 pub mod estate;
 pub mod event;
+mod failing;
+pub mod fault;
 mod foreign;
 pub mod handle;
 mod identity;

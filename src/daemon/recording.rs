@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use super::fault::Fault;
 use super::run::{Daemon, RECENT_ENTRIES_MAX, now_ms};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::trace;
 use crate::store::head::Head;
-use crate::store::ledger::{LedgerError, Stored, WriterEvent};
+use crate::store::ledger::{LedgerError, NotTaken, Stored, WriterEvent};
 use crate::wire::control::{Notification, Refusal};
 
 /// What happens once a batch is durable, or has failed.
@@ -28,6 +30,9 @@ const ENTRY_REFUSED: &str = "entry_refused";
 /// The code of the refusal of what speaks for the operator, where the head outside of the project
 /// cannot be written.
 const HEAD_UNWRITABLE: &str = "head_unwritable";
+
+/// The code of the refusal once the writer has failed: what was asked may be recorded or not.
+const WRITER_GONE: &str = "writer_gone";
 
 /// After the disk refused what has happened already, it is asked again this often.
 pub(super) const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -62,7 +67,12 @@ impl Daemon {
             Ok(()) => {
                 self.pending.insert(token, Pending { then });
             }
-            Err(_full) => {
+            Err(NotTaken::WriterGone) => {
+                let path = self.ledger.path().to_path_buf();
+                let refusal = self.writer_gone(&LedgerError::WriterGone { path });
+                then(self, Err(&refusal));
+            }
+            Err(NotTaken::Full) => {
                 let refusal = Refusal::new(
                     "overloaded",
                     "the ledger's queue is full",
@@ -86,7 +96,9 @@ impl Daemon {
             Box::new(move |daemon, result| match result {
                 Ok(stored) => then(daemon, stored),
                 Err(refusal)
-                    if refusal.code != ENTRY_REFUSED && daemon.unwritten.len() < UNWRITTEN_MAX =>
+                    if refusal.code != ENTRY_REFUSED
+                        && daemon.fault.get().is_none()
+                        && daemon.unwritten.len() < UNWRITTEN_MAX =>
                 {
                     daemon.fact_refused(&kept, refusal, true);
                     daemon.unwritten.push((kept, then));
@@ -200,6 +212,12 @@ impl Daemon {
                 }
             }
             WriterEvent::Foreign(alarm) => self.raise_alarm(alarm),
+            WriterEvent::Gone(error) => {
+                let refusal = self.writer_gone(&error);
+                for (_, pending) in std::mem::take(&mut self.pending) {
+                    (pending.then)(self, Err(&refusal));
+                }
+            }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
                     LEDGER_UNWRITABLE,
@@ -225,6 +243,12 @@ impl Daemon {
                 }
             }
         }
+    }
+
+    /// Nothing can be recorded any more: the daemon ends, and who waits hears why.
+    fn writer_gone(&mut self, error: &LedgerError) -> Refusal {
+        self.fault.set(Fault::Writer);
+        Refusal::new(WRITER_GONE, error.to_string(), Fault::HINT)
     }
 
     /// The last append failed, and none has succeeded since.
@@ -260,6 +284,7 @@ impl Daemon {
 
     /// Fold, then tell. Only durable entries come here.
     pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
+        follow(&stored.entry);
         fold(Arc::make_mut(&mut self.world), &stored.entry);
         if self.recent.len() == RECENT_ENTRIES_MAX {
             self.recent.pop_front();
@@ -281,5 +306,21 @@ impl Daemon {
 
     pub(super) fn pending_count(&self) -> usize {
         self.pending.len()
+    }
+}
+
+/// Has the log say how far a message has come.
+fn follow(entry: &Entry) {
+    let seq = entry.seq.0;
+    match &entry.kind {
+        EntryKind::Message(_) | EntryKind::Handoff(_) => {
+            trace::message(&entry.id).in_scope(|| tracing::debug!(seq, "recorded"));
+        }
+        EntryKind::Delivery(record) => {
+            trace::attempt(&record.message_id, record.attempt_id.as_ref()).in_scope(|| {
+                tracing::debug!(seq, result = ?record.result, rung = record.rung, "settled");
+            });
+        }
+        _ => {}
     }
 }

@@ -2,6 +2,7 @@
 //! an entry is durable folds it, publishes it and lets it have effects.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,8 +18,8 @@ use super::clock::Clock;
 use super::codex_lane::{CodexLane, Remembered};
 use super::configuration::Configuration;
 use super::ending::Stop;
-use super::estate::Remains;
 use super::event::{Answer, Event};
+use super::fault::{Ended, Fault, FaultSlot};
 use super::identity::Identity;
 use super::leaving::Leaving;
 use super::limits::Limits;
@@ -90,6 +91,8 @@ pub struct Daemon {
     pub(super) next_token: u64,
     pub(super) idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
+    /// What of ours failed, so that it ends; told to whoever has a handle, too.
+    pub(super) fault: FaultSlot,
     /// It stops because another process goes on.
     pub(super) leaving: Option<Leaving>,
     /// Where to ask for that; `None` where nobody can do it.
@@ -174,6 +177,7 @@ impl Daemon {
             next_token: 0,
             idle_since: None,
             stopping: None,
+            fault: FaultSlot::default(),
             leaving: None,
             successors: None,
             configuration: None,
@@ -183,25 +187,27 @@ impl Daemon {
         }
     }
 
-    /// Runs until somebody ends it, and returns what is left for another process that goes on.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) -> Option<Remains> {
+    /// Runs until somebody ends it, or until something of ours fails.
+    ///
+    /// A panic while one event is handled ends it: the state may be half changed by then, and to
+    /// go on with it could deliver twice or forget. What was acknowledged is on the disk, and the
+    /// next start folds that.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) -> Ended {
+        let mut deadline = Instant::now();
         loop {
-            self.show();
-            let deadline = self.next_deadline();
             let event = tokio::select! {
                 biased;
                 event = events.recv() => event,
-                () = sleep_until(deadline) => {
-                    self.on_deadline();
-                    None
-                }
+                () = sleep_until(deadline) => None,
             };
-            if let Some(event) = event {
-                self.on_event(event);
+            match catch_unwind(AssertUnwindSafe(|| self.turn(event))) {
+                Ok(Some(next)) => deadline = next,
+                Ok(None) if self.fault.get().is_none() => break,
+                Ok(None) => {}
+                Err(_) => self.fault.set(Fault::Loop),
             }
-            self.watch_idleness();
-            if self.may_stop() {
-                break;
+            if let Some(fault) = self.fault.get() {
+                return Ended::Failed(self.fail(fault, events).await);
             }
         }
         // What was being recorded may have made somebody wait for what becomes of it.
@@ -213,7 +219,22 @@ impl Daemon {
         let remains = self.remains();
         let closed = self.finish(remains.is_none()).await;
         // A writer that hangs may still write: nobody else may begin before this process has ended.
-        remains.filter(|_| closed)
+        match remains.filter(|_| closed) {
+            Some(remains) => Ended::Left(Box::new(remains)),
+            None => Ended::Stopped,
+        }
+    }
+
+    /// Takes one event, or what is due without one. When something is due next; `None` once it may
+    /// stop.
+    fn turn(&mut self, event: Option<Event>) -> Option<Instant> {
+        match event {
+            Some(event) => self.on_event(event),
+            None => self.on_deadline(),
+        }
+        self.watch_idleness();
+        self.show();
+        (!self.may_stop()).then(|| self.next_deadline())
     }
 
     pub(super) fn on_event(&mut self, event: Event) {

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use super::estate::Estate;
 use super::event::Answer;
+use super::fault::Fault;
 use super::handle::DaemonHandle;
 use crate::store::published::Published;
 
@@ -21,6 +23,22 @@ pub struct Running {
     /// Programs that the operator wants to go on in its place. Where nobody takes them, the
     /// operator is told that it cannot be done.
     pub successors: mpsc::Receiver<Replacement>,
+    pub(super) task: JoinHandle<Option<Fault>>,
+}
+
+impl Running {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// The fault that ended it, when nobody had told it to end.
+    pub async fn ended(&mut self) -> Result<(), Fault> {
+        match (&mut self.task).await {
+            Ok(None) => Ok(()),
+            Ok(Some(fault)) => Err(fault),
+            Err(_) => Err(Fault::Loop),
+        }
+    }
 }
 
 /// The operator wants another program to go on.

@@ -19,6 +19,8 @@ use ctxrelay_ui::{Deck, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
+use crate::core::panicked::Panicked;
+
 /// The terminal is in our hands now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -135,7 +137,7 @@ fn restore_on_panic() {
             let thread = std::thread::current();
             let ends_the_deck = matches!(thread.name(), Some(MAIN_THREAD | DRAWING_THREAD));
             if TAKEN.load(Ordering::SeqCst) && !ends_the_deck {
-                tracing::error!(%info, "a task panicked");
+                tracing::error!("{}", Panicked::of(info));
                 return;
             }
             restore();

@@ -7,6 +7,7 @@
 //! cutting stays invisible; but before the operator's word is acknowledged.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -347,7 +348,9 @@ impl Drop for HeadKeeper {
 
 fn keep(latest: &Latest<Head>, heads: &Heads) {
     while let Some(head) = latest.take() {
-        if let Err(error) = heads.come_to(head) {
+        // A panic is in the log; the next head is tried again all the same.
+        let written = catch_unwind(AssertUnwindSafe(|| heads.come_to(head)));
+        if let Ok(Err(error)) = written {
             tracing::warn!(%error, path = %heads.path().display(), "the outside head was not written");
         }
         latest.rest(WRITE_INTERVAL);

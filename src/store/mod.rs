@@ -10,6 +10,7 @@ pub mod contextrelay3;
 pub mod derived;
 pub mod dirs;
 pub mod erase;
+pub mod failed;
 pub mod head;
 mod latest;
 pub mod ledger;

@@ -12,6 +12,8 @@ mod control;
 mod deck;
 mod delivery;
 mod demo;
+#[cfg(debug_assertions)]
+mod failures;
 mod gate;
 mod hand_over;
 mod harness;

@@ -1,8 +1,10 @@
 //! [`start`], [`CodexOptions`] and [`CodexHandle`]: the way in.
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -107,7 +109,8 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         waits: Waits::default(),
         release: release.clone(),
     };
-    let proxy = tokio::spawn(Arc::new(proxy).serve(options.proxy_listener, terminals));
+    let proxy = Arc::new(proxy).serve(options.proxy_listener, terminals);
+    let proxy = tokio::spawn(watched(proxy, facts.clone()));
 
     let name = options.project_root.file_name();
     let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -136,12 +139,14 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         wishes,
         upstream,
     };
+    let failed = run.terms.facts.clone();
     tokio::spawn(async move {
+        let left = watched(run.until_dropped(), failed).await;
         let Some(Left {
             reply,
             memory,
             server,
-        }) = run.until_dropped().await
+        }) = left
         else {
             return proxy.abort();
         };
@@ -155,4 +160,16 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         });
     });
     (CodexHandle { requests }, told)
+}
+
+/// Does the work, and tells when it panics instead of coming to its end.
+async fn watched<T: Default>(work: impl Future<Output = T>, facts: mpsc::Sender<CodexFact>) -> T {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(done) => done,
+        Err(_) => {
+            // A daemon that has ended needs nobody to tell it.
+            let _ = facts.send(CodexFact::Failed).await;
+            T::default()
+        }
+    }
 }

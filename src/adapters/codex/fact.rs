@@ -140,6 +140,8 @@ pub enum CodexFact {
         /// How many.
         count: u64,
     },
+    /// The adapter itself failed, by a fault of ours, and is no more. The last fact.
+    Failed,
 }
 
 /// `thread/status/changed`, in Codex's own words.

@@ -1,6 +1,7 @@
 //! [`CodexRequest`]: what the daemon asks of the Codex adapter.
 
 use tokio::sync::oneshot;
+use tracing::Span;
 
 use super::passed::Passed;
 use crate::core::delivery::{Checked, OnBusy};
@@ -23,6 +24,8 @@ pub enum CodexRequest {
         /// `Steer` joins the running turn when there is one; falls back to the queue on the
         /// precise races.
         on_busy: OnBusy,
+        /// The attempt, in the log.
+        following: Span,
     },
     /// After a restart of the daemon: these were attempted before and have no proof. The adapter
     /// answers each with `UserMessage`, `StillQueued` or `NotTaken` by the recovery rule.

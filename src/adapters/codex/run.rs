@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::Instrument as _;
 
 use crate::core::id::ThreadId;
 
@@ -220,6 +221,7 @@ impl Run {
             Some(Ok(server)) => Ok(server),
             Some(Err(error)) => Err(Unavailable::new("failed", error.to_string())),
             None => {
+                tracing::debug!("starting the app-server");
                 let starting = async {
                     let launch = Launch::inspect(&self.surroundings).await?;
                     AppServer::start(&self.surroundings, &launch, self.preferred_port).await
@@ -448,7 +450,11 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             message_id,
             text,
             on_busy,
-        } => session.deliver(message_id, text, on_busy).await,
+            following,
+        } => {
+            let delivering = session.deliver(message_id, text, on_busy);
+            delivering.instrument(following).await
+        }
         CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
         CodexRequest::Interrupt { turn_id, reply } => {
             let done = session.interrupt(&turn_id).await?;

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::id::{AttemptId, EntryId};
+use crate::core::trace;
 use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{CodexJoin, Refusal, Reply};
@@ -33,11 +34,14 @@ impl Daemon {
         let message = self.enveloped(&stored.entry, repeat);
         self.note_given(&message);
         let text = message.text;
+        let following = trace::attempt(&id, Some(&attempt));
+        following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
         self.codex.attempts.insert(id.clone(), attempt);
         let request = CodexRequest::Deliver {
             message_id: id.clone(),
             text,
             on_busy,
+            following,
         };
         if self.codex.adapter.requests.try_send(request).is_err() {
             self.not_sent(id, "the Codex adapter takes no requests");

@@ -7,6 +7,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, Answer, CodexInput};
 use crate::core::entry::{AgentChanged, EntryKind};
 use crate::core::id::{EntryId, ThreadId};
+use crate::daemon::fault::Fault;
 use crate::daemon::run::Daemon;
 use crate::wire::status::AppServerStatus;
 
@@ -124,6 +125,7 @@ impl Daemon {
                 self.codex.context = Some((used, window));
                 self.status_changed();
             }
+            CodexFact::Failed => self.fault.set(Fault::Codex),
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(at_ms),

@@ -9,6 +9,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Admission, DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message};
 use crate::core::id::{EntryId, TurnId};
+use crate::core::trace;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer};
@@ -104,6 +105,8 @@ impl Daemon {
         said_in: Option<TurnId>,
         reply: Answer,
     ) {
+        let _following = trace::message(&entry.id).entered();
+        tracing::debug!(from = %entry.source, %to, ?on_busy, "to be recorded");
         self.note_head(&mut entry);
         let settles_turn = said_in
             .as_ref()

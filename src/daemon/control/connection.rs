@@ -3,12 +3,13 @@
 //! A daemon that ends answers every call that it has read and closes with code 1012 behind the last
 //! answer. So a client knows of a call without an answer that it was not carried out.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures::SinkExt as _;
-use futures::stream::{SplitSink, StreamExt as _};
+use futures::stream::{SplitSink, SplitStream, StreamExt as _};
+use futures::{FutureExt as _, SinkExt as _};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
@@ -93,9 +94,27 @@ pub async fn serve_socket<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sink, mut stream) = socket.split();
-    let Some(mut joined) = greet(&mut sink, &mut stream, &daemon, admission, peer).await else {
+    let Some(joined) = greet(&mut sink, &mut stream, &daemon, admission, peer).await else {
         return;
     };
+    let conn = joined.conn;
+    let converse = converse(sink, stream, daemon.clone(), joined);
+    if AssertUnwindSafe(converse).catch_unwind().await.is_err() {
+        // It has hung up by now; the daemon must not count it as one that is here.
+        tracing::error!(?conn, "a connection ended by a fault of ours");
+        daemon.leave(conn).await;
+    }
+}
+
+/// Calls and notifications, until one of both sides ends it.
+async fn converse<S>(
+    mut sink: SplitSink<WebSocketStream<S>, Message>,
+    mut stream: SplitStream<WebSocketStream<S>>,
+    daemon: DaemonHandle,
+    mut joined: Joined,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (answers, mut to_write) = mpsc::channel::<Frame>(ANSWERS_MAX);
     let calls = Arc::new(Calls {
         places: Arc::new(Semaphore::new(CALLS_MAX)),
@@ -181,7 +200,7 @@ pub async fn serve_socket<S>(
 
 async fn greet<S>(
     sink: &mut SplitSink<WebSocketStream<S>, Message>,
-    stream: &mut futures::stream::SplitStream<WebSocketStream<S>>,
+    stream: &mut SplitStream<WebSocketStream<S>>,
     daemon: &DaemonHandle,
     admission: Admission,
     peer: Peer,
@@ -277,21 +296,32 @@ fn on_text(
     let Ok(place) = Arc::clone(&calls.places).try_acquire_owned() else {
         return;
     };
+    tracing::debug!(method, "asked");
     let (daemon, conn, answers) = (daemon.clone(), joined.conn, answers.clone());
     let closed = joined.closed.clone();
     let of_client = Arc::clone(calls);
     calls.in_work.spawn(async move {
-        let frame = match daemon.call(conn, command).await {
-            Ok(reply) => match serde_json::to_value(&reply) {
-                Ok(value) => Frame::result(id, value),
-                Err(error) => Frame::error(id, ErrorObject::new(code::INTERNAL, error.to_string())),
-            },
-            Err(refusal) => Frame::error(id, to_error(&refusal)),
+        let answer = async {
+            let frame = match daemon.call(conn, command).await {
+                Ok(reply) => match serde_json::to_value(&reply) {
+                    Ok(value) => Frame::result(id, value),
+                    Err(error) => {
+                        Frame::error(id, ErrorObject::new(code::INTERNAL, error.to_string()))
+                    }
+                },
+                Err(refusal) => Frame::error(id, to_error(&refusal)),
+            };
+            // Before the answer, which wakes the reader.
+            drop(place);
+            timeout(WRITE_WAIT, answers.send(frame)).await.is_ok()
         };
-        // Before the answer, which wakes the reader.
-        drop(place);
-        // A client that does not take its answers is ended, whatever it had asked.
-        if timeout(WRITE_WAIT, answers.send(frame)).await.is_err() {
+        // A client that does not take its answers is ended, whatever it had asked; and one whose
+        // call failed by a fault of ours, because it would wait for the answer.
+        if !AssertUnwindSafe(answer)
+            .catch_unwind()
+            .await
+            .unwrap_or(false)
+        {
             of_client.lost.store(true, Ordering::Relaxed);
             closed.cancel();
         }

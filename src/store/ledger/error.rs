@@ -79,6 +79,12 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
     },
+    /// The thread that writes has failed: a fault of ours, after which nothing more is written.
+    #[error("{} is no longer written, because of a fault of ctxrelay: what was being recorded may be in it or not", path.display())]
+    WriterGone {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// An entry that no reader would take back.
     #[error("an entry cannot be recorded: {reason}")]
     Refused {

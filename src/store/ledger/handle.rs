@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,10 +33,16 @@ impl Stored {
     }
 }
 
-/// The queue before the writer is full, or the ledger is closed: nothing was taken.
+/// Why an append was not taken. Nothing of it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many appends are waiting: try again in a moment")]
-pub struct Full;
+pub enum NotTaken {
+    /// The queue before the writer is full.
+    #[error("too many appends are waiting: try again in a moment")]
+    Full,
+    /// The ledger was closed, or its writer has failed: no later append is taken either.
+    #[error("nobody writes this ledger any more")]
+    WriterGone,
+}
 
 /// Figures of an open ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,17 +77,17 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// When [`super::writer::WAITING_MAX`] calls wait already, or the ledger was closed.
-    pub fn append(&self, token: u64, entries: Vec<Entry>) -> Result<(), Full> {
+    /// When [`super::writer::WAITING_MAX`] calls wait already, or nobody writes any more.
+    pub fn append(&self, token: u64, entries: Vec<Entry>) -> Result<(), NotTaken> {
         let job = Job::Append {
             token,
             entries,
             answer: None,
         };
-        match self.jobs.try_send(job) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(Full),
-        }
+        self.jobs.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => NotTaken::Full,
+            TrySendError::Disconnected(_) => NotTaken::WriterGone,
+        })
     }
 
     /// As [`Self::append`], and waits until the entries are on the disk. Their answer comes from
@@ -101,6 +107,9 @@ impl Ledger {
         let late = || LedgerError::Late {
             path: self.shared.path.clone(),
         };
+        let gone = || LedgerError::WriterGone {
+            path: self.shared.path.clone(),
+        };
         // Without room in it: who comes after the deadline finds nobody, instead of leaving the
         // answer where nobody looks.
         let (answer, answered) = sync_channel(0);
@@ -109,8 +118,16 @@ impl Ledger {
             entries,
             answer: Some(answer),
         };
-        self.jobs.try_send(job).map_err(|_| late())?;
-        answered.recv_timeout(deadline).map_err(|_| late())?
+        self.jobs.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => late(),
+            TrySendError::Disconnected(_) => gone(),
+        })?;
+        answered
+            .recv_timeout(deadline)
+            .map_err(|unanswered| match unanswered {
+                RecvTimeoutError::Timeout => late(),
+                RecvTimeoutError::Disconnected => gone(),
+            })?
     }
 
     /// One entry by its number.

@@ -40,7 +40,7 @@ pub use checkpoint::{
     Checkpoint, CheckpointKeeper, discard as discard_checkpoint, read as read_checkpoint,
 };
 pub use error::LedgerError;
-pub use handle::{Full, Ledger, Stats, Stored};
+pub use handle::{Ledger, NotTaken, Stats, Stored};
 pub use open::{OpenOptions, OpenReport, Opened, Origin, Outside, RECENT_MAX, open};
 pub use page::{Filter, Page};
 pub use read::{read, read_to};

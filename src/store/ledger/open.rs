@@ -231,7 +231,7 @@ pub(super) fn open_file(
     );
     let thread = thread::Builder::new()
         .name("ledger-writer".to_owned())
-        .spawn(move || writer.run(&waiting))
+        .spawn(move || writer.run(waiting))
         .map_err(|error| LedgerError::from_io("start the writer of", &path, error))?;
     Ok(Opened {
         ledger: Ledger {

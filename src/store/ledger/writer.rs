@@ -5,6 +5,7 @@
 //! the next ones are tried anew, so that everything recovers by itself once the cause is gone.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
@@ -59,6 +60,9 @@ pub enum WriterEvent {
     Recovered,
     /// Somebody else wrote to the open file: what it was is no part of the record.
     Foreign(Alarm),
+    /// The writer has failed and is no more; [`LedgerError::WriterGone`]. The last event: what it
+    /// had been given and had not answered is in the file, or it is not.
+    Gone(LedgerError),
 }
 
 /// What the writer is asked for.
@@ -163,8 +167,19 @@ impl Writer {
         }
     }
 
-    /// Writes until the ledger is closed or all its handles are gone.
-    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+    /// Writes until the ledger is closed or all its handles are gone. A panic on the way is told
+    /// as [`WriterEvent::Gone`]: whoever waits for an answer would wait for ever.
+    pub(super) fn run(mut self, jobs: Receiver<Job>) {
+        let done = catch_unwind(AssertUnwindSafe(|| self.write_all(&jobs)));
+        // From here on an append is refused instead of being taken and forgotten.
+        drop(jobs);
+        if done.is_err() {
+            let path = self.shared.path.clone();
+            (self.on_event)(WriterEvent::Gone(LedgerError::WriterGone { path }));
+        }
+    }
+
+    fn write_all(&mut self, jobs: &Receiver<Job>) {
         while let Some(first) = self.held.take().or_else(|| jobs.recv().ok()) {
             let mut next = self.next.clone();
             let together = self.gather(first, jobs, &mut next);
@@ -305,6 +320,7 @@ impl Writer {
                 if !together.text.is_empty() {
                     self.next = next;
                     self.publish(&together, start);
+                    tracing::debug!(through = self.next.seq - 1, "written");
                 }
                 None
             }

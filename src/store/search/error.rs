@@ -8,6 +8,9 @@ use rusqlite::ErrorCode;
 /// Why the index cannot be used. Nothing is lost with it: the ledger has everything.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
+    /// A fault of ours; where it was stands in the log.
+    #[error("the search failed by a fault of ctxrelay's own")]
+    Failed,
     /// Others are served first.
     #[error("too many searches wait")]
     Busy,
@@ -73,7 +76,11 @@ impl SearchError {
                         | ErrorCode::OperationInterrupted
                 )
             ),
-            Self::Busy | Self::Ledger { .. } | Self::Io { .. } | Self::NotWal { .. } => false,
+            Self::Failed
+            | Self::Busy
+            | Self::Ledger { .. }
+            | Self::Io { .. }
+            | Self::NotWal { .. } => false,
         }
     }
 }

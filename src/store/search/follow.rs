@@ -5,6 +5,7 @@
 //! the index while it is written (SQLite's write-ahead log) and look through what it lacks.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -256,7 +257,8 @@ impl Shared {
             if closed {
                 return;
             }
-            let found = self.search(&job, is_of_use);
+            let found = catch_unwind(AssertUnwindSafe(|| self.search(&job, is_of_use)));
+            let found = found.unwrap_or(Err(SearchError::Failed));
             (job.answer)(found);
         }
     }

@@ -1,5 +1,6 @@
 //! The indexing thread: opens the index, checks that it is of the ledger, and keeps it up.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,10 @@ impl Shared {
         let mut failures = 0;
         while let Some((target, wish, fresh)) = self.next(done) {
             let kept = index.take().filter(|_| done == wish);
-            match self.advance(kept, &target, wish, fresh) {
+            let advanced = catch_unwind(AssertUnwindSafe(|| {
+                self.advance(kept, &target, wish, fresh)
+            }));
+            match advanced.unwrap_or(Err(SearchError::Failed)) {
                 Ok(open) => {
                     done = wish;
                     failures = 0;
@@ -162,6 +166,7 @@ impl Shared {
 
     fn put(&self, batch: &mut Batch<'_>, index: &mut Index, wish: u64) -> Result<(), SearchError> {
         if let Some(seq) = batch.put(index)? {
+            tracing::debug!(seq, "indexed");
             self.reached(wish, seq);
         }
         Ok(())

@@ -1,10 +1,12 @@
 //! Handing a message over.
 
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::core::delivery::recovery::Doubt;
 use crate::core::delivery::{OnBusy, Way, way};
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::trace;
 use crate::wire::codex::call::{QueueAdd, QueueStart, TextInput, TurnStart, TurnSteer};
 use crate::wire::codex::frame::RpcError;
 
@@ -207,7 +209,9 @@ impl Session<'_> {
         let Some((id, text)) = self.memory.waiting.pop_front() else {
             return Ok(());
         };
-        if !self.sent(&id, &text, &thread_id, None).await {
+        let following = trace::message(&id);
+        let sent = self.sent(&id, &text, &thread_id, None);
+        if !sent.instrument(following).await {
             return Ok(());
         }
         let started = self
@@ -245,7 +249,9 @@ impl Session<'_> {
             steered_into,
             doubt: None,
         });
-        if !noted {
+        if noted {
+            tracing::debug!(%thread_id, "offered to codex");
+        } else {
             let why = "too many messages wait for their proof".to_owned();
             self.tell(CodexFact::NotTaken {
                 message_id: id.clone(),

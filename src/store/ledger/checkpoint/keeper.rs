@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -162,10 +163,16 @@ impl Files {
 
     fn keep(&mut self, offers: &Latest<Offer>) {
         while let Some(offer) = offers.take() {
-            if let Err(error) = self.write(&offer) {
+            let written = catch_unwind(AssertUnwindSafe(|| self.write(&offer)));
+            match written {
+                Ok(Ok(())) => {}
                 // The old one still serves, or none: opening takes longer, and that is all.
-                tracing::warn!(%error, "no checkpoint was written");
-                self.slots = None;
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, "no checkpoint was written");
+                    self.slots = None;
+                }
+                // It is in the log.
+                Err(_) => self.slots = None,
             }
             offers.rest(WRITE_INTERVAL);
         }

@@ -157,7 +157,7 @@ fn closing_records_what_waits_and_refuses_what_comes_later() {
     ledger.close();
     assert_eq!(
         late.append(1, vec![project.note("late", "x")]),
-        Err(super::super::Full)
+        Err(super::super::NotTaken::WriterGone)
     );
     late.close();
     assert_eq!(events.lock().unwrap().len(), 500);

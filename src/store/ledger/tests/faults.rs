@@ -11,7 +11,7 @@ use super::faulty_file::{FaultyFile, Plan};
 use super::support::{DEADLINE, Project};
 use crate::core::id::{EntryId, Seq};
 use crate::store::ledger::writer::WAITING_MAX;
-use crate::store::ledger::{Full, LedgerError, Reason, WriterEvent, verify};
+use crate::store::ledger::{LedgerError, NotTaken, Reason, WriterEvent, verify};
 
 #[test]
 fn a_full_disk_fails_the_append_leaves_nothing_and_recovers_by_itself() {
@@ -191,7 +191,7 @@ fn a_slow_disk_makes_the_queue_full_and_loses_nothing() {
             Err(full) => break full,
         }
     };
-    assert_eq!(refused, Full);
+    assert_eq!(refused, NotTaken::Full);
     assert!(taken as usize >= WAITING_MAX);
     for _ in 0..taken {
         open_gate.send(()).unwrap();

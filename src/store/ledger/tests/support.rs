@@ -204,6 +204,7 @@ impl Open {
                 }
                 WriterEvent::Recovered => self.recovered += 1,
                 WriterEvent::Foreign(_) => {}
+                WriterEvent::Gone(error) => return Err(error),
             }
         }
     }

@@ -1,0 +1,17 @@
+//! The spans by which one message is followed through the logs of all processes: its id, and the
+//! attempt at its delivery. Never a word of it.
+
+use tracing::{Span, debug_span};
+
+use super::id::{AttemptId, EntryId};
+
+/// Of a message that is not being delivered, or by somebody who does not know the attempt.
+pub fn message(id: &EntryId) -> Span {
+    debug_span!("message", %id)
+}
+
+/// Of one attempt at its delivery, if there was one.
+pub fn attempt(id: &EntryId, attempt: Option<&AttemptId>) -> Span {
+    let attempt = attempt.map(tracing::field::display);
+    debug_span!("message", %id, attempt)
+}

@@ -1,0 +1,69 @@
+//! [`Fault`]: a failure of our own that ends the daemon; and [`Ended`], how its loop came to an end.
+
+use std::sync::{Arc, OnceLock};
+
+use super::estate::Remains;
+
+/// A failure of our own after which the daemon cannot go on. Told without what the panic said,
+/// which may quote what was being handled; where it happened stands in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Fault {
+    /// The loop panicked.
+    #[error("the daemon failed by a fault of ctxrelay's own")]
+    Loop,
+    /// The thread that writes the record panicked.
+    #[error("the writer of the record failed by a fault of ctxrelay's own, and the daemon with it")]
+    Writer,
+    /// The Codex adapter panicked: what it knew of messages under way is gone with it, and only a
+    /// start finds that out anew.
+    #[error("the Codex adapter failed by a fault of ctxrelay's own, and the daemon with it")]
+    Codex,
+}
+
+impl Fault {
+    const ALL: [Self; 3] = [Self::Loop, Self::Writer, Self::Codex];
+
+    /// The next step.
+    pub const HINT: &str = "what was acknowledged is on disk; start the daemon again, and report \
+                            what .contextrelay/state/contextrelay.log says of the panic";
+
+    /// The stable word.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Loop => "daemon_failed",
+            Self::Writer => "writer_gone",
+            Self::Codex => "adapter_failed",
+        }
+    }
+
+    /// The fault of a word.
+    pub(super) fn of_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|fault| fault.code() == code)
+    }
+}
+
+/// The fault that ended a daemon, once there is one. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FaultSlot(Arc<OnceLock<Fault>>);
+
+impl FaultSlot {
+    /// One failure leads to the next: the first is the one to tell of.
+    pub(super) fn set(&self, fault: Fault) {
+        let _ = self.0.set(fault);
+    }
+
+    pub(super) fn get(&self) -> Option<Fault> {
+        self.0.get().copied()
+    }
+}
+
+/// How the loop came to its end.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// It was told to, or nobody needed it.
+    Stopped,
+    /// Another process is to go on with this.
+    Left(Box<Remains>),
+    /// Something of ours failed.
+    Failed(Fault),
+}

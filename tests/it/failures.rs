@@ -1,0 +1,220 @@
+//! A fault of our own, ordered at a line of the log: it is told, ends what it must and no more, and
+//! what was acknowledged is there. Only in builds for development, which take such orders.
+
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::child::Child;
+use crate::support::launch::Launch;
+use crate::support::mcp::McpClient;
+use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
+use crate::support::ws::RpcSocket;
+
+/// What the panics quote, as some of `std` do.
+const QUOTED: &str = "a text that no log may have";
+
+fn order(project: &Project) -> PathBuf {
+    project.base().join("panic")
+}
+
+/// A command that panics on order.
+fn orderly(project: &Project, args: &[&str]) -> Launch {
+    project
+        .ctxrelay(args.iter().copied())
+        .env("CONTEXTRELAY_TEST_PANIC", order(project))
+        .env("CONTEXTRELAY_LOG", "warn,ctxrelay=debug")
+}
+
+/// Has the next of these lines of the log be a panic.
+fn order_panic(project: &Project, line: &str) {
+    std::fs::write(order(project), line).unwrap();
+}
+
+fn was_ordered(project: &Project) {
+    wait_until("the panic", timeout(), || {
+        (!order(project).exists()).then_some(())
+    });
+}
+
+fn log(project: &Project) -> String {
+    std::fs::read_to_string(project.state().join("state/contextrelay.log")).unwrap()
+}
+
+fn come_in(project: &Project) -> RpcSocket {
+    let mut socket = project.control_of("codex").unwrap();
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    socket
+}
+
+fn note(socket: &mut RpcSocket, text: &str) -> Result<Value, crate::support::ws::RpcError> {
+    socket.call("note/append", json!({"agent": "codex", "text": text}))
+}
+
+fn notes(project: &Project) -> Vec<String> {
+    let ledger = project.ledger();
+    let notes = ledger.iter().filter(|line| line["type"] == "note");
+    notes
+        .map(|line| line["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The daemon ended by a fault, said so, and the next one says so as well.
+fn expect_failed(project: &Project, daemon: Child, code: &str, place: &str) {
+    let left = daemon.wait();
+    assert_eq!(left.code(), 1, "{left:#?}");
+    assert!(left.stderr.contains("fault of ctxrelay's own"), "{left:#?}");
+    let log = log(project);
+    assert!(log.contains(&format!("code=\"{code}\"")), "{log}");
+    assert!(
+        log.lines()
+            .any(|line| line.contains("panicked at") && line.contains(place)),
+        "{log}"
+    );
+    assert!(!log.contains(QUOTED), "{log}");
+    project.run(["ledger", "verify"]).expect_success();
+
+    let next = project.daemon();
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert!(
+        status["notices"].to_string().contains("before this start"),
+        "{status:#}"
+    );
+    let told = project.ledger();
+    let told = told.iter().filter(|line| line["type"] == "error");
+    let told: Vec<&Value> = told.filter(|line| line["error"]["code"] == code).collect();
+    assert_eq!(told.len(), 1, "{told:#?}");
+    // It is the first start after it that tells.
+    next.stop();
+    let _last = project.daemon();
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert!(!status["notices"].to_string().contains("before this start"));
+}
+
+#[test]
+fn a_panic_in_the_loop_ends_the_daemon_with_1_and_loses_nothing_that_was_acknowledged() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut socket = come_in(&project);
+    note(&mut socket, "acknowledged").unwrap();
+    order_panic(&project, "recorded");
+    let send = json!({"from": "codex", "text": "recorded, and not acknowledged"});
+    let refused = socket.call("message/send", send).unwrap_err();
+    assert_eq!(refused.data["code"], "unanswered", "{refused:?}");
+    socket.wait_closed();
+    expect_failed(&project, daemon, "daemon_failed", "panic_on_order.rs");
+    assert_eq!(notes(&project), ["acknowledged"]);
+    let ledger = project.ledger();
+    let messages = ledger.iter().filter(|line| line["type"] == "message");
+    assert_eq!(messages.count(), 1);
+}
+
+#[test]
+fn a_panic_in_the_writer_is_told_as_such_and_ends_the_daemon_with_1() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut socket = come_in(&project);
+    note(&mut socket, "acknowledged").unwrap();
+    order_panic(&project, "written");
+    let refused = note(&mut socket, "written, and not acknowledged").unwrap_err();
+    assert_eq!(refused.data["code"], "writer_gone", "{refused:?}");
+    socket.wait_closed();
+    expect_failed(&project, daemon, "writer_gone", "ledger-writer");
+    assert_eq!(
+        notes(&project),
+        ["acknowledged", "written, and not acknowledged"]
+    );
+}
+
+#[test]
+fn a_panic_in_the_codex_adapter_ends_the_daemon_with_1_and_the_message_waits() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    order_panic(&project, "starting the app-server");
+    let mut socket = project.control_of("claude").unwrap();
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    let send = json!({"from": "claude", "text": "for codex"});
+    // Answered, or cut off: it is recorded in both cases.
+    let _ = socket.call("message/send", send);
+    expect_failed(&project, daemon, "adapter_failed", "panic_on_order.rs");
+    let queue = project.run(["queue", "list", "--json"]).expect_success();
+    assert!(
+        queue.stdout.contains("for codex") || queue.stdout.contains("queued"),
+        "{queue:#?}"
+    );
+}
+
+#[test]
+fn a_panic_in_a_connection_ends_that_connection_and_no_other() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut other = come_in(&project);
+    note(&mut other, "before").unwrap();
+    let mut socket = come_in(&project);
+    order_panic(&project, "asked");
+    socket.begin("note/append", json!({"agent": "codex", "text": "never"}));
+    socket.wait_closed();
+    note(&mut other, "after").unwrap();
+    assert_eq!(notes(&project), ["before", "after"]);
+    let log = log(&project);
+    assert!(
+        log.contains("a connection ended by a fault of ours"),
+        "{log}"
+    );
+    assert!(!log.contains(QUOTED), "{log}");
+    // Nobody is left behind who would count as being here.
+    let metrics = wait_until("the connection is forgotten", timeout(), || {
+        let status = project.run(["status", "--json"]).json();
+        (status["running"] == true).then_some(status)
+    });
+    assert_eq!(metrics["running"], true);
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait().code(), 0);
+}
+
+#[test]
+fn a_panic_of_the_search_index_costs_neither_the_daemon_nor_a_hit() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut socket = come_in(&project);
+    order_panic(&project, "indexed");
+    note(&mut socket, "a needle in the record").unwrap();
+    was_ordered(&project);
+    let found = project.run(["ledger", "search", "needle", "--json"]);
+    let found = found.expect_success();
+    assert!(
+        found.stdout.contains("a needle in the record"),
+        "{found:#?}"
+    );
+    note(&mut socket, "it goes on").unwrap();
+    assert!(!log(&project).contains(QUOTED));
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait().code(), 0);
+}
+
+#[test]
+fn a_bridge_finds_the_daemon_that_was_begun_anew_after_a_fault() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    order_panic(&project, "written");
+    claude.tool_refused("append_note", json!({"text": "in the fault"}));
+    assert_eq!(daemon.wait().code(), 1);
+    // The bridge starts one by itself, where nobody else does.
+    claude.tool("append_note", json!({"text": "after"}));
+    let notes = notes(&project);
+    assert_eq!(notes.first().unwrap(), "before");
+    assert_eq!(notes.last().unwrap(), "after");
+    project.run(["kill", "--yes"]);
+}
