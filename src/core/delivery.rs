@@ -11,7 +11,7 @@
 //!   its text the model was given.
 //! - [`Backlog`]: all that are not settled, in the order of the record.
 //! - [`MessageCursor`]: a place in what an agent fetches.
-//! - [`CodexFlow`]: the lane to Codex, one message in flight.
+//! - [`CodexFlow`]: the lane to Codex, one message in flight; [`CodexState`]: what Codex does.
 //! - [`Ladder`]: the ways to Claude, chosen by proof; [`Load`]: how much one hook hands over.
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
@@ -42,7 +42,7 @@ mod tests;
 
 pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
-pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexTerms};
+pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms};
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};

@@ -20,7 +20,6 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::adapters::codex::adapter::CodexHandle;
-use crate::adapters::codex::fact::ThreadStatus;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::AgentState;
 use crate::core::delivery::{Checked, CodexFlow, Outcome};
@@ -52,11 +51,8 @@ pub struct CodexLane {
     /// Ends of turns that were recorded, or are on their way to the record.
     ends: Remembered<(TurnId, TurnStatus), ()>,
     turns_noted: HashSet<TurnId>,
-    server: Option<AppServerStatus>,
-    port: Option<u16>,
-    thread: Option<ThreadId>,
-    status: Option<ThreadStatus>,
-    turn: Option<TurnId>,
+    /// The app-server that runs, or ran last.
+    server: Option<(AppServerStatus, Option<u16>)>,
     tui: bool,
     tui_pid: Option<u32>,
     approvals: u64,
@@ -64,11 +60,7 @@ pub struct CodexLane {
     /// What an entry that says so tells of the limit.
     pub(super) limit_why: Option<String>,
     pub(super) trouble: Option<String>,
-    /// It can do nothing before somebody signs in.
-    pub(super) needs_sign_in: bool,
-    /// Counts the app-servers: what one says counts in its own life.
-    life: u64,
-    /// Decides what goes out, and what is made of the answers.
+    /// Knows what Codex is and does, decides what goes out, and what is made of the answers.
     pub(super) flow: CodexFlow,
 }
 
@@ -83,18 +75,12 @@ impl CodexLane {
             ends: Remembered::default(),
             turns_noted: HashSet::new(),
             server: None,
-            port: None,
-            thread: None,
-            status: None,
-            turn: None,
             tui: false,
             tui_pid: None,
             approvals: 0,
             context: None,
             limit_why: None,
             trouble: None,
-            needs_sign_in: false,
-            life: 0,
             flow: CodexFlow::default(),
         }
     }
@@ -103,8 +89,22 @@ impl CodexLane {
         self.attempts.get(id).cloned()
     }
 
+    /// The app-server that runs.
+    fn server(&self) -> Option<&AppServerStatus> {
+        let is_running = self.flow.state().is_running();
+        self.server
+            .as_ref()
+            .filter(|_| is_running)
+            .map(|(server, _)| server)
+    }
+
+    /// What a fact of now is of.
+    fn life(&self) -> u64 {
+        self.flow.state().life()
+    }
+
     pub(super) fn is_busy(&self) -> bool {
-        self.flow.is_busy()
+        self.flow.state().is_busy()
     }
 
     /// Whether it is worth a sender's second to wait for proof.
@@ -140,7 +140,7 @@ impl CodexLane {
 
     /// The turn that runs.
     pub(super) fn running_turn(&self) -> Option<TurnId> {
-        self.turn.clone()
+        self.flow.state().turn().cloned()
     }
 
     /// Has the app-server stop a turn; `None` when nobody can be asked.
@@ -162,7 +162,7 @@ impl CodexLane {
 
     /// Asks the adapter for what is worth no start of an app-server.
     fn ask(&self, request: CodexRequest) -> Option<()> {
-        self.server.as_ref()?;
+        self.server()?;
         self.adapter.requests.try_send(request).ok()
     }
 
@@ -180,31 +180,20 @@ impl CodexLane {
     }
 
     pub(super) fn state(&self) -> AgentState {
-        if self.flow.is_limited() {
-            return AgentState::Limited;
-        }
-        match (&self.server, self.status) {
-            (None, _) | (_, None | Some(ThreadStatus::NotLoaded)) => AgentState::Offline,
-            (_, Some(ThreadStatus::Active { waiting: true })) => AgentState::Waiting,
-            (_, Some(ThreadStatus::Active { .. })) => AgentState::Busy,
-            (_, Some(_)) if self.needs_sign_in => AgentState::Waiting,
-            (_, Some(ThreadStatus::Idle | ThreadStatus::SystemError)) => AgentState::Idle,
-        }
+        self.flow.state().agent_state()
     }
 
     /// The app-server's port, while one runs.
     pub(super) fn app_server_port(&self) -> Option<u16> {
-        self.server.as_ref().and(self.port)
+        self.server()?;
+        self.server.as_ref()?.1
     }
 
     pub(super) fn status_parts(&self) -> CodexParts {
-        let rung = if self.server.is_some() {
-            "queue"
-        } else {
-            "none"
-        };
+        let server = self.server();
+        let rung = if server.is_some() { "queue" } else { "none" };
         let trouble = self.trouble();
-        let why = match (&trouble, &self.server) {
+        let why = match (&trouble, server) {
             (Some(trouble), _) => trouble.clone(),
             (None, Some(_)) if self.tui => {
                 "the app-server's queue, proven by Codex's own record".to_owned()
@@ -216,10 +205,10 @@ impl CodexLane {
             (None, None) => "the app-server starts when Codex is first needed".to_owned(),
         };
         CodexParts {
-            port: self.port,
-            thread_id: self.thread.clone(),
-            turn_id: self.turn.clone(),
-            app_server: self.server.clone(),
+            port: self.app_server_port(),
+            thread_id: self.flow.state().thread().cloned(),
+            turn_id: self.running_turn(),
+            app_server: server.cloned(),
             tui: self.tui,
             approvals: self.approvals,
             context: self.context,
@@ -235,10 +224,10 @@ impl CodexLane {
 
     /// Why what waits does not go out, and what lets it go on.
     fn trouble(&self) -> Option<String> {
-        if self.needs_sign_in {
+        if self.flow.state().needs_sign_in() {
             return Some(SIGN_IN.to_owned());
         }
-        if self.flow.is_held() {
+        if self.flow.state().is_held() {
             return Some(HELD.to_owned());
         }
         self.trouble.clone()

@@ -116,7 +116,7 @@ impl Daemon {
                 end_ms > now_ms && limit.since_ms <= now_ms
             };
             let Some(limit) = self.world.agent(agent).limit.filter(holds) else {
-                if agent == Agent::Codex && self.codex.flow.is_limited() {
+                if agent == Agent::Codex && self.codex.flow.state().is_limited() {
                     // The process before held the lane; the next message is the test.
                     self.codex_input(CodexInput::LimitOver);
                 }

@@ -75,7 +75,7 @@ impl Daemon {
                     silence: self.silence_status(Agent::Codex),
                     limit: self.limit_status(Agent::Codex),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,
-                    held: self.codex.flow.is_held(),
+                    held: self.codex.flow.state().is_held(),
                 },
             },
             queue: QueueStatus {

@@ -1,21 +1,24 @@
 //! [`CodexFlow`]: the lane to Codex. One message in flight, a steer overtakes, proof is the user
 //! message that carries our id.
 //!
-//! [`CodexInput`] is what can come in; `pump` decides what goes out.
+//! [`CodexInput`] is what can come in, [`CodexState`] what is known of Codex itself; `pump` decides
+//! what goes out.
 
 mod carried;
 mod input;
 mod pump;
+mod state;
 
 use std::collections::{BTreeMap, VecDeque};
 
 pub use carried::CarriedFlow;
 pub use input::{Activity, Answer, CodexInput};
+pub use state::CodexState;
 
 use super::{Backlog, DeliveryFact, Effect, Moment, OnBusy, Outcome};
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryResult, TurnStatus};
-use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, TurnId};
 
 /// How many turns that have ended are remembered: more than can be told of twice.
 const ENDED_MAX: usize = 16;
@@ -46,19 +49,10 @@ impl Default for CodexTerms {
 #[derive(Debug, Default)]
 pub struct CodexFlow {
     terms: CodexTerms,
-    /// The app-server that counts, in the order in which they were started.
-    life: u64,
-    is_running: bool,
-    thread: Option<ThreadId>,
-    activity: Option<Activity>,
-    /// The turn that began last under this app-server, running or not.
-    turn: Option<TurnId>,
+    state: CodexState,
     /// The turns that ended last: each ends once.
     ended: VecDeque<(TurnId, TurnStatus)>,
-    is_limited: bool,
     trial: Trial,
-    /// The human stopped a turn: they decide when it goes on.
-    is_held: bool,
     /// Another process is to go on, and hands over what waits.
     is_leaving: bool,
     /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
@@ -127,24 +121,9 @@ impl CodexFlow {
         self.terms.expiry_ms = expiry_ms;
     }
 
-    /// A turn runs.
-    pub fn is_busy(&self) -> bool {
-        matches!(self.activity, Some(Activity::Busy { .. }))
-    }
-
-    /// The app-server that counts.
-    pub fn life(&self) -> u64 {
-        self.life
-    }
-
-    /// What the thread does; `None` while nothing is known of it.
-    pub fn activity(&self) -> Option<Activity> {
-        self.activity.filter(|_| self.is_running)
-    }
-
-    /// Whether it is at its usage limit.
-    pub fn is_limited(&self) -> bool {
-        self.is_limited
+    /// What Codex is and does.
+    pub fn state(&self) -> &CodexState {
+        &self.state
     }
 
     /// Whether it rests after a failure.
@@ -152,14 +131,9 @@ impl CodexFlow {
         self.resting_until.is_some()
     }
 
-    /// Whether it waits for the human to go on after they stopped a turn.
-    pub fn is_held(&self) -> bool {
-        self.is_held
-    }
-
     /// Whether it is worth a sender's second to wait for proof.
     pub fn may_deliver_soon(&self) -> bool {
-        !self.is_limited && !self.is_held && self.resting_until.is_none()
+        !self.state.is_limited() && !self.state.is_held() && self.resting_until.is_none()
     }
 
     /// Nothing is on its way.
@@ -210,36 +184,34 @@ impl CodexFlow {
             // That was taken in with its life.
             CodexInput::ServerStarted { .. } => {}
             CodexInput::ServerLost { gave_up, .. } => {
-                self.is_running = false;
-                self.activity = None;
-                // The turn that ran was cut off and not stopped by the human.
-                self.turn = None;
+                self.state.server_gone();
                 if gave_up {
                     self.is_unavailable = true;
                     self.rest(at);
                 }
             }
             CodexInput::Unavailable => {
-                self.is_running = false;
-                self.activity = None;
-                self.turn = None;
+                self.state.server_gone();
                 self.is_unavailable = true;
                 self.rest(at);
             }
             CodexInput::Adopted { thread, .. } => {
-                if self.thread.as_ref() != Some(&thread) {
+                if self.state.adopt(thread) {
                     self.hold(false, effects);
-                    self.thread = Some(thread);
                 }
                 // Another conversation may take what this one refused.
                 self.not_taken = None;
                 self.resting_until = None;
             }
-            CodexInput::Activity { activity, .. } => self.activity = Some(activity),
-            CodexInput::TurnStarted { turn, .. } => self.turn = Some(turn),
+            CodexInput::Activity { activity, .. } => self.state.does(activity),
+            CodexInput::TurnStarted { turn, .. } => {
+                let runs = !self.ended.iter().any(|(ended, _)| *ended == turn);
+                self.state.turn_began(turn, runs);
+            }
+            CodexInput::SignIn { needed, .. } => self.state.sign_in(needed),
             CodexInput::HumanMessage { turn, .. } => {
                 // The human goes on, and the app-server's own queue with them.
-                self.turn = Some(turn);
+                self.state.turn_began(turn, false);
                 self.hold(false, effects);
             }
             CodexInput::Proof { id, turn, steered } => {
@@ -285,7 +257,7 @@ impl CodexFlow {
             }
             CodexInput::LimitHolds => self.limit(true, effects),
             CodexInput::LimitOver => {
-                if self.is_limited {
+                if self.state.is_limited() {
                     self.trial = Trial::Next;
                 }
                 self.limit(false, effects);
@@ -300,11 +272,11 @@ impl CodexFlow {
 
     /// Whether a fact is of the app-server that counts.
     fn is_current(&mut self, life: u64, what: &'static str, effects: &mut Vec<Effect>) -> bool {
-        if life > self.life {
+        if life > self.state.life() {
             // The first that is heard of it, whatever it is.
             self.new_life(life);
         }
-        if life == self.life {
+        if life == self.state.life() {
             return true;
         }
         #[cfg(test)]
@@ -314,17 +286,14 @@ impl CodexFlow {
         effects.push(Effect::Stale {
             what,
             of: life,
-            current: self.life,
+            current: self.state.life(),
         });
         false
     }
 
     fn new_life(&mut self, life: u64) {
-        self.life = life;
-        self.is_running = true;
+        self.state.server_started(life);
         self.is_unavailable = false;
-        self.activity = None;
-        self.turn = None;
         self.not_taken = None;
         self.resting_until = None;
         self.untried();
@@ -351,12 +320,12 @@ impl CodexFlow {
         if self.resting_until.is_some_and(|until| until <= at.now_ms) {
             self.resting_until = None;
             // What is on its way is only found out about with a running app-server.
-            if !self.is_quiet() && !self.is_running {
+            if !self.is_quiet() && !self.state.is_running() {
                 effects.push(Effect::Wake);
             }
         }
         // Only an app-server with an idle thread can tell.
-        let can_tell = self.is_running && !self.is_busy();
+        let can_tell = self.state.is_running() && !self.state.is_busy();
         let mut overdue = Vec::new();
         for (id, until) in &mut self.unanswered {
             if *until <= at.now_ms {
@@ -433,6 +402,7 @@ impl CodexFlow {
         limited: bool,
         effects: &mut Vec<Effect>,
     ) {
+        self.state.turn_over(turn);
         // That a message was in a turn is proof too, should nobody have said so before.
         for (at, id) in ids.iter().enumerate() {
             self.proven(backlog, id, turn.clone(), at > 0, effects);
@@ -451,12 +421,9 @@ impl CodexFlow {
         } else if status == TurnStatus::Completed {
             self.limit(false, effects);
         }
-        let is_of_this_life = self.turn.as_ref() == Some(turn);
-        if is_of_this_life {
-            self.turn = None;
-            if status == TurnStatus::Interrupted {
-                self.hold(true, effects);
-            }
+        let is_of_this_life = self.state.end_latest(turn);
+        if is_of_this_life && status == TurnStatus::Interrupted {
+            self.hold(true, effects);
         }
         if matches!(status, TurnStatus::Interrupted | TurnStatus::Failed) {
             for id in ids {
@@ -467,13 +434,13 @@ impl CodexFlow {
     }
 
     fn limit(&mut self, limited: bool, effects: &mut Vec<Effect>) {
-        if std::mem::replace(&mut self.is_limited, limited) != limited {
+        if self.state.limit(limited) {
             effects.push(Effect::Limit(limited));
         }
     }
 
     fn hold(&mut self, held: bool, effects: &mut Vec<Effect>) {
-        if std::mem::replace(&mut self.is_held, held) != held {
+        if self.state.hold(held) {
             effects.push(Effect::Held(held));
         }
     }

@@ -9,7 +9,7 @@ use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CarriedFlow, Outcome};
 use crate::core::entry::TurnStatus;
-use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::wire::status::AppServerStatus;
 
 /// What goes on from one process to the next.
@@ -25,12 +25,9 @@ pub(in crate::daemon) struct CarriedLane {
     turns_noted: Vec<TurnId>,
     server: Option<AppServerStatus>,
     port: Option<u16>,
-    thread: Option<ThreadId>,
-    turn: Option<TurnId>,
     tui: bool,
     tui_pid: Option<u32>,
     trouble: Option<String>,
-    life: u64,
     flow: CarriedFlow,
 }
 
@@ -50,14 +47,11 @@ impl CodexLane {
             answered: self.answered.to_vec(),
             ends: self.ends.to_vec(),
             turns_noted: self.turns_noted.iter().cloned().collect(),
-            server: self.server.clone(),
-            port: self.port,
-            thread: self.thread.clone(),
-            turn: self.turn.clone(),
+            server: self.server().cloned(),
+            port: self.app_server_port(),
             tui: self.tui,
             tui_pid: self.tui_pid,
             trouble: self.trouble.clone(),
-            life: self.life,
             flow: self.flow.carried(),
         }
     }
@@ -77,14 +71,10 @@ impl CodexLane {
         self.answered = Remembered::from_vec(carried.answered);
         self.ends = Remembered::from_vec(carried.ends);
         self.turns_noted = carried.turns_noted.into_iter().collect();
-        self.life = carried.life;
         self.flow.inherit(carried.flow, server_stays);
         if server_stays {
-            self.server = carried.server;
-            self.port = carried.port;
-            self.thread = carried.thread;
-            // The adapter knows that it runs, and tells its end only.
-            self.turn = carried.turn;
+            let port = carried.port;
+            self.server = carried.server.map(|server| (server, port));
             self.trouble = carried.trouble;
         }
         self.tui = carried.tui && terminal_stays;

@@ -23,25 +23,22 @@ impl Daemon {
             } => {
                 let server = AppServerStatus { pid, version };
                 // One that we have already is that of the process before us, and goes on.
-                let goes_on = self.codex.server.as_ref() == Some(&server);
-                self.codex.server = Some(server);
-                self.codex.port = Some(port);
+                let goes_on = self.codex.server() == Some(&server);
+                self.codex.server = Some((server, Some(port)));
                 // What a command of Codex leaves behind becomes a child of the keeper.
                 self.agent_processes.know(pid);
                 self.agent_processes.know(keeper);
                 self.notices.clear("codex");
                 self.status_changed();
+                let mut life = self.codex.life();
                 if !goes_on {
                     self.codex.trouble = None;
-                    self.codex.life += 1;
+                    life += 1;
                 }
-                let life = self.codex.life;
                 self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
-                self.codex.server = None;
-                self.codex.status = None;
                 if self.notices.set("codex", why.clone()) {
                     self.note_fact(Party::System, EntryKind::Error { code }, why.clone());
                 }
@@ -51,13 +48,12 @@ impl Daemon {
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {
-                self.codex.turn = Some(turn_id.clone());
-                self.status_changed();
-                let life = self.codex.life;
+                let life = self.codex.life();
                 self.codex_input(CodexInput::TurnStarted {
                     life,
                     turn: turn_id,
                 });
+                self.status_changed();
             }
             CodexFact::UserMessage {
                 turn_id,
@@ -139,10 +135,11 @@ impl Daemon {
 
     /// Codex waits for somebody to sign in, or no longer.
     fn sign_in(&mut self, needed: bool) {
-        if self.codex.needs_sign_in == needed {
+        if self.codex.flow.state().needs_sign_in() == needed {
             return;
         }
-        self.codex.needs_sign_in = needed;
+        let life = self.codex.life();
+        self.codex_input(CodexInput::SignIn { life, needed });
         self.note_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
@@ -165,7 +162,7 @@ impl Daemon {
     /// What became of a request. The adapter speaks of one attempt at a time: the last one.
     fn answered(&mut self, id: EntryId, answer: Answer) {
         let attempt = self.outbox.get(&id).and_then(|row| row.attempt.clone());
-        let life = self.codex.life;
+        let life = self.codex.life();
         self.codex_input(CodexInput::Answer {
             life,
             id,
@@ -176,7 +173,7 @@ impl Daemon {
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
-        if self.codex.server.take().is_some() {
+        if self.codex.server().is_some() {
             self.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
@@ -190,12 +187,8 @@ impl Daemon {
                 format!("the codex app-server is gone: {why}"),
             );
         }
-        self.codex.status = None;
-        self.codex.needs_sign_in = false;
-        self.codex.turn = None;
-        self.codex.port = None;
         self.codex.approvals = 0;
-        let life = self.codex.life;
+        let life = self.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
             self.codex_trouble(why);
@@ -206,10 +199,9 @@ impl Daemon {
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
         let known = self.world.agent(Agent::Codex);
         let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
-        self.codex.thread = Some(thread_id.clone());
         if changed {
-            let pid = self.codex.server.as_ref().map(|server| server.pid);
-            let (state, why) = match self.limits.holds(Agent::Codex) {
+            let pid = self.codex.server().map(|server| server.pid);
+            let (state, why) = match self.codex.flow.state().is_limited() {
                 true => (AgentState::Limited, known.why),
                 false => (AgentState::Idle, None),
             };
@@ -228,7 +220,7 @@ impl Daemon {
         }
         self.status_changed();
         self.answer_waiters();
-        let life = self.codex.life;
+        let life = self.codex.life();
         self.codex_input(CodexInput::Adopted {
             life,
             thread: thread_id,
@@ -236,11 +228,16 @@ impl Daemon {
     }
 
     pub(super) fn thread_status(&mut self, status: ThreadStatus) {
+        // A turn that waits for messages gets them into that very turn.
+        self.answer_waiters();
         let was = self.codex.state();
-        self.codex.status = Some(status);
-        if !matches!(status, ThreadStatus::Active { .. }) {
-            self.codex.turn = None;
-        }
+        let life = self.codex.life();
+        let activity = match status {
+            ThreadStatus::Idle | ThreadStatus::SystemError => Activity::Idle,
+            ThreadStatus::Active { waiting } => Activity::Busy { waiting },
+            ThreadStatus::NotLoaded => Activity::NotLoaded,
+        };
+        self.codex_input(CodexInput::Activity { life, activity });
         let now = self.codex.state();
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
             self.note_fact(
@@ -260,14 +257,6 @@ impl Daemon {
             );
         }
         self.status_changed();
-        self.answer_waiters();
-        let life = self.codex.life;
-        let activity = match status {
-            ThreadStatus::Idle | ThreadStatus::SystemError => Activity::Idle,
-            ThreadStatus::Active { waiting } => Activity::Busy { waiting },
-            ThreadStatus::NotLoaded => Activity::NotLoaded,
-        };
-        self.codex_input(CodexInput::Activity { life, activity });
     }
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {

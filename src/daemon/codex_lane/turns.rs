@@ -73,8 +73,10 @@ impl Daemon {
                 );
             let thread_id = self
                 .codex
-                .thread
-                .clone()
+                .flow
+                .state()
+                .thread()
+                .cloned()
                 .unwrap_or_else(|| ThreadId::new(""));
             self.note_fact(
                 Party::Agent(Agent::Codex),
@@ -89,7 +91,7 @@ impl Daemon {
         }
         let Some(id) = message_id else {
             if !is_ours {
-                let life = self.codex.life;
+                let life = self.codex.life();
                 self.codex_input(CodexInput::HumanMessage {
                     life,
                     turn: turn_id,
@@ -126,9 +128,6 @@ impl Daemon {
         final_answer: Option<String>,
         client_ids: &[String],
     ) {
-        if self.codex.turn.as_ref() == Some(&end.turn_id) {
-            self.codex.turn = None;
-        }
         let known = (end.turn_id.clone(), end.status);
         if self.codex.ends.get(&known).is_some() {
             // Told again, by a history that was read anew: what follows from it has followed.
@@ -179,10 +178,10 @@ impl Daemon {
         // A turn that worked ends a limit; what died of it goes before what has come since, so the
         // lane rests until the record says that it is sent again.
         let waits = end.status == TurnStatus::Completed
-            && self.codex.flow.is_limited()
+            && self.codex.flow.state().is_limited()
             && self.sends_again(Agent::Codex);
         let ended = CodexInput::TurnEnded {
-            life: self.codex.life,
+            life: self.codex.life(),
             turn: end.turn_id,
             status: end.status,
             ids: ids.clone(),

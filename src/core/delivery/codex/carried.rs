@@ -15,14 +15,17 @@ use crate::core::id::{EntryId, ThreadId, TurnId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CarriedFlow {
-    life: u64,
-    is_running: bool,
-    thread: Option<ThreadId>,
-    turn: Option<TurnId>,
-    ended: Vec<(TurnId, TurnStatus)>,
-    is_limited: bool,
-    is_held: bool,
-    not_taken: Option<EntryId>,
+    pub(super) life: u64,
+    pub(super) is_running: bool,
+    pub(super) thread: Option<ThreadId>,
+    /// The turn that began last, running or not.
+    pub(super) turn: Option<TurnId>,
+    /// The turn that runs.
+    pub(super) running: Option<TurnId>,
+    pub(super) ended: Vec<(TurnId, TurnStatus)>,
+    pub(super) is_limited: bool,
+    pub(super) is_held: bool,
+    pub(super) not_taken: Option<EntryId>,
 }
 
 impl CodexFlow {
@@ -34,31 +37,21 @@ impl CodexFlow {
     /// What the next process gets.
     pub fn carried(&self) -> CarriedFlow {
         CarriedFlow {
-            life: self.life,
-            is_running: self.is_running,
-            thread: self.thread.clone(),
-            turn: self.turn.clone(),
             ended: self.ended.iter().cloned().collect(),
-            is_limited: self.is_limited,
-            is_held: self.is_held,
             not_taken: self.not_taken.clone(),
+            ..self.state.carried()
         }
     }
 
     /// Takes on what the process before knew. `server_stays`: the app-server goes on, and what it
     /// says is of the same life; its thread's activity it tells anew.
     pub fn inherit(&mut self, carried: CarriedFlow, server_stays: bool) {
-        self.life = carried.life;
-        self.is_running = carried.is_running && server_stays;
-        self.thread = carried.thread;
-        self.turn = carried.turn.filter(|_| server_stays);
+        self.state.inherit(&carried, server_stays);
         self.ended = carried.ended.into();
-        self.is_limited = carried.is_limited;
         #[cfg(test)]
         if self.fault == Some(crate::core::delivery::fault::Fault::LimitNotCarried) {
-            self.is_limited = false;
+            self.state.limit(false);
         }
-        self.is_held = carried.is_held;
         self.not_taken = carried.not_taken;
     }
 }

@@ -75,6 +75,13 @@ pub enum CodexInput {
         /// The turn.
         turn: TurnId,
     },
+    /// It can do nothing before somebody signs in, or no longer.
+    SignIn {
+        /// The app-server's life.
+        life: u64,
+        /// Somebody has to sign in.
+        needed: bool,
+    },
     /// The human's words are in the conversation.
     HumanMessage {
         /// The app-server's life.
@@ -164,6 +171,7 @@ impl CodexInput {
             Self::Adopted { life, .. } => Some((*life, "adopted")),
             Self::Activity { life, .. } => Some((*life, "activity")),
             Self::TurnStarted { life, .. } => Some((*life, "turn_started")),
+            Self::SignIn { life, .. } => Some((*life, "sign_in")),
             Self::HumanMessage { life, .. } => Some((*life, "human_message")),
             Self::TurnEnded { life, .. } => Some((*life, "turn_ended")),
             Self::Answer { life, .. } => Some((*life, "answer")),

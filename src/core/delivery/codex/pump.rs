@@ -9,10 +9,10 @@ use crate::core::delivery::{Delivery, DeliveryState};
 impl CodexFlow {
     /// Hands the next message over when nothing is on its way.
     pub(super) fn pump(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
-        let is_limited = self.is_limited;
+        let is_limited = self.state.is_limited();
         #[cfg(test)]
         let is_limited = is_limited && self.fault != Some(super::super::fault::Fault::LimitIgnored);
-        if is_limited || self.is_held || self.is_leaving || self.resting_until.is_some() {
+        if is_limited || self.state.is_held() || self.is_leaving || self.resting_until.is_some() {
             return;
         }
         // What the app-server holds waits there for the end of the turn. What is to join that turn
@@ -23,7 +23,7 @@ impl CodexFlow {
                 .get(id)
                 .is_none_or(|row| row.state == DeliveryState::Offered)
         });
-        let may_overtake = all_held && self.is_busy();
+        let may_overtake = all_held && self.state.is_busy();
         if !is_free && !may_overtake {
             return;
         }
@@ -103,7 +103,7 @@ impl CodexFlow {
             effects.push(Effect::Stale {
                 what: "attempt",
                 of: life,
-                current: self.life,
+                current: self.state.life(),
             });
             return;
         }
@@ -176,7 +176,7 @@ impl CodexFlow {
         let rejects = backlog
             .get(id)
             .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
-        if self.is_busy() && rejects {
+        if self.state.is_busy() && rejects {
             // Codex began to work before the message reached it, and its sender wants no waiting.
             return backlog.record(id, DeliveryResult::Rejected, None, None, effects);
         }
@@ -187,7 +187,7 @@ impl CodexFlow {
         self.not_taken = Some(id.clone());
         // Once more at once: the conversation may have moved on. A message that is refused again
         // would be offered and refused for ever.
-        if !self.is_running || twice {
+        if !self.state.is_running() || twice {
             self.rest(at);
         }
     }

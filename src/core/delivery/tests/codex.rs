@@ -149,7 +149,7 @@ fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
     });
     // It is shown, and not sent again.
     assert_eq!(effects, [Effect::CutOff { id: id(1), turn }]);
-    assert!(!lane.flow.is_held());
+    assert!(!lane.flow.state().is_held());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod admission;
 mod codex;
+mod codex_state;
 mod ladder;
 mod limit;
 mod recovery;

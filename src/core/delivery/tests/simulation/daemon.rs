@@ -184,12 +184,12 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        self.checks.hears(&input, daemon.flow.life());
+        self.checks.hears(&input, daemon.flow.state().life());
         match &input {
             CodexInput::Activity { life, activity } if *life == daemon.adapter.life => {
                 match activity {
                     Activity::Busy { waiting } => {
-                        if !*waiting && !daemon.flow.is_busy() {
+                        if !*waiting && !daemon.flow.state().is_busy() {
                             daemon.watchdog.sign(now);
                         }
                         daemon.watchdog.waits(*waiting, now);

@@ -53,7 +53,7 @@ impl World {
                 Admission::Undecided(_) => return self.send_again(draft),
             }
         }
-        let busy = draft.to == Agent::Codex && daemon.flow.is_busy();
+        let busy = draft.to == Agent::Codex && daemon.flow.state().is_busy();
         let rejected = draft.on_busy == OnBusy::Reject && busy;
         self.append(Write::Message {
             id,

@@ -1,0 +1,178 @@
+//! [`CodexState`]: what Codex is and does, in one place. The lane, the status and the record derive
+//! from it; [`CodexInput`](super::CodexInput) is what changes it, through the lane.
+
+use super::{Activity, CarriedFlow};
+use crate::core::agent::AgentState;
+use crate::core::id::{ThreadId, TurnId};
+
+/// What Codex is and does now, as far as its app-server has said.
+#[derive(Debug, Default)]
+pub struct CodexState {
+    /// The app-server that counts, in the order in which they were started.
+    life: u64,
+    is_running: bool,
+    thread: Option<ThreadId>,
+    activity: Option<Activity>,
+    /// The turn that runs.
+    turn: Option<TurnId>,
+    /// The turn that began last under this app-server, running or not.
+    latest_turn: Option<TurnId>,
+    is_limited: bool,
+    /// The human stopped a turn: they decide when it goes on.
+    is_held: bool,
+    needs_sign_in: bool,
+}
+
+impl CodexState {
+    /// The app-server that counts.
+    pub fn life(&self) -> u64 {
+        self.life
+    }
+
+    /// Whether its app-server answers.
+    pub fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// The thread that is followed, or was last.
+    pub fn thread(&self) -> Option<&ThreadId> {
+        self.thread.as_ref()
+    }
+
+    /// What the thread does; `None` while nothing is known of it.
+    pub fn activity(&self) -> Option<Activity> {
+        self.activity.filter(|_| self.is_running)
+    }
+
+    /// A turn runs.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.activity, Some(Activity::Busy { .. }))
+    }
+
+    /// The turn that runs.
+    pub fn turn(&self) -> Option<&TurnId> {
+        self.turn.as_ref()
+    }
+
+    /// Whether it is at its usage limit.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// Whether it waits for the human to go on after they stopped a turn.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Whether it can do nothing before somebody signs in.
+    pub fn needs_sign_in(&self) -> bool {
+        self.needs_sign_in
+    }
+
+    /// What the operator reads of it.
+    pub fn agent_state(&self) -> AgentState {
+        if self.is_limited {
+            return AgentState::Limited;
+        }
+        match self.activity() {
+            None | Some(Activity::NotLoaded) => AgentState::Offline,
+            Some(Activity::Busy { waiting: true }) => AgentState::Waiting,
+            Some(Activity::Busy { waiting: false }) => AgentState::Busy,
+            Some(Activity::Idle) if self.needs_sign_in => AgentState::Waiting,
+            Some(Activity::Idle) => AgentState::Idle,
+        }
+    }
+
+    /// An app-server was started, and what the one before said no longer counts.
+    pub(super) fn server_started(&mut self, life: u64) {
+        self.server_gone();
+        self.life = life;
+        self.is_running = true;
+    }
+
+    /// There is no app-server. The turn that ran was cut off and not stopped by the human.
+    pub(super) fn server_gone(&mut self) {
+        self.is_running = false;
+        self.activity = None;
+        self.turn = None;
+        self.latest_turn = None;
+        self.needs_sign_in = false;
+    }
+
+    /// Whether this is another thread than before.
+    pub(super) fn adopt(&mut self, thread: ThreadId) -> bool {
+        let is_other = self.thread.as_ref() != Some(&thread);
+        self.thread = Some(thread);
+        is_other
+    }
+
+    pub(super) fn does(&mut self, activity: Activity) {
+        self.activity = Some(activity);
+        if !self.is_busy() {
+            self.turn = None;
+        }
+    }
+
+    /// `runs`: it has not ended already.
+    pub(super) fn turn_began(&mut self, turn: TurnId, runs: bool) {
+        if runs {
+            self.turn = Some(turn.clone());
+        }
+        self.latest_turn = Some(turn);
+    }
+
+    /// The turn is over. A history that is read anew tells of it a second time.
+    pub(super) fn turn_over(&mut self, turn: &TurnId) {
+        if self.turn.as_ref() == Some(turn) {
+            self.turn = None;
+        }
+    }
+
+    /// Whether this was the turn that began last under this app-server, the first time.
+    pub(super) fn end_latest(&mut self, turn: &TurnId) -> bool {
+        self.latest_turn.take_if(|latest| latest == turn).is_some()
+    }
+
+    /// Whether that is news.
+    pub(super) fn limit(&mut self, limited: bool) -> bool {
+        std::mem::replace(&mut self.is_limited, limited) != limited
+    }
+
+    /// Whether that is news.
+    pub(super) fn hold(&mut self, held: bool) -> bool {
+        std::mem::replace(&mut self.is_held, held) != held
+    }
+
+    pub(super) fn sign_in(&mut self, needed: bool) {
+        self.needs_sign_in = needed;
+    }
+
+    /// Takes on what the process before knew. What the thread does the adapter tells anew.
+    pub(super) fn inherit(&mut self, carried: &CarriedFlow, server_stays: bool) {
+        self.server_gone();
+        self.life = carried.life;
+        self.thread.clone_from(&carried.thread);
+        self.is_limited = carried.is_limited;
+        self.is_held = carried.is_held;
+        if server_stays {
+            self.is_running = carried.is_running;
+            self.latest_turn.clone_from(&carried.turn);
+            // The adapter knows that it runs, and tells its end only.
+            self.turn.clone_from(&carried.running);
+        }
+    }
+
+    /// What the next process gets of it. The rest is the lane's.
+    pub(super) fn carried(&self) -> CarriedFlow {
+        CarriedFlow {
+            life: self.life,
+            is_running: self.is_running,
+            thread: self.thread.clone(),
+            turn: self.latest_turn.clone(),
+            running: self.turn.clone(),
+            is_limited: self.is_limited,
+            is_held: self.is_held,
+            ..CarriedFlow::default()
+        }
+    }
+}
