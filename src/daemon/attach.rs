@@ -12,6 +12,14 @@ use crate::wire::control::{Hello, Notification};
 /// many it missed and reads again, so that memory stays bounded and nobody else is slowed.
 pub const OUTLET_MAX: usize = 256;
 
+/// How many clients may be connected at once that are not the operator's. More than there are
+/// places for connections without a token, so that those cannot keep an agent out.
+pub const CLIENTS_MAX: usize = 512;
+
+/// How many clients of the operator may be connected at once. Places of their own: whatever agents
+/// and their commands open, the operator comes in.
+pub const OPERATORS_MAX: usize = 64;
+
 /// A connection, unique in the daemon's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnId(u64);

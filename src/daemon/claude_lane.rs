@@ -23,6 +23,8 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Ladder, LadderInput, LadderTerms};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Notification, Refusal};
+#[cfg(test)]
+pub(super) use asked::ASKED_MAX;
 pub(super) use asked::{Asked, When};
 use ring::ring_line;
 use tools::ToolsGone;

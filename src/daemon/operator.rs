@@ -78,12 +78,10 @@ async fn connection_of(
     let place = stream.place().clone();
     match tokio_tungstenite::accept_async(stream).await {
         Ok(socket) => {
+            place.stay();
             // Nothing else tells the many readers without a token apart from silent ones.
-            match admission {
-                Admission::Operator => place.leave(),
-                _ => place.stay(),
-            }
-            connection::serve_socket(socket, daemon, admission, peer).await;
+            let place = (admission == Admission::Operator).then_some(place);
+            connection::serve_socket(socket, daemon, admission, peer, place).await;
         }
         Err(error) => tracing::debug!(%error, "no WebSocket on the operator's socket"),
     }

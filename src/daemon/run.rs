@@ -200,7 +200,7 @@ impl Daemon {
                 event = events.recv() => event,
                 () = sleep_until(deadline) => None,
             };
-            match catch_unwind(AssertUnwindSafe(|| self.turn(event))) {
+            match catch_unwind(AssertUnwindSafe(|| self.turn(event, deadline))) {
                 Ok(Some(next)) => deadline = next,
                 Ok(None) if self.fault.get().is_none() => break,
                 Ok(None) => {}
@@ -225,12 +225,14 @@ impl Daemon {
         }
     }
 
-    /// Takes one event, or what is due without one. When something is due next; `None` once it may
-    /// stop.
-    fn turn(&mut self, event: Option<Event>) -> Option<Instant> {
-        match event {
-            Some(event) => self.on_event(event),
-            None => self.on_deadline(),
+    /// Takes one event, and what is due. When something is due next; `None` once it may stop.
+    fn turn(&mut self, event: Option<Event>, deadline: Instant) -> Option<Instant> {
+        if let Some(event) = event {
+            self.on_event(event);
+        }
+        // Also behind an event: however many wait, what is due waits for one of them.
+        if deadline <= Instant::now() {
+            self.on_deadline();
         }
         self.watch_idleness();
         self.show();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod answers;
+mod bounds;
 mod challenge;
 mod claude;
 mod clear;

@@ -8,7 +8,11 @@ use super::run::{Daemon, answer};
 use crate::core::agent::Agent;
 use crate::core::delivery::{MessageCursor, Outcome};
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::wire::control::{MessagePage, Reply, Sent};
+use crate::wire::control::{MessagePage, Refusal, Reply, Sent};
+
+/// How many calls may wait at once. Far more than two agents ask; each of their messages looks
+/// through all of them.
+pub(super) const WAITERS_MAX: usize = 512;
 
 /// Somebody waits for something, until a deadline.
 #[derive(Debug)]
@@ -40,6 +44,21 @@ pub enum Wants {
 }
 
 impl Daemon {
+    /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
+    /// hears at once what it would hear at its deadline: its message is recorded.
+    pub(super) fn wait(&mut self, waiter: Waiter) {
+        if self.waiters.len() >= WAITERS_MAX {
+            self.waiters.retain(|known| !known.reply.is_closed());
+        }
+        if self.waiters.len() < WAITERS_MAX {
+            return self.waiters.push(waiter);
+        }
+        match waiter.wants {
+            Wants::Messages { .. } => answer(waiter.reply, Err(too_many_waiters())),
+            Wants::Receipt(_) => self.answer_expired(waiter),
+        }
+    }
+
     /// Answers whoever has something to get now.
     pub(super) fn answer_waiters(&mut self) {
         let mut index = 0;
@@ -100,26 +119,30 @@ impl Daemon {
             .partition(|waiter| waiter.deadline <= now);
         self.waiters = waiting;
         for waiter in expired {
-            let reply = match waiter.wants {
-                Wants::Messages {
-                    agent,
-                    runtime_session,
-                    ..
-                } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
-                Wants::Receipt(sent) => {
-                    let attempt = self
-                        .outbox
-                        .get(&sent.message_id)
-                        .and_then(|row| row.attempt.clone());
-                    Reply::Sent(Sent {
-                        outcome: Outcome::QueuedForNextTurn,
-                        delivery_attempt_id: attempt,
-                        ..sent
-                    })
-                }
-            };
-            answer(waiter.reply, Ok(reply));
+            self.answer_expired(waiter);
         }
+    }
+
+    fn answer_expired(&self, waiter: Waiter) {
+        let reply = match waiter.wants {
+            Wants::Messages {
+                agent,
+                runtime_session,
+                ..
+            } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
+            Wants::Receipt(sent) => {
+                let attempt = self
+                    .outbox
+                    .get(&sent.message_id)
+                    .and_then(|row| row.attempt.clone());
+                Reply::Sent(Sent {
+                    outcome: Outcome::QueuedForNextTurn,
+                    delivery_attempt_id: attempt,
+                    ..sent
+                })
+            }
+        };
+        answer(waiter.reply, Ok(reply));
     }
 
     /// The answer to whoever waited in vain.
@@ -138,4 +161,12 @@ impl Daemon {
             unfinished: Vec::new(),
         }
     }
+}
+
+fn too_many_waiters() -> Refusal {
+    Refusal::new(
+        "too_many_waiters",
+        format!("{WAITERS_MAX} calls wait for messages already"),
+        "end the ones that nobody reads, or ask with `get_messages`, which does not wait",
+    )
 }

@@ -13,7 +13,7 @@ use crate::support::http;
 use crate::support::mcp::McpClient;
 use crate::support::operator::{self, Operator};
 use crate::support::project::Project;
-use crate::support::wait::timeout;
+use crate::support::wait::{poll_until, timeout};
 use crate::support::ws::{Refused, RpcSocket};
 
 fn hello(socket: &mut RpcSocket) {
@@ -243,6 +243,46 @@ fn two_clients_may_use_the_same_request_id() {
     assert_eq!(two.response(&b).unwrap()["kind"], "queue");
 }
 
+#[test]
+fn clients_beyond_the_bound_are_told_so_and_the_operator_still_comes_in() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    raise_descriptors();
+    let mut clients = Vec::new();
+    let refused = loop {
+        let mut socket = project.control().unwrap();
+        let greeting = json!({"protocol": 1, "role": "cli", "pid": std::process::id()});
+        match socket.call("hello", greeting) {
+            Ok(_) => clients.push(socket),
+            Err(refused) => break refused,
+        }
+        assert!(clients.len() < 2_000, "nobody is ever refused");
+    };
+    assert_eq!(refused.data["code"], "too_many_clients", "{refused:?}");
+    assert!(refused.message.contains("clients are connected already"));
+    Operator::connect(&project)
+        .call("status/read", json!({}))
+        .unwrap();
+    // Whoever leaves makes room.
+    drop(clients.pop());
+    let came_in = poll_until(timeout(), || {
+        let greeting = json!({"protocol": 1, "role": "cli", "pid": std::process::id()});
+        let mut socket = project.control().unwrap();
+        socket.call("hello", greeting).ok()
+    });
+    assert!(came_in.is_some(), "a place that was given up stays taken");
+}
+
+/// This process needs a descriptor for each connection.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).unwrap();
+}
+
 /// Silent connections to both doors, held by this test.
 struct Silent {
     tcp: Vec<TcpStream>,
@@ -254,13 +294,7 @@ const SILENT: usize = 1_000;
 
 impl Silent {
     fn open(project: &Project) -> Self {
-        // This process needs a descriptor for each of them.
-        let limit = getrlimit(Resource::Nofile);
-        let raised = Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        };
-        setrlimit(Resource::Nofile, raised).unwrap();
+        raise_descriptors();
         let socket = operator::socket(project);
         let port = project.ports.control;
         let tcp = (0..SILENT).map(|n| {

@@ -10,6 +10,9 @@ use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, Reply};
 
+/// How many may wait for the record at once. It is written within milliseconds.
+pub(in crate::daemon) const ASKED_MAX: usize = 512;
+
 /// Somebody who waits for the record.
 #[derive(Debug)]
 pub struct Asked {
@@ -60,6 +63,9 @@ impl Daemon {
             return answer(reply, Err(unwritable()));
         }
         self.claude.asked.retain(|asked| !asked.reply.is_closed());
+        if self.claude.asked.len() >= ASKED_MAX {
+            return answer(reply, Err(too_many_asked()));
+        }
         self.claude.asked.push(Asked {
             left,
             result,
@@ -119,5 +125,13 @@ fn unwritable() -> Refusal {
         "ledger_unwritable",
         "the record cannot be written now",
         "what you said is kept and recorded once it can be; go on",
+    )
+}
+
+fn too_many_asked() -> Refusal {
+    Refusal::new(
+        "too_many_waiters",
+        format!("{ASKED_MAX} calls wait for the record already"),
+        "what you said is being recorded; go on",
     )
 }

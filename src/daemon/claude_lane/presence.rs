@@ -9,7 +9,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{LadderInput, Mode};
 use crate::core::entry::{AgentChanged, EntryKind};
 use crate::core::id::RuntimeSession;
-use crate::daemon::attach::{Attachment, ConnId, Outlet};
+use crate::daemon::attach::{Attachment, CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
 use crate::daemon::run::{Daemon, now_ms, stopping};
 use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, Role, Welcome};
 
@@ -53,6 +53,7 @@ impl Daemon {
                 "set CONTEXTRELAY_RUNTIME_SESSION to a short word",
             ));
         }
+        self.check_room(operator)?;
         let receiver = hello.role == Role::Claude && self.claude_receiver(&pair).is_none();
         self.know_agent_of(hello.role, process);
         let role = hello.role;
@@ -90,6 +91,21 @@ impl Daemon {
             receiver: receiver || role != Role::Claude,
             operator,
         })
+    }
+
+    /// Refuses a client for which there is no place.
+    fn check_room(&self, operator: bool) -> Result<(), Refusal> {
+        let clients = self.attachments.values();
+        let taken = clients.filter(|other| other.operator == operator).count();
+        let max = if operator { OPERATORS_MAX } else { CLIENTS_MAX };
+        if taken < max {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "too_many_clients",
+            format!("{max} clients are connected already"),
+            "end the ones that nobody needs; `ctxrelay status` and the deck need one each",
+        ))
     }
 
     pub(in crate::daemon) fn disconnect(&mut self, conn: ConnId) {

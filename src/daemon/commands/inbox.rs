@@ -67,7 +67,7 @@ impl Daemon {
     ) {
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
-        self.waiters.push(Waiter {
+        self.wait(Waiter {
             deadline: Instant::now() + wait,
             wants: Wants::Messages {
                 agent: params.agent,

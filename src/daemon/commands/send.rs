@@ -154,7 +154,7 @@ impl Daemon {
                 daemon.track_recorded(&id);
                 match to {
                     Agent::Codex if daemon.codex.may_deliver_soon() => {
-                        daemon.waiters.push(Waiter {
+                        daemon.wait(Waiter {
                             deadline: Instant::now() + RECEIPT_WAIT,
                             wants: Wants::Receipt(sent),
                             reply,

@@ -23,6 +23,7 @@ use tokio_tungstenite::tungstenite::protocol::{
 use tokio_util::task::TaskTracker;
 
 use super::admission::Admission;
+use super::lobby::Place;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
@@ -69,9 +70,14 @@ impl Calls {
     }
 }
 
-/// Serves one connection to its end.
-pub async fn serve<S>(stream: S, daemon: DaemonHandle, admission: Admission, peer: Peer)
-where
+/// Serves one connection to its end. It gives `place` up once it is among the daemon's clients.
+pub(in crate::daemon) async fn serve<S>(
+    stream: S,
+    daemon: DaemonHandle,
+    admission: Admission,
+    peer: Peer,
+    place: Option<Place>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let config = WebSocketConfig::default()
@@ -81,15 +87,16 @@ where
         .max_message_size(Some(FRAME_BYTES_MAX))
         .max_frame_size(Some(FRAME_BYTES_MAX));
     let socket = WebSocketStream::from_raw_socket(stream, WsRole::Server, Some(config)).await;
-    serve_socket(socket, daemon, admission, peer).await;
+    serve_socket(socket, daemon, admission, peer, place).await;
 }
 
-/// Serves one connection whose handshake is done.
-pub async fn serve_socket<S>(
+/// As [`serve`], for a connection whose handshake is done.
+pub(in crate::daemon) async fn serve_socket<S>(
     socket: WebSocketStream<S>,
     daemon: DaemonHandle,
     admission: Admission,
     peer: Peer,
+    place: Option<Place>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -97,6 +104,9 @@ pub async fn serve_socket<S>(
     let Some(joined) = greet(&mut sink, &mut stream, &daemon, admission, peer).await else {
         return;
     };
+    if let Some(place) = place {
+        place.leave();
+    }
     let conn = joined.conn;
     let converse = converse(sink, stream, daemon.clone(), joined);
     if AssertUnwindSafe(converse).catch_unwind().await.is_err() {

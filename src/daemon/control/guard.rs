@@ -10,6 +10,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::admission::Admission;
 use super::listener::Arrival;
+use super::lobby::Place;
 use super::refusals::Refusals;
 use crate::store::secrets::Secrets;
 
@@ -118,7 +119,10 @@ pub async fn check_role(State(guard): State<Guard>, mut request: Request, next: 
         return unauthorized();
     };
     request.extensions_mut().insert(admission);
-    has_shown_a_token(&request);
+    if let Some(place) = place_of(&request) {
+        // Until its hello is taken: clients are counted from there on.
+        place.stay();
+    }
     next.run(request).await
 }
 
@@ -144,9 +148,14 @@ pub async fn check_mcp(State(guard): State<Guard>, request: Request, next: Next)
 
 /// Its connection has all the time from here on.
 fn has_shown_a_token(request: &Request) {
-    if let Some(ConnectInfo(arrival)) = request.extensions().get::<ConnectInfo<Arrival>>() {
-        arrival.place.leave();
+    if let Some(place) = place_of(request) {
+        place.leave();
     }
+}
+
+fn place_of(request: &Request) -> Option<&Place> {
+    let arrival = request.extensions().get::<ConnectInfo<Arrival>>();
+    arrival.map(|ConnectInfo(arrival)| &arrival.place)
 }
 
 fn unauthorized() -> Response {

@@ -208,7 +208,8 @@ async fn upgrade(
                     theirs: arrival.address.port(),
                     ours: shared.guard.port(),
                 };
-                connection::serve(stream, shared.daemon, admission, peer).await;
+                connection::serve(stream, shared.daemon, admission, peer, Some(arrival.place))
+                    .await;
             }
             Err(error) => tracing::debug!(%error, "an upgrade did not happen"),
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::codex::adapter::CodexHandle;
@@ -43,6 +44,7 @@ pub struct Rig {
 }
 
 /// A client.
+#[derive(Debug)]
 pub struct Guest {
     pub conn: ConnId,
     pub notifications: mpsc::Receiver<Notification>,
@@ -362,17 +364,55 @@ impl Rig {
     }
 
     fn greet_from(&mut self, hello: Hello, operator: bool, process: Option<u32>) -> Guest {
+        self.try_greet(hello, operator, process).unwrap()
+    }
+
+    fn try_greet(
+        &mut self,
+        hello: Hello,
+        operator: bool,
+        process: Option<u32>,
+    ) -> Result<Guest, Refusal> {
         let conn = ConnId::next();
         let (outlet, notifications) = Outlet::new(CancellationToken::new());
         let probes = outlet.probes();
         self.daemon
-            .connect(conn, hello, operator, process, outlet)
-            .unwrap();
-        Guest {
+            .connect(conn, hello, operator, process, outlet)?;
+        Ok(Guest {
             conn,
             notifications,
             probes,
-        }
+        })
+    }
+
+    /// A client that may be refused.
+    pub fn try_connect(&mut self, role: Role, operator: bool) -> Result<Guest, Refusal> {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            version: String::new(),
+            role,
+            pid: 4_000_001,
+            agent_pid: None,
+            runtime_session_id: RuntimeSession::default(),
+            mode: DeliveryMode::Auto,
+        };
+        self.try_greet(hello, operator, None)
+    }
+
+    /// Lets the loop run by itself, on what is sent to it.
+    pub fn run(self) -> (JoinHandle<()>, mpsc::Sender<Event>) {
+        let Self {
+            daemon,
+            requests,
+            inbox,
+            _events: events,
+        } = self;
+        let looping = tokio::spawn(async move {
+            // Nobody takes requests to the adapter.
+            drop(requests);
+            drop(daemon.run(inbox).await);
+        });
+        (looping, events)
     }
 
     /// Hands a command in, and what the writer says of it not yet.

@@ -1,0 +1,136 @@
+//! What is bounded: a flood costs whoever causes it, and the refusal says which bound it met.
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::rig::Rig;
+use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
+use crate::core::id::EntryId;
+use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
+use crate::daemon::claude_lane::ASKED_MAX;
+use crate::daemon::event::Event;
+use crate::daemon::handle::EVENTS_MAX;
+use crate::daemon::waiters::WAITERS_MAX;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, IdsParams, Refusal, Reply, Role, SendParams, WaitMessagesParams,
+};
+
+/// For an answer that does not come.
+fn wait() -> Command {
+    Command::WaitMessages(WaitMessagesParams {
+        agent: Agent::Codex,
+        after: None,
+        reply_to: Some(EntryId::new("a question")),
+        timeout_ms: 10_000,
+        runtime_session_id: None,
+    })
+}
+
+fn answered(answer: &mut oneshot::Receiver<Result<Reply, Refusal>>) -> Result<Reply, Refusal> {
+    answer.try_recv().expect("an answer at once")
+}
+
+#[tokio::test]
+async fn what_is_due_waits_for_no_flood_of_events() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let mut waits = rig.ask(&codex, wait());
+    // It is due, and the queue is full before the loop looks, and never empty after it.
+    rig.daemon.waiters[0].deadline = Instant::now();
+    let (looping, events) = rig.run();
+    let flood = || Event::Heard {
+        conn: ConnId::next(),
+    };
+    for _ in 0..EVENTS_MAX {
+        events.try_send(flood()).unwrap();
+    }
+    let mut behind = 0;
+    let page = loop {
+        match waits.try_recv() {
+            Ok(Ok(Reply::Messages(page))) => break page,
+            Ok(answer) => panic!("{answer:?}"),
+            Err(_) if behind < 10 * EVENTS_MAX => behind += 1,
+            Err(_) => panic!("the flood goes first for ever"),
+        }
+        events.send(flood()).await.unwrap();
+    };
+    assert!(page.timed_out);
+    events.send(Event::Shutdown { kill: false }).await.unwrap();
+    looping.await.unwrap();
+}
+
+#[tokio::test]
+async fn clients_beyond_the_bound_are_refused_and_the_operator_still_comes_in() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let mut guests: Vec<_> = (0..CLIENTS_MAX)
+        .map(|_| rig.connect(Role::Cli, None, false))
+        .collect();
+    let refused = rig.try_connect(Role::Codex, false).unwrap_err();
+    assert_eq!(refused.code, "too_many_clients");
+    assert!(refused.message.contains(&CLIENTS_MAX.to_string()));
+    let operators: Vec<_> = (0..OPERATORS_MAX)
+        .map(|_| rig.connect(Role::Deck, None, true))
+        .collect();
+    let refused = rig.try_connect(Role::Deck, true).unwrap_err();
+    assert_eq!(refused.code, "too_many_clients");
+    assert!(refused.message.contains(&OPERATORS_MAX.to_string()));
+    // Whoever leaves makes room.
+    rig.daemon.disconnect(guests.pop().unwrap().conn);
+    rig.try_connect(Role::Codex, false).unwrap();
+    rig.daemon.disconnect(operators[0].conn);
+    rig.try_connect(Role::Deck, true).unwrap();
+}
+
+#[tokio::test]
+async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let claude = rig.connect(Role::Claude, None, false);
+    let mut waiting: Vec<_> = (0..WAITERS_MAX).map(|_| rig.ask(&codex, wait())).collect();
+    let refused = answered(&mut rig.ask(&codex, wait())).unwrap_err();
+    assert_eq!(refused.code, "too_many_waiters");
+    assert!(refused.message.contains(&WAITERS_MAX.to_string()));
+    let send = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "please look".to_owned(),
+        ..SendParams::default()
+    });
+    let Ok(Reply::Sent(sent)) = rig.call(&claude, send).await else {
+        panic!("not sent");
+    };
+    assert!(rig.daemon.world.unsettled.contains_key(&sent.message_id));
+    // Whoever gave up makes room.
+    waiting.pop();
+    let mut more = rig.ask(&codex, wait());
+    assert!(more.try_recv().is_err(), "it waits");
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_recorded() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let ack = || {
+        Command::Ack(IdsParams {
+            agent: Agent::Claude,
+            ids: vec![id.clone()],
+            rung: None,
+        })
+    };
+    let mut asked: Vec<_> = (0..ASKED_MAX).map(|_| rig.ask(&claude, ack())).collect();
+    let refused = answered(&mut rig.ask(&claude, ack())).unwrap_err();
+    assert_eq!(refused.code, "too_many_waiters");
+    assert!(refused.message.contains(&ASKED_MAX.to_string()));
+    rig.settle().await;
+    for answer in &mut asked {
+        answered(answer).unwrap();
+    }
+    assert!(!rig.daemon.world.unsettled.contains_key(&id));
+}
