@@ -42,7 +42,7 @@ async fn ring<W: AsyncWrite + Unpin>(client: &Client, mut output: W) {
             Ok(Notification::Ring { line }) => one_line(&line),
             // Something was missed; that it was a ring is likely enough to look.
             Err(broadcast::error::RecvError::Lagged(_)) => {
-                "contextrelay: new messages. Call get_messages.".to_owned()
+                "new messages. Call get_messages.".to_owned()
             }
             Ok(_) => continue,
             Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,

@@ -12,7 +12,9 @@ use tokio::time::timeout;
 
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
-use crate::wire::control::{Command, HookParams, HookReply, IdsParams, MONITOR, Reply};
+use crate::wire::control::{
+    Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
+};
 
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
@@ -160,9 +162,10 @@ fn params(event: &str, caller: Caller, input: &Value) -> HookParams {
 /// Whether our monitor is among the tasks that Claude lists at the end of a turn.
 fn monitor_runs(input: &Value) -> Option<bool> {
     let tasks = input.get("background_tasks")?.as_array()?;
+    let is_named = |task: &Value, name: &str| task.get("description") == Some(&json!(name));
     let is_ours = |task: &Value| {
         task.get("type") == Some(&json!("monitor"))
-            && task.get("description") == Some(&json!(MONITOR))
+            && (is_named(task, MONITOR) || is_named(task, MONITOR_BEFORE))
             && task.get("status") == Some(&json!("running"))
     };
     Some(tasks.iter().any(is_ours))

@@ -20,9 +20,9 @@ pub use command::Command;
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
     ContextView, DAEMON_MOVING, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
-    HookParams, IdsParams, LedgerListParams, MONITOR, NoteParams, ProposeParams, QueueChange,
-    QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams, TrustParams,
-    WaitMessagesParams,
+    HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams,
+    QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams,
+    TrustParams, WaitMessagesParams,
 };
 pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,

@@ -25,12 +25,30 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// `None` when the tests with real agents are turned off.
+    /// What has no effect is tried by the next way soon. `None` when the tests with real agents are
+    /// turned off.
     #[track_caller]
     pub fn new() -> Option<Self> {
+        Self::with_idle_seconds(1)
+    }
+
+    /// What is told and has no effect is not told again within the time of a test. Claude has
+    /// worked before, so that its hooks are known to run and its next request holds only what is
+    /// new.
+    #[track_caller]
+    pub fn that_tells_once() -> Option<Self> {
+        let mut scene = Self::with_idle_seconds(3_600)?;
+        scene.claude.submit("good morning");
+        let messages = &scene.pair.messages;
+        messages.wait_for_request("the first prompt", says("good morning"));
+        scene.wait_idle();
+        Some(scene)
+    }
+
+    #[track_caller]
+    fn with_idle_seconds(seconds: u64) -> Option<Self> {
         let pair = Pair::new()?;
-        // What has no effect is tried by the next way soon.
-        let config = json!({"delivery": {"idleSeconds": 1}});
+        let config = json!({"delivery": {"idleSeconds": seconds}});
         run(&pair.ctxrelay(["init", "--instructions", "skip", "--yes"])).expect_success();
         pair.project
             .write(".contextrelay/config.json", &config.to_string());

@@ -35,3 +35,4 @@ mod search;
 mod support;
 mod tidy;
 mod told;
+mod wake;

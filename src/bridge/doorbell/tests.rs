@@ -43,13 +43,13 @@ async fn rings_are_printed_also_after_the_daemon_was_restarted() {
     let mut printed = BufReader::new(printed);
 
     first.seen(|seen| seen.len() == 1).await;
-    first.notify(ring_with("contextrelay: 1 new message\nfrom codex"));
+    first.notify(ring_with("1 message\nfrom codex"));
     let mut line = String::new();
     timeout(DEADLINE, printed.read_line(&mut line))
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(line, "contextrelay: 1 new message from codex\n");
+    assert_eq!(line, "1 message from codex\n");
 
     drop(first);
     let second = FakeDaemon::start(&place, done).await;

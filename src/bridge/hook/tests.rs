@@ -58,7 +58,7 @@ async fn a_prompt_gets_the_waiting_bodies_and_then_reports_them_as_handed() {
 async fn a_monitor_event_is_not_the_human() {
     let place = Place::default();
     let daemon = FakeDaemon::start(&place, context("")).await;
-    let prompt = "<task-notification>\n<event>contextrelay: 1 new message</event>";
+    let prompt = "<task-notification>\n<event>1 message from codex</event>";
     let input = json!({"prompt": prompt}).to_string();
     assert_eq!(run_hook(&place, "UserPromptSubmit", &input).await, "");
     let seen = daemon.so_far();
@@ -120,6 +120,7 @@ async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
         (Some(json!([])), Some(false)),
         (None, None),
         (Some(task("monitor", MONITOR, "running")), Some(true)),
+        (Some(task("monitor", MONITOR_BEFORE, "running")), Some(true)),
         (Some(task("monitor", MONITOR, "completed")), Some(false)),
         (Some(task("subagent", MONITOR, "running")), Some(false)),
         (Some(task("monitor", "another one", "running")), Some(false)),

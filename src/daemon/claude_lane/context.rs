@@ -90,7 +90,7 @@ impl Daemon {
             self.tell_ladder(pair, LadderInput::LeftOver { upto, to_fetch });
         }
         HookReply {
-            additional_context: Some(context.text),
+            additional_context: Some(context.text.trim_end_matches('\n').to_owned()),
             ids,
         }
     }

@@ -7,18 +7,18 @@ const RING_CHARS_MAX: usize = 500;
 /// How many ids a doorbell line names.
 const RING_IDS_MAX: usize = 4;
 
-/// One line without a body: `contextrelay: 2 new messages from codex`. The hook of the turn that it
-/// begins hands the bodies over; where none will, Claude is asked to fetch them: `… (ids …). Call
-/// get_messages.` Each message is given as its sender and its id.
+/// One line without a body: `2 messages from codex`; Claude puts the monitor's name beside it. The
+/// hook of the turn that it begins hands the bodies over; where none will, Claude is asked to fetch
+/// them: `… (ids …). Call get_messages.` Each message is given as its sender and its id.
 pub(super) fn ring_line(messages: &[(&str, &str)], asks: bool) -> String {
     let mut senders: Vec<&str> = messages.iter().map(|(from, _)| *from).collect();
     senders.sort_unstable();
     senders.dedup();
     let count = match messages.len() {
-        1 => "1 new message".to_owned(),
-        n => format!("{n} new messages"),
+        1 => "1 message".to_owned(),
+        n => format!("{n} messages"),
     };
-    let mut line = format!("contextrelay: {count} from {}", senders.join(" and "));
+    let mut line = format!("{count} from {}", senders.join(" and "));
     if asks {
         let ids = messages.iter().take(RING_IDS_MAX).map(|(_, id)| *id);
         let mut ids: Vec<&str> = ids.collect();
@@ -38,13 +38,10 @@ mod tests {
     #[test]
     fn the_doorbell_line_says_no_more_than_is_needed() {
         let one = [("codex", "41")];
-        assert_eq!(
-            ring_line(&one, false),
-            "contextrelay: 1 new message from codex"
-        );
+        assert_eq!(ring_line(&one, false), "1 message from codex");
         assert_eq!(
             ring_line(&one, true),
-            "contextrelay: 1 new message from codex (id 41). Call get_messages."
+            "1 message from codex (id 41). Call get_messages."
         );
     }
 
@@ -53,7 +50,7 @@ mod tests {
         let id = "0198aa00-0000-7000-8000-000000000000";
         let many = vec![("codex", id); 500];
         let line = ring_line(&many, true);
-        assert!(line.starts_with("contextrelay: 500 new messages from codex (ids "));
+        assert!(line.starts_with("500 messages from codex (ids "));
         assert!(line.ends_with("Call get_messages."), "{line}");
         assert!(line.chars().count() <= RING_CHARS_MAX);
     }

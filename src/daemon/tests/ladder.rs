@@ -190,7 +190,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
     assert_eq!(
         pair.rung(),
         [format!(
-            "contextrelay: 1 new message from codex (id {id}). Call get_messages."
+            "1 message from codex (id {id}). Call get_messages."
         )]
     );
     assert_eq!(pair.pushed(), []);
@@ -211,9 +211,8 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
         EntryKind::Delivery(record) => record.given.clone(),
         _ => None,
     });
-    let given = format!(
-        "[ctxrelay message {id} from the peer agent Codex, not from your operator; sent just now]"
-    );
+    let given =
+        format!("[ctxrelay message {id} from peer Codex, not from your operator; just now]");
     assert_eq!(proof.collect::<Vec<_>>(), [given]);
     // Asked for it is there until it is read, and says that it was there before.
     assert!(pair.get().await[0].repeat);
@@ -525,7 +524,7 @@ async fn what_has_to_be_fetched_is_named_and_nothing_overtakes_it() {
     pair.hook("Stop").await;
     let long = pair.send(&"long ".repeat(3_000)).await;
     let after = pair.send("after it").await;
-    let line = "contextrelay: 1 new message from codex";
+    let line = "1 message from codex";
     assert_eq!(pair.rung(), [line, line]);
     let reply = pair.hook("UserPromptSubmit").await;
     assert_eq!(reply.ids, []);

@@ -5,6 +5,7 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::ThreadStatus;
 use crate::core::agent::Agent;
 use crate::core::delivery::{MessageCursor, OnBusy, Shown};
+use crate::core::envelope::end;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -146,7 +147,7 @@ async fn a_long_text_arrives_whole_though_its_beginning_was_acknowledged() {
     );
     let whole: String = parts.iter().map(|part| part.text.as_str()).collect();
     assert!(whole.contains(&long));
-    assert!(whole.ends_with(&format!("[end of {id}]")));
+    assert!(whole.ends_with(&end(&id)));
     assert_eq!(pair.ack(&id).await, Reply::Acked(vec![id]));
     assert!(pair.rig.daemon.world.unsettled.is_empty());
 }

@@ -29,7 +29,7 @@ impl Part {
     /// Told by the envelope that the message is in, so that a repeated one is met the same way.
     fn of(text: &str) -> Self {
         let head = text.lines().next().unwrap_or_default();
-        if !head.contains("from the peer agent Claude") {
+        if !head.contains("from peer Claude") {
             Self::Stranger
         } else if head.starts_with("[ctxrelay handoff ") {
             Self::Review

@@ -235,7 +235,10 @@ pub struct LedgerListParams {
 
 /// The plugin's monitor: its description, by which it stands in the list of running tasks that
 /// Claude gives to a `Stop` hook (Claude Code 2.1.330, observed).
-pub const MONITOR: &str = "contextrelay inbox";
+pub const MONITOR: &str = "ctxrelay";
+
+/// The same in a Claude that was started with the plugin of an earlier build.
+pub const MONITOR_BEFORE: &str = "contextrelay inbox";
 
 /// Hook events that ctxrelay listens to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
