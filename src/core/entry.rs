@@ -340,13 +340,22 @@ pub struct DeliveryRecord {
     pub given: Option<String>,
 }
 
+impl DeliveryRecord {
+    /// Whether nobody said that it was read, but a hook handed it into a turn and that turn came to
+    /// its end.
+    pub fn is_settled_by_turn(&self) -> bool {
+        self.result == DeliveryResult::Acknowledged && self.rung.is_some()
+    }
+}
+
 /// The states of a message that the ledger knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryResult {
     /// There is proof that the receiver has it.
     Confirmed,
-    /// The receiver acknowledged it (Claude's `ack`); implies confirmed.
+    /// The receiver acknowledged it (Claude's `ack`), or the turn that had it came to its end
+    /// ([`DeliveryRecord::is_settled_by_turn`]); implies confirmed.
     Acknowledged,
     /// It was refused and will not be tried again.
     Rejected,

@@ -4,7 +4,8 @@ use ctxrelay_ui::model as ui;
 
 use super::party_of;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
+use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
+use crate::core::envelope;
 use crate::core::id::EntryId;
 use crate::deck::model::Model;
 
@@ -146,10 +147,15 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
             ui::OutcomeState::Done,
             format!("{} has it by {by}, not acknowledged", to.title()),
         ),
-        DeliveryResult::Acknowledged => (
-            ui::OutcomeState::Done,
-            format!("acknowledged by {}", to.title()),
-        ),
+        DeliveryResult::Acknowledged => {
+            let to = to.title();
+            let text = if last.is_settled_by_turn() {
+                format!("shown to {to}, whose turn ended")
+            } else {
+                format!("acknowledged by {to}")
+            };
+            (ui::OutcomeState::Done, text)
+        }
         DeliveryResult::Rejected => (
             ui::OutcomeState::Failed,
             format!("rejected: {} was busy", to.title()),
@@ -169,6 +175,16 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
         since_ms,
         took_ms: took_ms.filter(|_| state == ui::OutcomeState::Done),
     })
+}
+
+/// One of the things that became of a message.
+fn became(record: &DeliveryRecord) -> String {
+    if record.is_settled_by_turn() {
+        return "settled by the end of the turn that had it".to_owned();
+    }
+    let rung = record.rung.as_ref();
+    let by = rung.map_or_else(String::new, |rung| format!(" by {rung}"));
+    format!("{}{by}", record.result.as_str())
 }
 
 /// What the opened entry shows beside its text.
@@ -225,17 +241,10 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
             .map_or_else(String::new, |attempt| {
                 format!(" · attempt {}", attempt.short())
             });
-        let rung = record
-            .rung
-            .as_ref()
-            .map_or_else(String::new, |rung| format!(" by {rung}"));
-        field(
-            "delivery",
-            format!("{}{rung}{attempt}", record.result.as_str()),
-        );
+        field("delivery", format!("{}{attempt}", became(record)));
         // With the text above between the two, it is all that the receiver was given.
         let given = record.given.as_ref().map_or_else(String::new, |given| {
-            format!("{given} … [end of {}]", record.message_id)
+            format!("{given} … {}", envelope::end(&record.message_id))
         });
         field("given as", given);
     }
@@ -256,3 +265,6 @@ pub(super) fn optional_tree(tree: Option<&WorkTree>) -> String {
         format!("{} at {commit}, {} changed files", tree.tree, tree.changed)
     })
 }
+
+#[cfg(test)]
+mod tests;

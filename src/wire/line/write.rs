@@ -190,7 +190,11 @@ fn tree_object(tree: &crate::core::entry::WorkTree) -> Map<String, Value> {
 
 fn delivery_object(record: &DeliveryRecord) -> Map<String, Value> {
     let result = record.result.as_str();
-    let title = format!("message to {} {result}", record.to);
+    let title = if record.is_settled_by_turn() {
+        format!("message to {}, whose turn with it ended", record.to)
+    } else {
+        format!("message to {} {result}", record.to)
+    };
     let mut object = runtime_event(event::DELIVERY, result, title);
     put(&mut object, "messageId", record.message_id.as_str());
     put_some(

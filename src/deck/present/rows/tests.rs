@@ -1,0 +1,65 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::deck::model::Link;
+
+const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
+
+fn line(seq: u64, id: &str, kind: &str, more: &Value) -> Value {
+    let mut line = json!({"schema": "v1", "id": id, "timestamp": 1_000 * seq, "sessionId": "s",
+        "type": kind, "seq": seq});
+    let more = more.as_object().unwrap().clone();
+    line.as_object_mut().unwrap().extend(more);
+    line
+}
+
+/// What the deck says of a message to which this happened: its outcome, and its details.
+fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
+    let mut model = Model::new(Link::Hosting, "p".to_owned(), "default".to_owned(), false);
+    let from = if to == "claude" { "codex" } else { "claude" };
+    let message = json!({"source": from, "target": to, "content": "look at plum.rs",
+        "message": {"onBusy": "queue", "requireReply": false}});
+    assert!(model.append(line(1, ID, "message", &message)));
+    for ((status, rung), seq) in steps.iter().zip(2..) {
+        let event = json!({"kind": "message_delivery", "status": status, "messageId": ID,
+            "to": to, "rung": rung});
+        let event = json!({"source": "system", "target": to, "content": "", "runtimeEvent": event});
+        assert!(model.append(line(seq, &format!("d{seq}"), "runtime_event", &event)));
+    }
+    let row = row(&model, &model.entries[0]);
+    let outcome = row.outcome.unwrap();
+    let details = row.detail.iter().filter(|field| field.name == "delivery");
+    let details: Vec<&str> = details.map(|field| field.text.as_str()).collect();
+    format!(
+        "{:?}: {} [{}]",
+        outcome.state,
+        outcome.text,
+        details.join("; ")
+    )
+}
+
+#[test]
+fn what_the_end_of_a_turn_settled_is_not_called_acknowledged() {
+    let claude = |steps: &[(&str, Option<&str>)]| told("claude", steps);
+    let by_hook = ("confirmed", Some("hook"));
+    let all = [
+        claude(&[]),
+        claude(&[by_hook]),
+        claude(&[by_hook, ("acknowledged", Some("hook"))]),
+        claude(&[by_hook, ("acknowledged", None)]),
+        claude(&[("confirmed", Some("pull")), ("acknowledged", None)]),
+        claude(&[("acknowledged", None)]),
+        told("codex", &[("confirmed", Some("queue"))]),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    Unconfirmed: no proof yet that Claude has it []
+    Done: Claude has it by hook, not acknowledged [confirmed by hook]
+    Done: shown to Claude, whose turn ended [confirmed by hook; settled by the end of the turn that had it]
+    Done: acknowledged by Claude [confirmed by hook; acknowledged]
+    Done: acknowledged by Claude [confirmed by pull; acknowledged]
+    Done: acknowledged by Claude [acknowledged]
+    Done: started a turn [confirmed by queue]
+    ");
+}
