@@ -56,7 +56,7 @@ impl Reader {
         let paged = page["messages"].as_array().into_iter().flatten();
         let paged = paged.filter_map(|message| message["message_id"].as_str());
         let mut ids: BTreeSet<String> = paged.map(str::to_owned).collect();
-        ids.extend(copies(&fresh).into_iter().map(|(id, _)| id));
+        ids.extend(copies(&fresh).into_iter().map(|copied| copied.id));
         let is_news = !ids.is_subset(&self.seen);
         self.seen.extend(ids.iter().cloned());
         let call = |tool, arguments| Reply::mcp("contextrelay", tool, arguments);
@@ -83,28 +83,44 @@ fn page(request: &ModelRequest) -> Value {
     serde_json::from_str(&request.tool_text()).unwrap_or_default()
 }
 
-/// The envelopes in a text, and whether each says that it was shown before.
-fn copies(text: &str) -> Vec<(String, bool)> {
+/// One copy of a message in what a model read.
+struct Copied {
+    id: String,
+    is_repeat: bool,
+    /// What stands behind its head, up to the next one's.
+    rest: String,
+}
+
+/// The copies of messages in a text, in their order.
+fn copies(text: &str) -> Vec<Copied> {
     text.split("[ctxrelay message ")
         .skip(1)
-        .filter_map(|rest| {
-            let head = rest.split_once(']')?.0;
-            let id = head.split_whitespace().next()?;
-            Some((id.to_owned(), head.contains("shown before")))
+        .filter_map(|copy| {
+            let (head, rest) = copy.split_once(']')?;
+            Some(Copied {
+                id: head.split_whitespace().next()?.to_owned(),
+                is_repeat: head.contains("shown before"),
+                rest: rest.to_owned(),
+            })
         })
         .collect()
+}
+
+/// All copies of messages that a model read, in their order.
+fn all_copies(scene: &Scene) -> Vec<Copied> {
+    let steps = scene.pair.messages.steps();
+    let copies = steps.iter().flat_map(|request| copies(&fresh(request)));
+    copies.collect()
 }
 
 /// The messages in the order in which the model saw them first. No first copy is called a repeat.
 #[track_caller]
 fn first_copies(scene: &Scene) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
-    for request in scene.pair.messages.steps() {
-        for (id, is_repeat) in copies(&fresh(&request)) {
-            if !order.contains(&id) {
-                assert!(!is_repeat, "the first copy of {id} is called a repeat");
-                order.push(id);
-            }
+    for Copied { id, is_repeat, .. } in all_copies(scene) {
+        if !order.contains(&id) {
+            assert!(!is_repeat, "the first copy of {id} is called a repeat");
+            order.push(id);
         }
     }
     order
@@ -148,6 +164,63 @@ fn thirty_messages_are_shown_in_order_and_no_first_copy_is_called_a_repeat() {
             let confirmed = results.iter().filter(|result| *result == "confirmed");
             assert_eq!(confirmed.count(), 1, "{habit:?}: {id}: {results:?}");
         }
+    }
+}
+
+/// The ways by which the messages arrived, without repetition.
+fn ways(scene: &Scene) -> BTreeSet<String> {
+    let ledger = scene.pair.project.ledger();
+    let events = ledger.iter().map(|line| &line["runtimeEvent"]);
+    let proofs = events.filter(|event| event["status"] == "confirmed" && event["to"] == "claude");
+    proofs
+        .map(|event| event["rung"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn thirty_messages_reach_an_idle_claude_whole_and_once_with_nobody_prompting() {
+    for habit in HABITS {
+        // Nothing is told twice: what one ring and the hooks behind it leave lying lies for ever.
+        let Some(mut scene) = Scene::that_tells_once() else {
+            return;
+        };
+        let mut reader = Reader::new(habit);
+        let messages = &scene.pair.messages;
+        messages.otherwise(move |request| reader.answer(request));
+        let mut sent = Vec::new();
+        for n in 0..MANY {
+            let text = format!("number {n} {}.", "x".repeat(1_500));
+            sent.push((scene.send(&text), text));
+        }
+        let ids: Vec<String> = sent.iter().map(|(id, _)| id.clone()).collect();
+        wait_confirmed(&scene, &ids);
+        scene.wait_idle();
+        // What Claude fetches by itself it acknowledges by itself; the rest its turns settle.
+        if habit != Habit::FetchesNeedlessly {
+            wait_until("the end of the turns that had them", timeout(), || {
+                let settled = ["confirmed".to_owned(), "acknowledged".to_owned()];
+                let all = ids.iter().all(|id| scene.results(id) == settled);
+                all.then_some(())
+            });
+            assert_eq!(ways(&scene), BTreeSet::from(["hook".to_owned()]));
+        }
+        assert_eq!(first_copies(&scene), ids, "{habit:?}");
+        let mut whole = BTreeSet::new();
+        for copied in all_copies(&scene) {
+            let (_, text) = sent.iter().find(|(id, _)| *id == copied.id).unwrap();
+            let is_first = whole.insert(copied.id.clone());
+            assert_eq!(copied.is_repeat, !is_first, "{habit:?}: {}", copied.id);
+            let tail = &copied.id[copied.id.len() - 8..];
+            assert!(copied.rest.contains(text.as_str()), "{}", copied.rest);
+            assert!(copied.rest.contains(&format!("[end of {tail}]")));
+        }
+        assert_eq!(whole.len(), MANY, "{habit:?}");
+        let queue = &scene.status()["queue"]["claude"];
+        for state in ["pending", "inFlight", "ambiguous"] {
+            assert_eq!(queue[state], 0, "{habit:?}: {queue}");
+        }
+        let requests = scene.pair.messages.steps().len();
+        eprintln!("{habit:?}: {MANY} messages in {requests} model requests");
     }
 }
 
