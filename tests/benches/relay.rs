@@ -28,17 +28,19 @@ mod search;
 mod starts;
 #[path = "../it/support/mod.rs"]
 mod support;
+mod wake;
 
 use figure::Table;
 
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
     ("hook", hook::measure),
+    ("wake", wake::measure),
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),
