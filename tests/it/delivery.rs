@@ -29,8 +29,13 @@ fn as_codex(pair: &Pair) -> McpClient {
     McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]))
 }
 
+/// Sends, and is told in few words that it did.
+#[track_caller]
 fn send(sender: &mut McpClient, tool: &str, text: &str, on_busy: &str) -> Value {
-    sender.tool(tool, json!({"text": text, "on_busy": on_busy}))
+    let sent = sender.tool(tool, json!({"text": text, "on_busy": on_busy}));
+    assert!(sent.get("note").is_none(), "{sent}");
+    assert!(sent.to_string().len() <= 180, "{sent}");
+    sent
 }
 
 #[track_caller]

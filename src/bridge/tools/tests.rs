@@ -10,7 +10,7 @@ use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
 use crate::core::entry::{Artifact, ArtifactStatus};
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
     AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Refusal, Reply, Role, Sent,
@@ -97,6 +97,39 @@ fn the_tools_of_each_agent_stay_within_their_budget() {
         let listed = serde_json::to_string(&Tool::list(side)).unwrap();
         let chars = listed.chars().count();
         assert!(chars <= 9_000, "{side}: {chars}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_sender_reads_of_its_message_is_short() {
+    for outcome in [
+        Outcome::JoinedActiveWork,
+        Outcome::StartedNewTurn,
+        Outcome::DeliveredLive,
+        Outcome::QueuedForNextTurn,
+        Outcome::Rejected,
+        Outcome::Ambiguous,
+    ] {
+        let place = Place::default();
+        let id = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
+        let _daemon = FakeDaemon::start(&place, move |_| {
+            let Reply::Sent(sent) = sent(id, outcome) else {
+                unreachable!("it is one");
+            };
+            Answering::Reply(Reply::Sent(Sent {
+                delivery_attempt_id: Some(AttemptId::new(id)),
+                ..sent
+            }))
+        })
+        .await;
+        let said = run(&place, Agent::Claude, "reply", json!({"text": "plum"}));
+        let said = said.await.unwrap();
+        // The model reads the first alone; a person may read the other.
+        let model = said.structured.to_string().chars().count();
+        let person = said.text.chars().count();
+        assert!(model <= 180, "{outcome:?}: {model}");
+        assert!(person <= 180, "{outcome:?}: {person}");
+        assert!(said.structured.get("note").is_none());
     }
 }
 
