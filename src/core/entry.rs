@@ -412,6 +412,8 @@ pub struct TurnRecord {
     pub status: TurnStatus,
     /// Who started it.
     pub started_by: Party,
+    /// Who stopped it; `None` for one that was not stopped, or that died with its app-server.
+    pub stopped_by: Option<Party>,
 }
 
 /// The states of a turn, in Codex's own words.

@@ -99,7 +99,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Turn(turn) => {
             if let Some(agent) = entry.source.agent() {
                 let agent = world.agents.entry(agent).or_default();
-                agent.turn(&turn.turn_id, turn.status, &entry.content);
+                agent.turn(turn, &entry.content);
                 fold_turn_end(&mut world.in_turn, &mut world.cut_off, turn);
                 let state = match turn.status {
                     TurnStatus::InProgress => AgentState::Busy,
@@ -412,8 +412,9 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
     if change.pid.is_some() || !change.state.is_attached() {
         agent.pid = change.pid;
     }
-    if change.thread_id.is_some() {
+    if change.thread_id.is_some() && change.thread_id != agent.thread_id {
         agent.thread_id.clone_from(&change.thread_id);
+        agent.stopped_turn = None;
     }
     if matches!(change.state, AgentState::Offline | AgentState::Idle) {
         agent.turn_id = None;

@@ -11,7 +11,8 @@ use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
 use super::delivery::{Delivery, OnBusy};
 use super::entry::{
-    Artifact, DeliveryResult, FinalityDecision, FinalityProposal, NoteKind, Predecessor, TurnStatus,
+    Artifact, DeliveryResult, FinalityDecision, FinalityProposal, NoteKind, Predecessor,
+    TurnRecord, TurnStatus,
 };
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 
@@ -103,6 +104,10 @@ pub struct AgentSnapshot {
     pub turn_id: Option<TurnId>,
     /// Codex: what the running turn is about.
     pub turn_text: Option<String>,
+    /// Codex: the turn that the human stopped, until another begins: what waits behind it is theirs
+    /// to let go on, over restarts too.
+    #[serde(default)]
+    pub stopped_turn: Option<TurnId>,
     /// The reason for the state.
     pub why: Option<String>,
     /// The way by which a message last provably arrived, and when.
@@ -376,18 +381,24 @@ impl AgentSnapshot {
     }
 
     /// Takes the end or beginning of a turn in.
-    pub(super) fn turn(&mut self, turn: &TurnId, status: TurnStatus, text: &str) {
-        match status {
+    pub(super) fn turn(&mut self, turn: &TurnRecord, text: &str) {
+        let id = Some(&turn.turn_id);
+        match turn.status {
             TurnStatus::InProgress => {
-                self.turn_id = Some(turn.clone());
+                self.turn_id = id.cloned();
                 self.turn_text = Some(text.to_owned());
+                // The same one may be told again, from the history.
+                self.stopped_turn.take_if(|stopped| Some(&*stopped) != id);
             }
             TurnStatus::Completed | TurnStatus::Interrupted | TurnStatus::Failed => {
-                if self.turn_id.as_ref() == Some(turn) {
+                if self.turn_id.as_ref() == id {
                     self.turn_id = None;
                     self.turn_text = None;
                 }
             }
+        }
+        if turn.stopped_by == Some(Party::Human) {
+            self.stopped_turn = id.cloned();
         }
     }
 }

@@ -336,6 +336,8 @@ impl Builder {
         );
         if let Some(known) = known {
             daemon.inherit(known, server_runs_on, terminal_stays);
+        } else {
+            daemon.recall_stop();
         }
         daemon.successors = Some(ask_successor);
         daemon.disowned = disowned;

@@ -138,6 +138,16 @@ impl Daemon {
         }
     }
 
+    /// Holds the lane to Codex where the record says that the human stopped a turn and nothing has
+    /// begun since.
+    pub(super) fn recall_stop(&mut self) {
+        let codex = self.world.agent(Agent::Codex);
+        if codex.stopped_turn.is_some() {
+            let thread = codex.thread_id;
+            self.codex_input(CodexInput::Stopped { thread });
+        }
+    }
+
     /// The first pair, and those for which something waits.
     pub(super) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
         let waiting = self.outbox.backlog.lane(Agent::Claude);

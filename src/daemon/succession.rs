@@ -327,12 +327,28 @@ impl Daemon {
                         turn_id: turn_id.clone(),
                         status: TurnStatus::InProgress,
                         started_by: Party::System,
+                        stopped_by: None,
                     }),
                     if is_kept {
                         text.clone()
                     } else {
                         "a turn that began before this session".to_owned()
                     },
+                    None,
+                ));
+            }
+            if let Some(turn_id) = &was.stopped_turn {
+                entries.push(self.entry(
+                    Party::Agent(*agent),
+                    None,
+                    EntryKind::Turn(TurnRecord {
+                        thread_id: was.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                        turn_id: turn_id.clone(),
+                        status: TurnStatus::Interrupted,
+                        started_by: Party::System,
+                        stopped_by: Some(Party::Human),
+                    }),
+                    "a turn was stopped before this session".to_owned(),
                     None,
                 ));
             }

@@ -13,6 +13,7 @@ mod decisions;
 mod discard;
 mod faults;
 mod given;
+mod held;
 mod ladder;
 mod leaving;
 mod limits;

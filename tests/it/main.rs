@@ -17,6 +17,7 @@ mod failures;
 mod gate;
 mod hand_over;
 mod harness;
+mod held_queue;
 mod keeping;
 mod ladder;
 mod ledger;

@@ -76,6 +76,9 @@ pub enum CodexFact {
         error: Option<String>,
         /// It failed because of a usage limit.
         usage_limited: bool,
+        /// It was interrupted by the end of its app-server. One that was interrupted otherwise was
+        /// stopped by the human.
+        died: bool,
     },
     /// The app-server took our message into its queue. No proof of anything.
     Queued {

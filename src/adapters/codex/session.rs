@@ -98,6 +98,8 @@ pub(super) struct Session<'a> {
     has_queue: bool,
     /// When to look at the messages in doubt again.
     next_look: Option<Instant>,
+    /// The app-server was just started: what we did not see end ended under an earlier one.
+    fresh: bool,
 }
 
 impl<'a> Session<'a> {
@@ -119,6 +121,7 @@ impl<'a> Session<'a> {
             status: ThreadStatus::NotLoaded,
             has_queue: true,
             next_look: None,
+            fresh: false,
         };
         let initialized = session
             .call(Initialize {
@@ -217,6 +220,7 @@ impl<'a> Session<'a> {
             }
             if let CodexFact::TurnCompleted {
                 status: TurnStatus::Interrupted,
+                died: false,
                 ..
             } = &fact
             {

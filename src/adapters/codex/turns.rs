@@ -36,6 +36,14 @@ struct OpenTurn {
     error: Option<TurnError>,
 }
 
+/// How a turn ended.
+#[derive(Debug)]
+struct End {
+    status: TurnStatus,
+    error: Option<TurnError>,
+    died: bool,
+}
+
 impl TurnBook {
     pub(super) fn new(thread_id: ThreadId) -> Self {
         Self {
@@ -125,8 +133,12 @@ impl TurnBook {
         }
     }
 
-    /// A turn ended.
+    /// A turn ended, before our eyes.
     pub(super) fn completed(&mut self, turn: &Turn, facts: &mut Vec<CodexFact>) {
+        self.ended(turn, false, facts);
+    }
+
+    fn ended(&mut self, turn: &Turn, died: bool, facts: &mut Vec<CodexFact>) {
         if self
             .closed
             .as_ref()
@@ -135,14 +147,14 @@ impl TurnBook {
             return;
         }
         self.started(&turn.id, facts);
-        let Some(open) = self.open.take() else {
+        let Some(mut open) = self.open.take() else {
             return;
         };
-        let answer = open.answer.or_else(|| {
+        let answer = open.answer.take().or_else(|| {
             let last = turn.items.iter().rev().find_map(Item::answer);
             last.map(str::to_owned)
         });
-        let error = turn.error.clone().or(open.error);
+        let error = turn.error.clone().or(open.error.take());
         let (status, error) = match turn.known_status() {
             // It has ended, whatever the word says.
             None | Some(TurnStatus::InProgress) => (
@@ -158,18 +170,26 @@ impl TurnBook {
             // Errors that were retried are not the turn's.
             Some(status) => (status, error.filter(|_| status == TurnStatus::Failed)),
         };
-        self.close(open.id, open.client_ids, status, answer, error, facts);
+        let end = End {
+            status,
+            error,
+            died: died && status == TurnStatus::Interrupted,
+        };
+        self.close(open, answer, end, facts);
     }
 
     /// Takes in a turn as the history has it: what was missed of the running turn, of the one that
     /// ran when the connection was lost, and of turns that hold a message with one of the `wanted`
     /// ids. `dead`: it is certain that this turn does not run, whatever its status says: while a
     /// later turn runs, the history shows one that a kill cut off as `inProgress` (Codex 0.169.0,
-    /// observed).
+    /// observed). `fresh`: what ended unseen ended under an earlier app-server. When that is asked to
+    /// end in the moment in which a turn begins, it says the same of that turn as of one that the
+    /// human stopped (Codex 0.169.0, observed).
     pub(super) fn recall(
         &mut self,
         turn: &Turn,
         dead: bool,
+        fresh: bool,
         wanted: impl Fn(&str) -> bool,
         facts: &mut Vec<CodexFact>,
     ) {
@@ -183,7 +203,7 @@ impl TurnBook {
                 self.item(&turn.id, item, facts);
             }
             if !runs {
-                self.end_from_history(turn, facts);
+                self.end_from_history(turn, fresh, facts);
             }
             return;
         }
@@ -206,42 +226,46 @@ impl TurnBook {
         for item in &turn.items {
             missed.item(&turn.id, item, facts);
         }
-        missed.end_from_history(turn, facts);
+        missed.end_from_history(turn, fresh, facts);
     }
 
-    fn end_from_history(&mut self, turn: &Turn, facts: &mut Vec<CodexFact>) {
+    fn end_from_history(&mut self, turn: &Turn, fresh: bool, facts: &mut Vec<CodexFact>) {
         match turn.known_status() {
             Some(TurnStatus::InProgress) => self.close_as_interrupted(facts),
-            _ => self.completed(turn, facts),
+            _ => self.ended(turn, fresh || turn.completed_at.is_none(), facts),
         }
     }
 
     /// The turn that runs will never say how it ended: its app-server is gone.
     pub(super) fn close_as_interrupted(&mut self, facts: &mut Vec<CodexFact>) {
-        if let Some(open) = self.open.take() {
-            let status = TurnStatus::Interrupted;
-            self.close(open.id, open.client_ids, status, open.answer, None, facts);
+        if let Some(mut open) = self.open.take() {
+            let answer = open.answer.take();
+            let end = End {
+                status: TurnStatus::Interrupted,
+                error: None,
+                died: true,
+            };
+            self.close(open, answer, end, facts);
         }
     }
 
     fn close(
         &mut self,
-        turn_id: TurnId,
-        client_ids: Vec<String>,
-        status: TurnStatus,
+        turn: OpenTurn,
         final_answer: Option<String>,
-        error: Option<TurnError>,
+        end: End,
         facts: &mut Vec<CodexFact>,
     ) {
-        self.closed = Some(turn_id.clone());
+        self.closed = Some(turn.id.clone());
         facts.push(CodexFact::TurnCompleted {
             thread_id: self.thread_id.clone(),
-            turn_id,
-            status,
+            turn_id: turn.id,
+            status: end.status,
             final_answer,
-            client_ids,
-            usage_limited: error.as_ref().is_some_and(TurnError::is_usage_limit),
-            error: error.map(|error| error.message),
+            client_ids: turn.client_ids,
+            usage_limited: end.error.as_ref().is_some_and(TurnError::is_usage_limit),
+            error: end.error.map(|error| error.message),
+            died: end.died,
         });
     }
 }

@@ -53,6 +53,8 @@ pub struct CodexFlow {
     /// The turns that ended last: each ends once.
     ended: VecDeque<(TurnId, TurnStatus)>,
     trial: Trial,
+    /// The app-server keeps what lies in its queue, though no turn seems to run.
+    is_kept: bool,
     /// Another process is to go on, and hands over what waits.
     is_leaving: bool,
     /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
@@ -112,6 +114,7 @@ impl CodexFlow {
     pub fn apply(&mut self, backlog: &mut Backlog, input: CodexInput, at: &Moment) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.take(backlog, input, at, &mut effects);
+        self.release(&mut effects);
         self.pump(backlog, at, &mut effects);
         effects
     }
@@ -203,7 +206,11 @@ impl CodexFlow {
                 self.not_taken = None;
                 self.resting_until = None;
             }
-            CodexInput::Activity { activity, .. } => self.state.does(activity),
+            CodexInput::Activity { activity, .. } => {
+                self.state.does(activity);
+                // Behind a turn that runs it is in its place.
+                self.is_kept &= !self.state.is_busy();
+            }
             CodexInput::TurnStarted { turn, .. } => {
                 let runs = !self.ended.iter().any(|(ended, _)| *ended == turn);
                 self.state.turn_began(turn, runs);
@@ -222,8 +229,22 @@ impl CodexFlow {
                 status,
                 ids,
                 limited,
+                died,
                 ..
-            } => self.turn_ended(backlog, &turn, status, &ids, limited, effects),
+            } => {
+                let is_stopped = status == TurnStatus::Interrupted && !died;
+                // Of the life that counts: one that is told late stopped nothing that runs now.
+                if self.state.end_latest(&turn) && is_stopped {
+                    self.hold(true, effects);
+                }
+                self.turn_ended(backlog, &turn, status, &ids, limited, effects);
+            }
+            CodexInput::Stopped { thread } => {
+                if let Some(thread) = thread {
+                    self.state.adopt(thread);
+                }
+                self.hold(true, effects);
+            }
             CodexInput::Answer {
                 life,
                 id,
@@ -294,6 +315,7 @@ impl CodexFlow {
     fn new_life(&mut self, life: u64) {
         self.state.server_started(life);
         self.is_unavailable = false;
+        self.is_kept = false;
         self.not_taken = None;
         self.resting_until = None;
         self.untried();
@@ -420,10 +442,6 @@ impl CodexFlow {
             self.limit(true, effects);
         } else if status == TurnStatus::Completed {
             self.limit(false, effects);
-        }
-        let is_of_this_life = self.state.end_latest(turn);
-        if is_of_this_life && status == TurnStatus::Interrupted {
-            self.hold(true, effects);
         }
         if matches!(status, TurnStatus::Interrupted | TurnStatus::Failed) {
             for id in ids {

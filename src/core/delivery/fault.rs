@@ -32,11 +32,13 @@ pub enum Fault {
     CutOvertaken,
     /// What hooks handed over waits for an acknowledgement that nobody asks for.
     NeverRead,
+    /// What Codex holds waits for the human, whoever ended the turn before it.
+    HeldByNobody,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -51,5 +53,6 @@ impl Fault {
         Self::BacklogStranded,
         Self::CutOvertaken,
         Self::NeverRead,
+        Self::HeldByNobody,
     ];
 }

@@ -69,6 +69,7 @@ impl Daemon {
                 client_ids,
                 error,
                 usage_limited,
+                died,
             } => self.turn_completed(
                 TurnEnd {
                     thread_id,
@@ -76,6 +77,7 @@ impl Daemon {
                     status,
                     error,
                     usage_limited,
+                    died,
                 },
                 final_answer,
                 &client_ids,

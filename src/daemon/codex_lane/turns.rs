@@ -38,6 +38,8 @@ pub(super) struct TurnEnd {
     pub(super) status: TurnStatus,
     pub(super) error: Option<String>,
     pub(super) usage_limited: bool,
+    /// Its app-server ended, and it with that.
+    pub(super) died: bool,
 }
 
 impl Daemon {
@@ -85,6 +87,7 @@ impl Daemon {
                     turn_id: turn_id.clone(),
                     status: TurnStatus::InProgress,
                     started_by,
+                    stopped_by: None,
                 }),
                 about,
             );
@@ -140,8 +143,12 @@ impl Daemon {
             .get(&end.turn_id)
             .cloned()
             .unwrap_or_default();
+        let is_stopped = end.status == TurnStatus::Interrupted && !end.died;
         let content = match (end.status, &end.error) {
             (TurnStatus::Completed, _) => "the turn ended".to_owned(),
+            (TurnStatus::Interrupted, _) if end.died => {
+                "the turn died with the codex app-server".to_owned()
+            }
             (TurnStatus::Interrupted, _) => "the turn was interrupted".to_owned(),
             (_, Some(error)) => format!("the turn failed: {error}"),
             (_, None) => "the turn failed".to_owned(),
@@ -158,6 +165,7 @@ impl Daemon {
                     started_by: relayed
                         .first()
                         .map_or(Party::Human, |first| first.from.clone()),
+                    stopped_by: is_stopped.then_some(Party::Human),
                 }),
                 content,
                 None,
@@ -186,6 +194,7 @@ impl Daemon {
             status: end.status,
             ids: ids.clone(),
             limited: end.usage_limited || waits,
+            died: end.died,
         };
         self.record_fact(
             entries,

@@ -49,6 +49,7 @@ async fn a_turn_that_outlives_its_session_still_answers_whoever_asked() {
         client_ids: vec![id.to_string()],
         error: None,
         usage_limited: false,
+        died: false,
     });
     rig.settle().await;
     let waiting: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).collect();

@@ -220,6 +220,7 @@ async fn a_usage_limit_ends_on_the_record_too() {
         client_ids: Vec::new(),
         error: limited.then(|| "usage limit".to_owned()),
         usage_limited: limited,
+        died: false,
     };
     rig.fact(ended(true));
     rig.settle().await;

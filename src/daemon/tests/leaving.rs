@@ -43,6 +43,7 @@ fn turn_ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[String]) {
         client_ids: ids.to_vec(),
         error: None,
         usage_limited: false,
+        died: false,
     });
 }
 

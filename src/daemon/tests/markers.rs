@@ -124,6 +124,7 @@ async fn a_turn_that_did_not_end_well_asks_for_nothing() {
         client_ids: Vec::new(),
         error: None,
         usage_limited: false,
+        died: false,
     });
     rig.pump().await;
     assert!(rig.daemon.world.notes.is_empty());

@@ -171,6 +171,8 @@ impl Rig {
         daemon.note_mended(mended);
         if let Some(known) = known {
             daemon.inherit(known, true, false);
+        } else {
+            daemon.recall_stop();
         }
         for id in unknowable {
             let to = daemon.outbox.get(&id).unwrap().to;
@@ -239,6 +241,7 @@ impl Rig {
             client_ids: ids.iter().map(ToString::to_string).collect(),
             error: None,
             usage_limited: false,
+            died: false,
         });
     }
 

@@ -233,6 +233,7 @@ pub async fn ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[&EntryI
         client_ids: ids.iter().map(ToString::to_string).collect(),
         error: limited.then(|| "You've hit your usage limit.".to_owned()),
         usage_limited: limited,
+        died: false,
     });
     rig.status(ThreadStatus::Idle);
     rig.settle().await;

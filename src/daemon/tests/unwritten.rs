@@ -74,6 +74,7 @@ async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
         client_ids: vec![id.to_string()],
         error: None,
         usage_limited: false,
+        died: false,
     });
     rig.pump().await;
     recover(&mut rig).await;

@@ -16,6 +16,9 @@ pub struct Turn {
     pub status: String,
     /// Why it failed.
     pub error: Option<TurnError>,
+    /// When it ended. None for one that died with its app-server, in the history (Codex 0.169.0,
+    /// observed).
+    pub completed_at: Option<Value>,
     /// The items that came along; often only the last message.
     #[serde(deserialize_with = "readable")]
     pub items: Vec<Item>,

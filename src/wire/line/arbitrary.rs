@@ -273,14 +273,18 @@ fn turn() -> impl Strategy<Value = EntryKind> {
         TurnStatus::Interrupted,
         TurnStatus::Failed,
     ]);
-    (text(), "t[0-3]", status, party()).prop_map(|(thread, turn, status, started_by)| {
-        EntryKind::Turn(TurnRecord {
-            thread_id: ThreadId::new(thread),
-            turn_id: TurnId::new(turn),
-            status,
-            started_by,
-        })
-    })
+    let stopped_by = prop::option::of(party());
+    (text(), "t[0-3]", status, party(), stopped_by).prop_map(
+        |(thread, turn, status, started_by, stopped_by)| {
+            EntryKind::Turn(TurnRecord {
+                thread_id: ThreadId::new(thread),
+                turn_id: TurnId::new(turn),
+                status,
+                started_by,
+                stopped_by,
+            })
+        },
+    )
 }
 
 fn other() -> impl Strategy<Value = EntryKind> {

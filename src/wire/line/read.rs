@@ -324,6 +324,7 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             turn_id: take(&mut object, "turnId")?,
             status: as_type(status)?,
             started_by: take(&mut object, "startedBy")?,
+            stopped_by: take(&mut object, "stoppedBy"),
         })),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
             event: take_text(&mut object, "event")?,

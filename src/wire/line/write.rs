@@ -240,6 +240,11 @@ fn turn_object(turn: &TurnRecord) -> Map<String, Value> {
     put(&mut object, "threadId", turn.thread_id.as_str());
     put(&mut object, "turnId", turn.turn_id.as_str());
     put(&mut object, "startedBy", turn.started_by.as_str());
+    put_some(
+        &mut object,
+        "stoppedBy",
+        turn.stopped_by.as_ref().map(|party| party.as_str()),
+    );
     object
 }
 

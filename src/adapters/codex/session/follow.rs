@@ -23,6 +23,7 @@ impl Session<'_> {
     /// Takes up the thread of before, or makes one. `fresh`: the app-server was just started, so
     /// no turn of before can still be running.
     pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
+        self.fresh |= fresh;
         if let Some(thread_id) = self.memory.thread_id().cloned() {
             let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
             let cut_off = open.filter(|_| fresh).cloned();
@@ -138,7 +139,8 @@ impl Session<'_> {
             if let Some(book) = left.iter_mut().find(|book| *book.thread_id() == thread_id) {
                 // Oldest first; only the newest can be running.
                 for (age, turn) in turns.iter().enumerate().rev() {
-                    book.recall(turn, !runs || age > 0, |_| false, &mut facts);
+                    let dead = !runs || age > 0;
+                    book.recall(turn, dead, fresh, |_| false, &mut facts);
                 }
                 if !runs {
                     book.close_as_interrupted(&mut facts);
@@ -225,6 +227,7 @@ impl Session<'_> {
         let turns = self.newest_turns(&thread_id).await?;
         let mut facts = Vec::new();
         let ended = cut_off.is_some() || self.is_idle();
+        let fresh = self.fresh;
         let Memory {
             visible, inflight, ..
         } = &mut *self.memory;
@@ -233,7 +236,7 @@ impl Session<'_> {
             for (age, turn) in turns.iter().enumerate().rev() {
                 let is_cut_off = cut_off.as_ref().is_some_and(|id| id.as_str() == turn.id);
                 let dead = age > 0 || is_cut_off;
-                book.recall(turn, dead, |id| inflight.holds(id), &mut facts);
+                book.recall(turn, dead, fresh, |id| inflight.holds(id), &mut facts);
             }
             // Further back than we looked, or not in the history at all.
             if ended && was_open.is_some() && book.open_turn() == was_open.as_ref() {

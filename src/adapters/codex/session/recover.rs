@@ -152,11 +152,11 @@ impl Session<'_> {
                             client_id: Some(id.to_string()),
                             content: vec![UserInput::Text { text: hidden }],
                         }],
-                        error: None,
+                        ..Turn::default()
                     };
                     let mut facts = Vec::new();
                     let mut book = TurnBook::new(thread_id.clone());
-                    book.recall(&turn, true, |_| true, &mut facts);
+                    book.recall(&turn, true, self.fresh, |_| true, &mut facts);
                     return self.tell_all(facts).await;
                 }
             }
@@ -250,7 +250,8 @@ impl Session<'_> {
             _ => &mut elsewhere,
         };
         for Found { turn, newest } in &history.found {
-            book.recall(turn, !newest, |id| inflight.holds(id), &mut facts);
+            let wanted = |id: &str| inflight.holds(id);
+            book.recall(turn, !newest, self.fresh, wanted, &mut facts);
         }
         self.tell_all(facts).await;
     }

@@ -166,6 +166,7 @@ async fn a_turn_that_died_with_the_app_server_is_closed() {
             client_ids: vec!["human".to_owned()],
             error: None,
             usage_limited: false,
+            died: true,
         }
     );
     assert_eq!(
@@ -373,6 +374,7 @@ fn ended_left_behind(status: TurnStatus, answer: Option<&str>) -> CodexFact {
         client_ids: vec!["m1".to_owned()],
         error: None,
         usage_limited: false,
+        died: status == TurnStatus::Interrupted,
     }
 }
 

@@ -23,7 +23,7 @@ fn turn(id: &str, status: &str, items: Vec<Item>) -> Turn {
         id: id.to_owned(),
         status: status.to_owned(),
         items,
-        error: None,
+        ..Turn::default()
     }
 }
 
@@ -57,6 +57,8 @@ fn ended(
         client_ids: client_ids.iter().map(|id| (*id).to_owned()).collect(),
         error: None,
         usage_limited: false,
+        // In these tests: that the human stopped one has a test of its own.
+        died: status == TurnStatus::Interrupted,
     }
 }
 
@@ -85,8 +87,13 @@ impl Told {
         self
     }
     fn history(&mut self, turn: &Turn, dead: bool, wanted: &[&str]) -> &mut Self {
-        self.book
-            .recall(turn, dead, |id| wanted.contains(&id), &mut self.facts);
+        self.book.recall(
+            turn,
+            dead,
+            false,
+            |id| wanted.contains(&id),
+            &mut self.facts,
+        );
         self
     }
 }
@@ -267,4 +274,43 @@ fn turns_that_nobody_asked_for_are_not_told_again() {
     let human = turn("U", "completed", vec![user("someone", "hi")]);
     told.history(&human, false, &["m1"]);
     assert_eq!(told.facts, []);
+}
+
+/// Whether the last fact is that a turn died, or that the human stopped it.
+fn died(facts: &[CodexFact]) -> bool {
+    let Some(CodexFact::TurnCompleted {
+        status: TurnStatus::Interrupted,
+        died,
+        ..
+    }) = facts.last()
+    else {
+        panic!("no interrupted turn: {facts:?}");
+    };
+    *died
+}
+
+#[test]
+fn a_turn_that_died_with_its_app_server_is_told_from_one_that_the_human_stopped() {
+    let mut told = Told::new();
+    told.started("U")
+        .completed(&turn("U", "interrupted", vec![]));
+    assert!(!died(&told.facts));
+    told.started("V");
+    told.book.close_as_interrupted(&mut told.facts);
+    assert!(died(&told.facts));
+    // As the history has it: with the time of its end, the same app-server saw that end, unless it
+    // was just started.
+    for (ended, fresh, is_dead) in [
+        (true, false, false),
+        (true, true, true),
+        (false, false, true),
+        (false, true, true),
+    ] {
+        let mut told = Told::new();
+        let mut turn = turn("U", "interrupted", vec![user("m1", "hi")]);
+        turn.completed_at = ended.then(|| 1_795_384_218.into());
+        told.book
+            .recall(&turn, true, fresh, |id| id == "m1", &mut told.facts);
+        assert_eq!(died(&told.facts), is_dead, "{ended} {fresh}");
+    }
 }

@@ -111,6 +111,13 @@ pub enum CodexInput {
         ids: Vec<EntryId>,
         /// It failed because of a usage limit.
         limited: bool,
+        /// It was interrupted by the end of its app-server, and not by the human.
+        died: bool,
+    },
+    /// An earlier process saw the human stop a turn, and nothing go on since.
+    Stopped {
+        /// In which thread, where that is known.
+        thread: Option<ThreadId>,
     },
     /// A usage limit that an earlier process saw holds still.
     LimitHolds,

@@ -1,12 +1,23 @@
 //! What goes out, and what is made of the answers.
 
 use super::{
-    Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect, EntryId,
-    Heard, Moment, OnBusy, Outcome, Trial,
+    Activity, Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect,
+    EntryId, Heard, Moment, OnBusy, Outcome, Trial,
 };
 use crate::core::delivery::{Delivery, DeliveryState};
 
 impl CodexFlow {
+    /// An idle thread that leaves its queue alone takes a turn for stopped by the human. None was:
+    /// the app-server was asked to end just when it began.
+    pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
+        let is_idle = self.state.activity() == Some(Activity::Idle) && !self.in_flight.is_empty();
+        #[cfg(test)]
+        let is_idle = is_idle && self.fault != Some(super::super::fault::Fault::HeldByNobody);
+        if is_idle && !self.state.is_held() && std::mem::take(&mut self.is_kept) {
+            effects.push(Effect::ReleaseQueue);
+        }
+    }
+
     /// Hands the next message over when nothing is on its way.
     pub(super) fn pump(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
         let is_limited = self.state.is_limited();
@@ -125,6 +136,9 @@ impl CodexFlow {
                 }
                 if !self.in_flight.contains(id) {
                     self.in_flight.push(id.clone());
+                }
+                if answer == Answer::StillQueued && !self.state.is_busy() && !self.state.is_held() {
+                    self.is_kept = true;
                 }
             }
             Answer::NotTaken => self.was_not_taken(backlog, id, at, effects),

@@ -74,6 +74,7 @@ impl Lane {
             status,
             ids,
             limited: false,
+            died: false,
         })
     }
 }
@@ -146,10 +147,88 @@ fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
         status: TurnStatus::Interrupted,
         ids: vec![id(1)],
         limited: false,
+        died: true,
     });
     // It is shown, and not sent again.
     assert_eq!(effects, [Effect::CutOff { id: id(1), turn }]);
     assert!(!lane.flow.state().is_held());
+}
+
+#[test]
+fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.activity(Activity::Idle);
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, Answer::Queued);
+    assert_eq!(lane.answer(1, Answer::StillQueued), [Effect::ReleaseQueue]);
+    // Once: it was asked for.
+    assert_eq!(lane.activity(Activity::Idle), []);
+
+    // What the thread does may come later.
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    lane.hear(CodexInput::ServerStarted { life: 2 });
+    let (life, id, attempt, answer) = (2, id(1), None, Answer::StillQueued);
+    lane.hear(CodexInput::Answer {
+        life,
+        id,
+        attempt,
+        answer,
+    });
+    let activity = Activity::Idle;
+    let effects = lane.hear(CodexInput::Activity { life: 2, activity });
+    assert_eq!(effects, [Effect::ReleaseQueue]);
+
+    // A turn of before, met in the history.
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    let turn = TurnId::new("t1");
+    lane.hear(CodexInput::TurnStarted {
+        life: 1,
+        turn: turn.clone(),
+    });
+    lane.hear(CodexInput::TurnEnded {
+        life: 1,
+        turn,
+        status: TurnStatus::Interrupted,
+        ids: Vec::new(),
+        limited: false,
+        died: true,
+    });
+    assert!(!lane.flow.state().is_held());
+
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.activity(Activity::Busy { waiting: false });
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, Answer::Queued);
+    let turn = TurnId::new("t1");
+    lane.hear(CodexInput::TurnStarted { life: 1, turn });
+    lane.activity(Activity::Idle);
+    lane.turn_ended("t1", TurnStatus::Interrupted, Vec::new());
+    assert_eq!(lane.answer(1, Answer::StillQueued), []);
+}
+
+#[test]
+fn what_waits_behind_a_turn_that_runs_is_left_alone() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.activity(Activity::Busy { waiting: false });
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, Answer::Queued);
+    assert_eq!(lane.answer(1, Answer::StillQueued), []);
+}
+
+#[test]
+fn what_the_human_stopped_before_a_restart_is_held_in_that_thread() {
+    for (thread, is_held) in [("t", true), ("another", false)] {
+        let mut lane = Lane::new(CodexTerms::default());
+        let thread = Some(ThreadId::new(thread));
+        let effects = lane.hear(CodexInput::Stopped { thread });
+        assert_eq!(effects, [Effect::Held(true)]);
+        lane.hear(CodexInput::ServerStarted { life: 2 });
+        let thread = ThreadId::new("t");
+        lane.hear(CodexInput::Adopted { life: 2, thread });
+        assert_eq!(lane.flow.state().is_held(), is_held);
+    }
 }
 
 #[test]
@@ -161,6 +240,7 @@ fn a_limit_holds_what_comes_until_a_turn_has_worked() {
         status: TurnStatus::Failed,
         ids: Vec::new(),
         limited: true,
+        died: false,
     });
     assert_eq!(lane.send(1, OnBusy::Steer), []);
     let turn = TurnId::new("t2");
@@ -255,6 +335,7 @@ fn turn_ended(turn: &str, limited: bool) -> CodexInput {
         },
         ids: Vec::new(),
         limited,
+        died: false,
     }
 }
 

@@ -39,6 +39,7 @@ fn ended(flow: &mut CodexFlow, turn: &str, limited: bool) {
         status: TurnStatus::Completed,
         ids: Vec::new(),
         limited,
+        died: false,
     };
     hear(flow, end);
 }

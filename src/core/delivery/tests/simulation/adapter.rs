@@ -335,6 +335,7 @@ impl World {
             }
             Note::UserMessage(turn, None, _) => self.fact(CodexInput::HumanMessage { life, turn }),
             Note::TurnEnded(turn, status, ids, limited) => {
+                let died = false;
                 adapter.turn = None;
                 for message in &mut adapter.inflight {
                     if message.steered_into.as_ref() == Some(&turn) {
@@ -349,6 +350,7 @@ impl World {
                     status,
                     ids,
                     limited,
+                    died,
                 });
             }
             Note::Look => adapter.wants_look = true,
@@ -410,6 +412,7 @@ impl World {
                 status: TurnStatus::Interrupted,
                 ids,
                 limited: false,
+                died: true,
             });
         }
     }

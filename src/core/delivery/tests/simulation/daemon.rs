@@ -12,7 +12,7 @@ use crate::core::delivery::{
     Moment, Shown, Watchdog,
 };
 use crate::core::entry::DeliveryResult;
-use crate::core::id::{AttemptId, EntryId, RuntimeSession};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
 
 /// A turn that gives no sign for this long is suspect in these worlds, ms.
 pub const SILENCE_MS: i64 = 1_500;
@@ -106,6 +106,7 @@ impl World {
         if !is_new {
             flow.inherit(carried, self.server.is_some());
         }
+        let is_stopped = is_new && self.disk.is_stopped;
         self.daemon = Some(Daemon {
             incarnation: self.incarnations,
             backlog: restored.backlog,
@@ -135,6 +136,10 @@ impl World {
             daemon.backlog.record(&id, result, None, None, &mut effects);
             self.perform(effects);
         }
+        if is_stopped {
+            let thread = Some(ThreadId::new("t"));
+            self.codex(CodexInput::Stopped { thread });
+        }
         self.codex(CodexInput::Began);
         self.claude_redials();
     }
@@ -142,7 +147,10 @@ impl World {
     pub fn kill_daemon(&mut self, why: &str) {
         if self.daemon.take().is_some() {
             self.note(|| format!("the daemon dies: {why}"));
-            // Its app-server hangs on it.
+            // Its app-server hangs on it, and is asked to end.
+            if self.rng.bool() {
+                self.end_in_a_turn();
+            }
             self.server = None;
             self.bridge_hears_nothing();
             let pause = self.rng.i64(30..1_500);
@@ -294,7 +302,15 @@ impl World {
             }
             Effect::Recover(ids) => self.adapter_orders(Order::Recover(ids)),
             Effect::Wake => self.adapter_orders(Order::Wake),
-            Effect::ReleaseQueue => self.adapter_orders(Order::Release),
+            Effect::ReleaseQueue => {
+                if self.disk.is_stopped {
+                    let wrong = "what the human stopped goes on by itself".to_owned();
+                    self.checks.fail(wrong);
+                }
+                self.adapter_orders(Order::Release);
+            }
+            // In the real ledger: how the turn ended, and that another began.
+            Effect::Held(held) => self.disk.is_stopped = held,
             Effect::Push { bridge, id, repeat } => {
                 self.check_offer(&id, "pushed");
                 // All of it leaves; that a channel may drop it is another matter.
@@ -314,7 +330,7 @@ impl World {
                 self.tell_claude(bell, Told::Ring { asks });
             }
             Effect::Receipt { id, outcome } => self.check_receipt(&id, outcome),
-            Effect::CutOff { .. } | Effect::Limit(_) | Effect::Held(_) | Effect::Stale { .. } => {}
+            Effect::CutOff { .. } | Effect::Limit(_) | Effect::Stale { .. } => {}
         }
     }
 

@@ -55,6 +55,8 @@ pub struct Disk {
     pub world: Snapshot,
     pub rows: BTreeMap<EntryId, Delivery>,
     pub fates: BTreeMap<EntryId, Fate>,
+    /// The record says that the human stopped a turn of Codex.
+    pub is_stopped: bool,
     /// Until when the writer is busy: entries reach the disk in their order.
     pub writing_until: i64,
 }

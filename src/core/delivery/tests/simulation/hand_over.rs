@@ -126,6 +126,8 @@ impl World {
                 status,
                 ids,
                 limited,
+                // The app-server that ran it is the one that tells of it.
+                died: false,
             });
         }
         if let Some(turn) = now {

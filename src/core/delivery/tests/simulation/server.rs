@@ -2,7 +2,8 @@
 //! that it has seen; a message leaves the queue 10-30 ms before it is in the conversation, and a
 //! kill in between loses it; a steer that was accepted is lost without a word when its turn is
 //! stopped before it was read; after the human stopped a turn the queue is held until their next
-//! one; after a failed turn it is not.
+//! one, and so it is after a turn that began when it was asked to end; after a failed turn it is
+//! not.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -65,8 +66,10 @@ pub struct Thread {
     history: BTreeMap<EntryId, (TurnId, bool)>,
     /// How each turn ended, with our messages in it, and whether by a usage limit.
     pub ended: BTreeMap<TurnId, (TurnStatus, Vec<EntryId>, bool)>,
-    /// The human stopped a turn.
+    /// The human stopped a turn, or it seems so to Codex.
     held: bool,
+    /// They did.
+    is_humans: bool,
     turns: u32,
 }
 
@@ -105,7 +108,11 @@ impl World {
         });
     }
 
+    /// Somebody who has nothing to do with it asks it to end, or it dies.
     pub fn kill_server(&mut self) {
+        if self.rng.bool() {
+            self.end_in_a_turn();
+        }
         let Some(server) = self.server.take() else {
             return;
         };
@@ -113,6 +120,54 @@ impl World {
         let hop = self.hop();
         let incarnation = self.incarnations;
         self.after(hop, Event::Adapter(incarnation, server.life, Note::Lost));
+    }
+
+    /// It is asked to end when a turn has just begun: it writes of that turn what it writes of one
+    /// that the human stopped, and nobody hears it.
+    pub fn end_in_a_turn(&mut self) {
+        let Some(server) = &mut self.server else {
+            return;
+        };
+        let (gap, turn) = (server.gap.take(), server.turn.take());
+        let ended = match (gap, turn) {
+            (Some(message), _) => {
+                self.thread.turns += 1;
+                let id = TurnId::new(format!("t{}", self.thread.turns));
+                let in_turn = (id.clone(), false);
+                self.thread.history.insert(message.id.clone(), in_turn);
+                self.shown_to_codex(Showing {
+                    id: message.id.clone(),
+                    repeat: message.repeat,
+                    counts: true,
+                });
+                (id, vec![message.id])
+            }
+            (None, Some(turn)) => (turn.id, turn.ours),
+            (None, None) => return,
+        };
+        let (turn, ours) = ended;
+        let end = (TurnStatus::Interrupted, ours, false);
+        self.thread.ended.insert(turn, end);
+        self.thread.held = true;
+        self.thread.is_humans = false;
+        self.note(|| "the app-server ends in a turn".to_owned());
+    }
+
+    /// What waits in the queue of an idle thread goes on, or the human stopped a turn, or it is
+    /// shown as if they had: that they went on may die with the daemon.
+    pub fn check_queue(&mut self) {
+        let is_stopped = self.thread.is_humans || self.disk.is_stopped;
+        let waits = !self.thread.queue.is_empty() && !is_stopped;
+        let is_idle = self
+            .server
+            .as_ref()
+            .is_some_and(|server| server.loaded && server.turn.is_none() && server.gap.is_none());
+        if waits && is_idle {
+            let queue = &self.thread.queue;
+            self.checks.fail(format!(
+                "codex holds its queue, and nobody stopped a turn: {queue:?}"
+            ));
+        }
     }
 
     fn tell(&mut self, note: Note) {
@@ -203,6 +258,7 @@ impl World {
             }
             Request::Release => {
                 self.thread.held = false;
+                self.thread.is_humans = false;
                 self.advance();
                 self.tell(Note::Done(true));
             }
@@ -341,6 +397,7 @@ impl World {
         if running.human {
             // What was held goes on after the human's next turn.
             self.thread.held = false;
+            self.thread.is_humans = false;
         }
         let status = if limited {
             TurnStatus::Failed
@@ -378,6 +435,7 @@ impl World {
         if let Some(turn) = server.turn.take() {
             // What was steered and not read is gone.
             self.thread.held = true;
+            self.thread.is_humans = true;
             self.turn_is_over(turn, TurnStatus::Interrupted, false);
         }
     }

@@ -32,6 +32,8 @@ pub enum Event {
     Chance,
     /// Everything works from now on.
     Calm,
+    /// In the calm: what waits for nobody has gone on.
+    Alone,
     /// In the calm: the people do what is theirs.
     People,
     /// In the calm: more than one hook can carry is sent to Claude at once.
@@ -194,6 +196,7 @@ impl World {
                 }
             }
             Event::Calm => self.calm(),
+            Event::Alone => self.check_queue(),
             Event::People => self.people(),
             Event::Flood => self.flood(),
             Event::Ebb => self.check_ebb(),
@@ -309,7 +312,8 @@ impl World {
             self.after(1, Event::StartClaude);
         }
         let late = (110_000..145_000).step_by(2_500);
-        for pause in [3_000, 15_000, 40_000, 60_000].into_iter().chain(late) {
+        self.after(14_000, Event::Alone);
+        for pause in [15_000, 40_000, 60_000].into_iter().chain(late) {
             self.after(pause, Event::People);
         }
         self.after(66_000, Event::Flood);

@@ -1,0 +1,246 @@
+//! What lies in Codex's own queue when the turn before it ends early: only what the human stopped
+//! waits for them.
+
+use serde_json::{Value, json};
+
+use super::pair::{attached_codex, of_type, status, verify, wait_status};
+use crate::support::child::run;
+use crate::support::mcp::McpClient;
+use crate::support::model_request::says;
+use crate::support::operator::Operator;
+use crate::support::pair::Pair;
+use crate::support::pty::Key;
+use crate::support::script::{Gate, Reply};
+use crate::support::wait::{timeout, wait_until};
+
+fn as_claude(pair: &Pair) -> McpClient {
+    McpClient::start(&pair.ctxrelay(["bridge"]))
+}
+
+fn send(claude: &mut McpClient, text: &str) -> Value {
+    claude.tool("reply", json!({"text": text}))
+}
+
+#[track_caller]
+fn wait_settled(pair: &Pair) {
+    wait_status(pair, "an idle Codex and an empty queue", |status| {
+        let queue = &status["queue"]["codex"];
+        queue["pending"] == 0
+            && queue["inFlight"] == 0
+            && status["agents"]["codex"]["state"] == "idle"
+    });
+}
+
+/// A turn that has ended, so that there is a conversation to go on with.
+#[track_caller]
+fn begun(pair: &Pair, claude: &mut McpClient) {
+    send(claude, "hello there");
+    pair.responses
+        .wait_for_request("the first turn", says("hello there"));
+    wait_settled(pair);
+}
+
+/// A turn of Codex that is held at the gate, begun by a message; and another message in Codex's own
+/// queue behind it.
+#[track_caller]
+fn behind_a_turn(pair: &Pair, claude: &mut McpClient, word: &str) -> Gate {
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "never seen"));
+    send(claude, "work for long");
+    gate.wait_arrived();
+    send_to_queue(pair, claude, word);
+    gate
+}
+
+/// Sends what Codex takes into its own queue, for now.
+#[track_caller]
+fn send_to_queue(pair: &Pair, claude: &mut McpClient, word: &str) {
+    let id = send(claude, word)["message_id"].clone();
+    wait_until("the row of the message in Codex's queue", timeout(), || {
+        let queue = run(&pair.ctxrelay(["queue", "list", "--json"]))
+            .expect_success()
+            .json();
+        let rows = queue["messages"].as_array().unwrap();
+        rows.iter()
+            .any(|row| row["id"] == id && row["state"] == "offered")
+            .then_some(())
+    });
+}
+
+/// The turn that ran is told as one that nobody stopped, and the message behind it came once.
+#[track_caller]
+fn goes_on(pair: &Pair, word: &str) {
+    pair.responses.wait_for_request("the message", says(word));
+    wait_settled(pair);
+    assert_eq!(pair.responses.times_heard(word), 1);
+    assert_eq!(status(pair)["agents"]["codex"]["held"], false);
+    let stopped = of_type(pair, "runtime_event")
+        .into_iter()
+        .filter(|line| line["runtimeEvent"]["stoppedBy"] != Value::Null)
+        .collect::<Vec<_>>();
+    assert_eq!(stopped, Vec::<Value>::new());
+    verify(pair);
+}
+
+fn app_server(pair: &Pair) -> Value {
+    status(pair)["agents"]["codex"]["appServer"]["pid"].clone()
+}
+
+#[test]
+fn what_waits_behind_a_turn_goes_on_after_the_app_server_was_killed() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let _codex = attached_codex(&pair);
+    let mut claude = as_claude(&pair);
+    begun(&pair, &mut claude);
+    let gate = behind_a_turn(&pair, &mut claude, "the word is killed");
+    let before = app_server(&pair);
+    let pid = i32::try_from(before.as_i64().unwrap()).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    wait_until("another app-server", timeout(), || {
+        let now = app_server(&pair);
+        (now.is_u64() && now != before).then_some(())
+    });
+    gate.open();
+    goes_on(&pair, "the word is killed");
+}
+
+#[test]
+fn what_waits_behind_a_turn_goes_on_after_the_daemon_was_stopped() {
+    let Some(pair) = Pair::new() else { return };
+    let daemon = pair.daemon();
+    let mut claude = as_claude(&pair);
+    begun(&pair, &mut claude);
+    let gate = behind_a_turn(&pair, &mut claude, "the word is stopped");
+    // No bridge that could start the next one.
+    drop(claude);
+    daemon.stop();
+    gate.open();
+    let _daemon = pair.daemon();
+    goes_on(&pair, "the word is stopped");
+}
+
+#[test]
+fn what_waits_behind_a_turn_goes_on_after_the_daemon_was_killed() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    let mut claude = as_claude(&pair);
+    begun(&pair, &mut claude);
+    let gate = behind_a_turn(&pair, &mut claude, "the word is crashed");
+    drop(claude);
+    daemon.crash();
+    gate.open();
+    let _daemon = pair.daemon();
+    goes_on(&pair, "the word is crashed");
+}
+
+/// Has an app-server without a daemon end in a turn as one does that is asked to end: it writes of
+/// that turn what it writes of one that the human stopped.
+fn end_politely_in_a_turn(pair: &Pair, thread: &Value) {
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for nobody"))
+        .once()
+        .reply(Reply::held("Working", &gate, "never seen"));
+    let launch = pair
+        .codex_home
+        .codex(&pair.project, ["app-server", "--listen", "stdio://"]);
+    let mut codex = McpClient::spawn(&launch);
+    let client = json!({"clientInfo": {"name": "test", "title": "test", "version": "0"}});
+    codex.call("initialize", client).unwrap();
+    codex.notify("initialized", json!({}));
+    codex
+        .call("thread/resume", json!({"threadId": thread}))
+        .unwrap();
+    let input = json!([{"type": "text", "text": "work for nobody"}]);
+    codex
+        .call("turn/start", json!({"threadId": thread, "input": input}))
+        .unwrap();
+    gate.wait_arrived();
+    codex.child().close_stdin();
+    wait_until("the end of the app-server", timeout(), || {
+        codex.child().try_exit()
+    });
+    gate.open();
+}
+
+/// A thread whose last turn Codex takes for stopped by the human, and that no daemon runs.
+#[track_caller]
+fn held_by_nobody(pair: &Pair) {
+    let daemon = pair.daemon();
+    let mut claude = as_claude(pair);
+    begun(pair, &mut claude);
+    let thread = status(pair)["agents"]["codex"]["threadId"].clone();
+    drop(claude);
+    daemon.stop();
+    end_politely_in_a_turn(pair, &thread);
+}
+
+#[test]
+fn what_an_app_server_that_was_asked_to_end_holds_goes_on_by_itself() {
+    let Some(pair) = Pair::new() else { return };
+    held_by_nobody(&pair);
+    let _daemon = pair.daemon();
+    send(&mut as_claude(&pair), "the word is released");
+    goes_on(&pair, "the word is released");
+}
+
+#[test]
+fn what_it_holds_goes_on_by_itself_when_another_daemon_finds_it() {
+    let Some(pair) = Pair::new() else { return };
+    held_by_nobody(&pair);
+    let mut daemon = pair.daemon();
+    let mut claude = as_claude(&pair);
+    send_to_queue(&pair, &mut claude, "the word is recovered");
+    drop(claude);
+    daemon.crash();
+    let _daemon = pair.daemon();
+    goes_on(&pair, "the word is recovered");
+}
+
+#[test]
+fn what_the_human_stopped_is_theirs_also_after_the_daemon_was_killed() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "never seen"));
+    codex.submit("work for long");
+    gate.wait_arrived();
+    codex.press(Key::Escape);
+    wait_status(&pair, "a lane that is held", |status| {
+        status["agents"]["codex"]["held"] == true
+    });
+    daemon.crash();
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    wait_status(&pair, "a lane that is held still", |status| {
+        let codex = &status["agents"]["codex"];
+        codex["held"] == true && codex["state"] == "idle"
+    });
+    let sent = send(&mut as_claude(&pair), "the word is held");
+    let note = sent["note"].as_str().unwrap_or_default();
+    assert!(
+        note.contains("your operator stopped Codex's turn"),
+        "{sent}"
+    );
+    assert_eq!(pair.responses.times_heard("the word is held"), 0);
+    let retry = json!({"id": sent["message_id"], "change": "retry"});
+    operator.call("queue/change", retry).unwrap();
+    pair.responses
+        .wait_for_request("the message", says("the word is held"));
+    wait_settled(&pair);
+    assert_eq!(pair.responses.times_heard("the word is held"), 1);
+    gate.open();
+    verify(&pair);
+}
