@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::AgentState;
-use crate::core::delivery::{Checked, CodexFlow, Outcome};
+use crate::core::delivery::{Checked, CodexFlow, OnBusy, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
@@ -107,9 +107,10 @@ impl CodexLane {
         self.flow.state().is_busy()
     }
 
-    /// Whether it is worth a sender's second to wait for proof.
-    pub(super) fn may_deliver_soon(&self) -> bool {
-        self.flow.may_deliver_soon()
+    /// Whether it is worth a sender's second to wait for proof. What waits for the end of a turn
+    /// that runs has none before.
+    pub(super) fn may_deliver_soon(&self, on_busy: OnBusy) -> bool {
+        self.flow.may_deliver_soon() && (on_busy == OnBusy::Steer || !self.is_busy())
     }
 
     /// Nothing is on its way.

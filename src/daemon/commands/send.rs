@@ -153,7 +153,7 @@ impl Daemon {
                 daemon.same_handoffs.decided(&id, Ok(&sent));
                 daemon.track_recorded(&id);
                 match to {
-                    Agent::Codex if daemon.codex.may_deliver_soon() => {
+                    Agent::Codex if daemon.codex.may_deliver_soon(on_busy) => {
                         daemon.wait(Waiter {
                             deadline: Instant::now() + RECEIPT_WAIT,
                             wants: Wants::Receipt(sent),

@@ -4,12 +4,12 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{DeliveryState, OnBusy};
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, IdsParams, QueueChange, QueueChangeParams, Reply, Role, WaitMessagesParams,
+    Command, IdsParams, QueueChange, QueueChangeParams, Reply, Role, SendParams, WaitMessagesParams,
 };
 
 #[tokio::test]
@@ -231,4 +231,30 @@ async fn a_usage_limit_ends_on_the_record_too() {
     rig.fact(ended(false));
     rig.settle().await;
     assert_eq!(rig.daemon.world.agent(Agent::Codex).state, AgentState::Idle);
+}
+
+#[tokio::test]
+async fn the_sender_to_a_busy_codex_is_answered_at_once_and_one_that_steers_waits_for_proof() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.status(ThreadStatus::Active { waiting: false });
+    for (on_busy, waits) in [(OnBusy::Queue, false), (OnBusy::Steer, true)] {
+        let send = SendParams {
+            from: Some(Agent::Claude),
+            text: format!("please look, {on_busy:?}"),
+            on_busy,
+            ..SendParams::default()
+        };
+        let mut answer = rig.ask(&claude, Command::Send(send));
+        rig.settle().await;
+        match answer.try_recv() {
+            Ok(Ok(Reply::Sent(sent))) => {
+                assert!(!waits);
+                assert_eq!(sent.outcome, Outcome::QueuedForNextTurn);
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => assert!(waits, "{on_busy:?} has no answer"),
+        }
+    }
 }
