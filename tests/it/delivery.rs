@@ -137,6 +137,7 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
     codex.submit("work for long");
     gate.wait_arrived();
     let sent = send(&mut claude, "reply", "the word is held", "queue");
+    codex.wait_for_text("Working");
     codex.press(Key::Escape);
     let held = wait_status(&pair, "a lane that is held", |status| {
         let why = status["agents"]["codex"]["why"].as_str();
@@ -172,6 +173,7 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
         .reply(Reply::held("Working", &gate, "never seen"));
     codex.submit("work for long");
     gate.wait_arrived();
+    codex.wait_for_text("Working");
     codex.press(Key::Escape);
     wait_status(&pair, "a lane that is held", |status| {
         status["agents"]["codex"]["held"] == true

@@ -217,6 +217,8 @@ fn what_the_human_stopped_is_theirs_also_after_the_daemon_was_killed() {
         .reply(Reply::held("Working", &gate, "never seen"));
     codex.submit("work for long");
     gate.wait_arrived();
+    // Before that its terminal may not know of a turn that it could stop.
+    codex.wait_for_text("Working");
     codex.press(Key::Escape);
     wait_status(&pair, "a lane that is held", |status| {
         status["agents"]["codex"]["held"] == true
