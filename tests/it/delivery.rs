@@ -29,13 +29,15 @@ fn as_codex(pair: &Pair) -> McpClient {
     McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]))
 }
 
-/// Sends, and is told in few words that it did.
-#[track_caller]
 fn send(sender: &mut McpClient, tool: &str, text: &str, on_busy: &str) -> Value {
-    let sent = sender.tool(tool, json!({"text": text, "on_busy": on_busy}));
+    sender.tool(tool, json!({"text": text, "on_busy": on_busy}))
+}
+
+/// The sender's model reads no more than it has to know.
+#[track_caller]
+fn expect_short(sent: &Value) {
     assert!(sent.get("note").is_none(), "{sent}");
     assert!(sent.to_string().len() <= 180, "{sent}");
-    sent
 }
 
 #[track_caller]
@@ -58,6 +60,7 @@ fn an_idle_codex_gets_every_kind_as_a_turn_of_its_own() {
         wait_settled(&pair, "codex");
         let text = format!("the idle word is {on_busy}");
         let sent = send(&mut claude, "reply", &text, on_busy);
+        expect_short(&sent);
         pair.responses.wait_for_request("the message", says(&text));
         wait_settled(&pair, "codex");
         assert_eq!(pair.responses.times_heard(&text), 1, "{on_busy}");
@@ -89,6 +92,9 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone() {
     assert_eq!(rejected["outcome"], "rejected");
     let queued = send(&mut claude, "reply", "the word is queue", "queue");
     assert_eq!(queued["outcome"], "queued_for_next_turn");
+    for sent in [&rejected, &queued] {
+        expect_short(sent);
+    }
     // It overtakes the one that waits for the next turn.
     send(&mut claude, "reply", "the word is steer", "steer");
     gate.open();
