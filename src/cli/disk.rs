@@ -108,7 +108,7 @@ fn believed(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<R
     } = setting;
     let is_known = registry::is_known(user_dirs, dirs).unwrap_or(false);
     let once = || {
-        let border = Border::new(kept(setting).as_ref(), session, is_known);
+        let border = Border::new(kept(setting).as_ref(), session, is_known, path);
         let checkpoint = ledger::read_checkpoint(dirs, user_dirs);
         Reading::open(path, session, checkpoint, Some(&border))
     };

@@ -201,6 +201,20 @@ impl UserDirs {
             .join(format!("{instance_id}.json"))
     }
 
+    /// `heads/<instanceId>.coming`.
+    pub fn coming(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("heads")
+            .join(format!("{instance_id}.coming"))
+    }
+
+    /// `heads/<instanceId>.queue`.
+    pub fn queue_generation(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("heads")
+            .join(format!("{instance_id}.queue"))
+    }
+
     /// `heads/<instanceId>.checkpoint`.
     pub fn checkpoint(&self, instance_id: &str) -> PathBuf {
         self.registry

@@ -8,7 +8,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
 
-use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use super::dirs::{UserDirs, make_private_dir, read_private, write_fleeting, write_private};
 use super::latest::Latest;
+use super::ledger::has_line;
 
 /// How long between two writes at least: each costs two syncs on the disk that the ledger needs.
 pub const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -66,6 +67,10 @@ pub struct Kept {
     /// Alarms that the record may not tell of yet.
     #[serde(default)]
     pub alarms: Vec<Alarm>,
+    /// Where the operator's word was about to stand when it was last written: the ledger may have
+    /// it, or not. Kept in a file of its own.
+    #[serde(skip)]
+    pub coming: Option<Head>,
 }
 
 impl Kept {
@@ -77,7 +82,26 @@ impl Kept {
             foreign_through: 0,
             anchors: Vec::new(),
             alarms: Vec::new(),
+            coming: None,
         }
+    }
+
+    /// The same, with the head where the operator's word came to stand in this ledger, if a crash
+    /// came between that and its head: whose word it is was known before it was written.
+    pub fn met_in(mut self, ledger: &Path) -> Self {
+        let is_news = |coming: &Head| {
+            coming.session_id == self.head.session_id && coming.seq > self.head.seq && !self.clean
+        };
+        if let Some(coming) = self.coming.take().filter(is_news)
+            && has_line(ledger, &coming.hash).unwrap_or(false)
+        {
+            if self.head.seq > 0 {
+                self.anchors.push((self.head.seq, self.head.hash));
+            }
+            self.anchors.push((coming.seq, coming.hash.clone()));
+            self.head = coming;
+        }
+        self
     }
 
     /// Of a ledger that is still empty: whatever comes to stand in it stands behind this.
@@ -98,11 +122,17 @@ impl Kept {
 ///
 /// When there is something that cannot be read.
 pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<Kept>> {
-    match read_private(&user.head(instance_id), HEAD_BYTES_MAX) {
-        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let mut kept: Kept = match read_private(&user.head(instance_id), HEAD_BYTES_MAX) {
+        Ok(text) => serde_json::from_slice(&text)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // Only a crash of our own leaves it to say something, and not one of the machine.
+    let coming = read_private(&user.coming(instance_id), HEAD_BYTES_MAX);
+    kept.coming = coming
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok());
+    Ok(Some(kept))
 }
 
 /// Replaces what is kept of a project, 0600.
@@ -210,6 +240,32 @@ impl Heads {
         if let Some(kept) = self.lock().as_mut() {
             kept.alarms.retain(|waiting| waiting != alarm);
         }
+    }
+
+    /// The operator's word is about to be written, and will stand in the ledger up to this entry:
+    /// after a crash before [`Self::vouch`] it is not taken for somebody else's. Not for the
+    /// beginning of another session, which is not begun then.
+    pub fn announce(&self, head: &Head) {
+        let kept = self.lock();
+        let is_its = kept
+            .as_ref()
+            .is_some_and(|kept| kept.head.session_id == head.session_id);
+        if !is_its {
+            return;
+        }
+        let path = self.desk.user.coming(&self.desk.instance_id);
+        let written = serde_json::to_vec(head)
+            .map_err(io::Error::from)
+            .and_then(|text| write_fleeting(&path, &text));
+        if let Err(error) = written {
+            // Without it a crash leaves an alarm, and nothing worse.
+            tracing::debug!(%error, "what is coming was not announced");
+        }
+    }
+
+    /// What was announced is not written, or was taken back.
+    pub fn retract(&self) {
+        let _ = std::fs::remove_file(self.desk.user.coming(&self.desk.instance_id));
     }
 
     /// The operator's word stands in the ledger up to this entry: it is kept before anybody hears

@@ -36,11 +36,12 @@ pub struct Border {
 }
 
 impl Border {
-    /// Of the ledger of a session. `kept` is what is kept of its project, and `is_known` whether
+    /// Of the ledger of a session, at `path`. `kept` is what is kept of its project, and `is_known` whether
     /// the project lies where it was registered. Where it does not, all that is there is somebody
     /// else's word, also what it continues.
-    pub fn new(kept: Option<&Kept>, session: &SessionId, is_known: bool) -> Self {
-        let Some(kept) = kept.filter(|kept| kept.head.session_id == *session) else {
+    pub fn new(kept: Option<&Kept>, session: &SessionId, is_known: bool, path: &Path) -> Self {
+        let kept = kept.filter(|kept| kept.head.session_id == *session);
+        let Some(kept) = kept.map(|kept| kept.clone().met_in(path)) else {
             return Self {
                 marks: Vec::new(),
                 head: None,
@@ -233,7 +234,7 @@ pub(super) fn settle(
     found: &mut Scan,
 ) -> Result<Vec<Alarm>, LedgerError> {
     let unwritable = |source| unwritable(heads, source);
-    let kept = heads.kept();
+    let kept = heads.kept().map(|kept| kept.met_in(path));
     let mut alarms = kept
         .as_ref()
         .map_or_else(Vec::new, |kept| kept.alarms.clone());

@@ -43,7 +43,7 @@ pub use error::LedgerError;
 pub use handle::{Ledger, NotTaken, Stats, Stored};
 pub use open::{OpenOptions, OpenReport, Opened, Origin, Outside, RECENT_MAX, open};
 pub use page::{Filter, Page};
-pub use read::{read, read_to};
+pub use read::{has_line, read, read_to};
 pub use reading::Reading;
 pub use seal::seal;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};

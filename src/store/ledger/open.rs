@@ -166,7 +166,7 @@ pub(super) fn open_file(
     let border = judged.map(|outside| {
         let kept = outside.heads.kept();
         let is_known = outside.origin == Origin::Known;
-        Border::new(kept.as_ref(), &options.session, is_known)
+        Border::new(kept.as_ref(), &options.session, is_known, &path)
     });
     let reader = file.reader();
     let session = &options.session;

@@ -12,7 +12,7 @@ use super::lines::Lines;
 use super::walk::{Made, walk};
 use crate::core::id::Seq;
 use crate::store::dirs::open_private;
-use crate::wire::line::parse;
+use crate::wire::line::{hash_line, parse, parse_link};
 
 /// Reads a ledger from its beginning and hands every entry to `each`, in the order of the file,
 /// until it says that it has enough. One line is held at a time.
@@ -67,4 +67,28 @@ pub fn read_to(
         chain_ok: checker.fault().is_none(),
         foreign_bytes: 0,
     })
+}
+
+/// Whether a ledger has the line that this hash was made of, be it chained to the ones before it or
+/// not.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is a link.
+pub fn has_line(path: &Path, hash: &str) -> io::Result<bool> {
+    let mut lines = Lines::new(open_private(path)?, 0);
+    let tail = format!("{hash}\"}}");
+    while let Some(line) = lines.next(|_| {})? {
+        let Some(text) = line.text.filter(|_| line.complete) else {
+            continue;
+        };
+        if !text.ends_with(tail.as_bytes()) {
+            continue;
+        }
+        let link = parse_link(text).ok().flatten();
+        if link.is_some_and(|link| hash_line(text, &link.prev).as_deref() == Some(hash)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

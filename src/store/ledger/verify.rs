@@ -116,10 +116,12 @@ pub fn verify_with(
 ) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
     let kept = outside.filter(|kept| session == Some(kept.head.session_id.as_str()));
+    let kept = kept.map(|kept| kept.clone().met_in(path));
+    let kept = kept.as_ref();
     let outside = kept.map(|kept| &kept.head);
     let border = kept.map(|kept| {
         let session: &SessionId = &kept.head.session_id;
-        Border::new(Some(kept), session, true)
+        Border::new(Some(kept), session, true, path)
     });
     let mut belief = Belief::new(border.as_ref());
     let file = open_private(path)?;

@@ -308,12 +308,21 @@ impl Writer {
         let written = if together.text.is_empty() {
             Ok(self.len)
         } else {
-            self.write(&together.text).and_then(|start| {
-                if together.is_of_operator || self.unlinked {
+            let is_vouched = together.is_of_operator || self.unlinked;
+            if let (true, Some(heads), Some(head)) = (is_vouched, &self.heads, self.head_at(&next))
+            {
+                heads.announce(&head);
+            }
+            let written = self.write(&together.text).and_then(|start| {
+                if is_vouched {
                     self.vouch(&next, start)?;
                 }
                 Ok(start)
-            })
+            });
+            if let (true, true, Some(heads)) = (written.is_err(), is_vouched, &self.heads) {
+                heads.retract();
+            }
+            written
         };
         let failed = match written {
             Ok(start) => {
@@ -367,15 +376,10 @@ impl Writer {
 
     /// Has the head outside be that of what was just written, or takes it back.
     fn vouch(&mut self, next: &Next, start: u64) -> Result<(), LedgerError> {
-        let (Some(heads), Some(hash)) = (&self.heads, &next.prev) else {
+        let (Some(heads), Some(head)) = (&self.heads, self.head_at(next)) else {
             return Ok(());
         };
-        let session = self.shared.path.file_stem().unwrap_or_default();
-        let vouched = heads.vouch(Head {
-            seq: next.seq - 1,
-            hash: hash.clone(),
-            session_id: SessionId::new(session.to_string_lossy()),
-        });
+        let vouched = heads.vouch(head);
         if let Err(error) = vouched {
             let error = unwritable(heads, error);
             self.len = start;
@@ -386,6 +390,16 @@ impl Writer {
         }
         self.unlinked = false;
         Ok(())
+    }
+
+    /// The head of a ledger that goes on with this entry.
+    fn head_at(&self, next: &Next) -> Option<Head> {
+        let session = self.shared.path.file_stem().unwrap_or_default();
+        Some(Head {
+            seq: next.seq.checked_sub(1)?,
+            hash: next.prev.clone()?,
+            session_id: SessionId::new(session.to_string_lossy()),
+        })
     }
 
     /// Writes and syncs. Returns where the text begins in the file.

@@ -5,6 +5,7 @@ mod account;
 mod bad_input;
 mod belief;
 mod chain;
+mod ending;
 mod full;
 mod kill;
 mod offline;

@@ -90,10 +90,7 @@ impl Operator {
     /// What the daemon refuses it with.
     #[track_caller]
     pub fn call(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
-        self.last_id += 1;
-        let asked = ask(&mut self.ws, self.last_id, method, params);
-        self.runtime
-            .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
+        self.try_call(method, params)
             .unwrap_or_else(|| panic!("the daemon hung up before it answered {method}"))
     }
 
@@ -102,9 +99,13 @@ impl Operator {
         &mut self,
         program: impl AsRef<Path>,
     ) -> Option<Result<Value, RpcError>> {
+        self.try_call("daemon/handOver", json!({"program": program.as_ref()}))
+    }
+
+    /// As `call`; `None` when the daemon is gone before it answers.
+    pub fn try_call(&mut self, method: &str, params: Value) -> Option<Result<Value, RpcError>> {
         self.last_id += 1;
-        let params = json!({"program": program.as_ref()});
-        let asked = ask(&mut self.ws, self.last_id, "daemon/handOver", params);
+        let asked = ask(&mut self.ws, self.last_id, method, params);
         self.runtime
             .block_on(async { tokio::time::timeout(timeout(), asked).await.unwrap() })
     }

@@ -117,8 +117,8 @@ impl Scene {
 
     /// What a reader sees that opens nothing.
     fn reading(&self) -> Reading {
-        let border = Border::new(Some(&self.kept()), &self.project.session, true);
         let path = self.project.path();
+        let border = Border::new(Some(&self.kept()), &self.project.session, true, &path);
         Reading::open(&path, &self.project.session, None, Some(&border)).unwrap()
     }
 }
@@ -201,6 +201,60 @@ fn ids(opened: &Opened) -> Vec<&str> {
         .keys()
         .map(EntryId::as_str)
         .collect()
+}
+
+#[test]
+fn the_operators_word_of_the_moment_of_a_crash_is_nobody_elses() {
+    for (is_announced, is_forged_on) in [(true, false), (true, true), (false, false)] {
+        let scene = Scene::new();
+        let (opened, heads) = scene.open();
+        append(&opened.ledger, proposal("p1")).unwrap();
+        append(&opened.ledger, operators("m1")).unwrap();
+        let before = fs::read(scene.user.head(ID)).unwrap();
+        append(&opened.ledger, operators("m2")).unwrap();
+        scene.stop(opened.ledger, heads, Stop::Crash);
+        // As if the crash had come before the head was there.
+        fs::write(scene.user.head(ID), before).unwrap();
+        if !is_announced {
+            fs::remove_file(scene.user.coming(ID)).unwrap();
+        }
+        if is_forged_on {
+            scene.forge(vec![decision(Party::Human), operators("m9")]);
+        }
+        let seen = scene.reading();
+        let report = verify(&scene.project.path(), Some(&scene.kept())).unwrap();
+        let is_whole = is_announced && !is_forged_on;
+        assert_eq!((seen.is_whole(), report.ok), (is_whole, is_whole));
+
+        for _ in 0..2 {
+            let (opened, heads) = scene.open();
+            let believed: &[&str] = if is_announced { &["m1", "m2"] } else { &["m1"] };
+            assert_eq!(ids(&opened), believed);
+            assert_eq!(opened.snapshot.pending_proposals.len(), 1);
+            assert_eq!(scene.asides(), usize::from(!is_whole));
+            assert_eq!(opened.report.alarms.is_empty(), is_whole);
+            scene.stop(opened.ledger, heads, Stop::Crash);
+        }
+    }
+}
+
+#[test]
+fn a_word_that_was_not_recorded_is_not_announced_for_later() {
+    let scene = Scene::new();
+    let (opened, heads) = scene.open();
+    append(&opened.ledger, operators("m1")).unwrap();
+    // The head cannot be written, and what is before it can.
+    let head = scene.user.head(ID);
+    fs::rename(&head, head.with_extension("away")).unwrap();
+    fs::create_dir(&head).unwrap();
+    append(&opened.ledger, operators("m2")).unwrap_err();
+    assert!(!scene.user.coming(ID).exists());
+    fs::remove_dir(&head).unwrap();
+    fs::rename(head.with_extension("away"), &head).unwrap();
+    scene.stop(opened.ledger, heads, Stop::Crash);
+    let (opened, _) = scene.open();
+    assert_eq!(ids(&opened), ["m1"]);
+    assert_eq!(opened.report.alarms, []);
 }
 
 #[test]
