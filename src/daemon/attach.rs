@@ -1,11 +1,13 @@
 //! [`Attachment`]: one client of the daemon, and [`Outlet`], where its notifications go.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::core::id::EntryId;
 use crate::wire::control::{Hello, Notification};
 
 /// How many notifications may wait for one client. A client that is further behind is told how
@@ -112,6 +114,8 @@ pub struct Attachment {
     pub receiver: bool,
     /// It is a doorbell.
     pub doorbell: bool,
+    /// Bodies that it was given to hand over, and has not said that it did.
+    pub given: BTreeSet<EntryId>,
     /// It wants every entry.
     pub subscribed: bool,
     /// When it came, ms since the epoch.

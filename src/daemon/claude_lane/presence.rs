@@ -5,6 +5,8 @@
 //! bridge. Its own session id changes with `/clear` while all of these run on (Claude Code
 //! 2.1.330, observed).
 
+use std::collections::BTreeSet;
+
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{LadderInput, Mode};
 use crate::core::entry::{AgentChanged, EntryKind};
@@ -65,6 +67,7 @@ impl Daemon {
                 process,
                 receiver,
                 doorbell: false,
+                given: BTreeSet::new(),
                 subscribed: false,
                 since_ms: now_ms(),
                 outlet,

@@ -6,7 +6,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
 use crate::daemon::run::{Daemon, answer};
-use crate::wire::control::{HookParams, HookReply, Reply};
+use crate::wire::control::{HookParams, HookReply, IdsParams, Reply};
 
 /// The source of a `SessionStart` in the middle of whatever is going on.
 const COMPACT: &str = "compact";
@@ -24,7 +24,21 @@ impl Daemon {
         if self.is_receivers_hook(&pair, params.claude_pid) {
             handed = self.receivers_hook(&pair, params);
         }
+        if let Some(attachment) = self.attachments.get_mut(&conn) {
+            attachment.given.extend(handed.ids.iter().cloned());
+        }
         answer(reply, Ok(Reply::Hook(handed)));
+    }
+
+    /// A hook has printed these. It can have printed only what it was given itself: what it says of
+    /// other messages proves nothing.
+    pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: Answer) {
+        let given = self.attachments.get_mut(&conn);
+        let mut given = given.map(|attachment| &mut attachment.given);
+        params
+            .ids
+            .retain(|id| given.as_mut().is_some_and(|given| given.remove(id)));
+        self.fetched(params, reply);
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams) -> HookReply {

@@ -93,7 +93,7 @@ impl Daemon {
             }
             Command::RegisterAgent => answer(reply, self.register_agent(conn)),
             Command::Hook(params) => self.hook(conn, &params, reply),
-            Command::HookHanded(params) => self.fetched(params, reply),
+            Command::HookHanded(params) => self.hook_handed(conn, params, reply),
             Command::DoorbellAttach => {
                 self.attach_doorbell(conn);
                 answer(reply, Ok(Reply::Done));

@@ -6,8 +6,39 @@ use serde_json::Value;
 
 use super::ladder::{CLAIM_OVER_MS, Pair, text};
 use crate::core::agent::Agent;
+use crate::core::id::EntryId;
+use crate::core::snapshot::MessageSnapshot;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HandoffParams};
+use crate::wire::control::{Command, HandoffParams, IdsParams, Reply, Role};
+
+#[tokio::test]
+async fn a_hook_proves_only_what_it_was_given_itself() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let first = pair.send("plum").await;
+    let given = pair.hook("UserPromptSubmit").await;
+    assert_eq!(given.ids, std::slice::from_ref(&first));
+    let second = pair.send("pear").await;
+    let proven = |pair: &Pair, id: &EntryId| {
+        let unsettled = &pair.rig.daemon.world.unsettled;
+        unsettled.get(id).is_none_or(MessageSnapshot::is_proven)
+    };
+    // Another hook of the same Claude was given nothing; and this one not the second.
+    let other = pair.rig.connect(Role::Hook, None, false);
+    let claim = Command::HookHanded(IdsParams {
+        agent: Agent::Claude,
+        ids: vec![first.clone(), second.clone()],
+        rung: Some("hook".to_owned()),
+    });
+    assert_eq!(pair.rig.call(&other, claim).await, Ok(Reply::Done));
+    assert!(!proven(&pair, &first) && !proven(&pair, &second));
+    pair.handed(vec![second.clone(), first.clone()]).await;
+    assert!(proven(&pair, &first) && !proven(&pair, &second));
+    let given = pair.hook("UserPromptSubmit").await;
+    assert_eq!(given.ids, std::slice::from_ref(&second));
+    pair.handed(given.ids).await;
+    assert!(proven(&pair, &second));
+}
 
 #[tokio::test]
 async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for() {
