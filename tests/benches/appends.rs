@@ -15,7 +15,7 @@ use ctxrelay::client::Client;
 use ctxrelay::core::agent::Agent as Who;
 use ctxrelay::core::entry::NoteKind;
 use ctxrelay::host::{Running, Setting};
-use ctxrelay::wire::control::{Command, NoteParams, Reply, Role};
+use ctxrelay::wire::control::{Command, NoteParams, Reply, Role, SendParams};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -43,6 +43,7 @@ const TEXT: &str = "decision: one lock around the refresh, callers wait in a lis
 /// Measures all of it.
 pub fn measure(table: &mut Table) {
     in_process(table);
+    operators_word(table);
     over_mcp(table);
 }
 
@@ -67,6 +68,23 @@ fn in_process(table: &mut Table) {
     table.row_over("durable append, daemon in process", &one, &bare, BOUND);
     let rate = (ROUNDS * WRITERS * PER_ROUND) as f64 / eight_s;
     row_of_eight(table, "8 writers, daemon in process", rate, &one, &bare);
+}
+
+/// The operator's word, which is acknowledged only once the head outside has it: three syncs more.
+fn operators_word(table: &mut Table) {
+    let project = Project::new();
+    let hosted = Hosted::start(&project);
+    let mut disk = Disk::open(&project.state().join("sessions/bare.txt"));
+    let (mut bare, mut word) = <(Series, Series)>::default();
+    let operator = hosted.client_of(Role::Deck, true);
+    for _ in 0..ROUNDS * PER_ROUND {
+        disk.write(&mut bare);
+        hosted.runtime.block_on(say(&operator, &mut word));
+    }
+    hosted.end();
+    let times = word.p50() / bare.p50();
+    let measured = format!("{}, {times:.2} x bare ({})", word.words(), bare.words());
+    table.baseline("operator's message, daemon in process", &measured);
 }
 
 /// A daemon of its own process, real bridges before it.
@@ -153,8 +171,12 @@ impl Hosted {
     }
 
     fn client(&self) -> Client {
-        let hello = self.setting.hello(Role::Codex, None);
-        let joined = Client::in_process(self.running.handle.clone(), hello, false);
+        self.client_of(Role::Codex, false)
+    }
+
+    fn client_of(&self, role: Role, operator: bool) -> Client {
+        let hello = self.setting.hello(role, None);
+        let joined = Client::in_process(self.running.handle.clone(), hello, operator);
         self.runtime.block_on(joined).unwrap()
     }
 
@@ -199,6 +221,18 @@ async fn append(client: &Client, into: &mut Series) {
     let reply = client.call(note).await.unwrap();
     into.push(start.elapsed());
     assert!(matches!(reply, Reply::Recorded(_)), "{reply:?}");
+}
+
+async fn say(operator: &Client, into: &mut Series) {
+    let message = Command::Send(SendParams {
+        to: Some(Who::Claude),
+        text: TEXT.to_owned(),
+        ..SendParams::default()
+    });
+    let start = Instant::now();
+    let reply = operator.call(message).await.unwrap();
+    into.push(start.elapsed());
+    assert!(matches!(reply, Reply::Sent(_)), "{reply:?}");
 }
 
 /// A file that is appended to as the record is.
