@@ -267,6 +267,7 @@ fn track(world: &mut Snapshot, entry: &Entry) {
                 on_busy,
                 result: None,
                 rung: None,
+                hash: None,
             },
         );
     }

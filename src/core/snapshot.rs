@@ -146,6 +146,9 @@ pub struct MessageSnapshot {
     pub result: Option<DeliveryResult>,
     /// How it arrived.
     pub rung: Option<String>,
+    /// The hash on its line when it was recorded; `None` of a record without a chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 impl MessageSnapshot {
@@ -302,6 +305,9 @@ pub struct UntoldDecision {
     pub proposal_id: EntryId,
     /// The agents without a message.
     pub to: Vec<Agent>,
+    /// As of a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 /// An artifact.
@@ -409,6 +415,23 @@ impl Snapshot {
         Self {
             foreign_through,
             ..Self::default()
+        }
+    }
+
+    /// Takes note of the hash on the line of the entry that was folded last: what is later made of
+    /// that line is made of this very one.
+    pub fn note_hash(&mut self, id: &EntryId, hash: &str) {
+        if hash.is_empty() {
+            return;
+        }
+        let seq = self.seq;
+        let message = self.unsettled.get_mut(id);
+        if let Some(message) = message.filter(|message| message.seq == seq) {
+            message.hash = Some(hash.to_owned());
+        }
+        let decision = self.untold_decisions.get_mut(id);
+        if let Some(decision) = decision.filter(|decision| decision.seq == seq) {
+            decision.hash = Some(hash.to_owned());
         }
     }
 

@@ -223,7 +223,8 @@ impl Builder {
         if is_adopted {
             forget_deliveries(&mut opened.snapshot);
         }
-        let (outbox, unknowable) = Outbox::open(Queue::open(&self.dirs)?, &opened.snapshot)?;
+        let (queue, queue_was_older) = Outbox::queue_of(&self.dirs, &self.user_dirs)?;
+        let (outbox, unknowable) = Outbox::open(queue, &opened.snapshot)?;
 
         let identity = Identity {
             instance_id: self.dirs.instance_id(),
@@ -350,6 +351,9 @@ impl Builder {
         }
         if let Some(aside) = &foreign_queue {
             daemon.note_foreign_queue(aside);
+        }
+        if queue_was_older {
+            daemon.note_older_queue();
         }
         if !server_runs_on {
             daemon.note_unfinished();

@@ -154,8 +154,8 @@ impl Daemon {
         let Some(row) = self.outbox.get(&id) else {
             return;
         };
-        let (seq, pair) = (row.seq, row.runtime_session.clone());
-        let sent = self.stored(seq).is_some_and(|stored| {
+        let pair = row.runtime_session.clone();
+        let sent = self.message(&id).is_some_and(|stored| {
             let message = self.enveloped(&stored.entry, repeat);
             self.note_given(&message);
             self.attachments

@@ -60,7 +60,9 @@ impl Daemon {
         for untold in self.world.untold_decisions.values() {
             let mut decided = self.world.decided_proposals.iter();
             let proposal = decided.find(|decided| decided.id == untold.proposal_id);
-            let Some((proposal, stored)) = proposal.zip(self.stored(untold.seq)) else {
+            let Some((proposal, stored)) =
+                proposal.zip(self.untold(untold.seq, untold.hash.as_deref()))
+            else {
                 tracing::warn!(seq = %untold.seq, "a decision that nobody was told of is not there");
                 continue;
             };

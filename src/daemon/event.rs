@@ -10,6 +10,7 @@ use crate::adapters::codex::passed::Passed;
 use crate::core::agent::Agent;
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
+use crate::core::id::EntryId;
 use crate::store::ledger::WriterEvent;
 use crate::wire::control::{
     Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Role, Welcome,
@@ -86,6 +87,8 @@ pub enum Event {
     },
     /// A text that is kept beside the ledger was wanted and could not be had.
     TextLost(LostText),
+    /// The line of a message that waits is not the one that was recorded.
+    Altered(EntryId),
     /// Which processes the operator's socket must refuse now.
     AgentPids {
         /// The answer.

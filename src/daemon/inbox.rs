@@ -20,11 +20,8 @@ const HEAD: &str = "gitHead";
 impl Daemon {
     /// An entry from memory or from disk.
     pub(super) fn stored(&self, seq: Seq) -> Option<std::sync::Arc<crate::store::ledger::Stored>> {
-        if let Ok(at) = self
-            .recent
-            .binary_search_by_key(&seq, |stored| stored.entry.seq)
-        {
-            return self.recent.get(at).map(std::sync::Arc::clone);
+        if let Some(stored) = self.recent_entry(seq) {
+            return Some(stored);
         }
         match self.ledger.read(seq) {
             Ok(found) => found.map(std::sync::Arc::new),
@@ -33,6 +30,17 @@ impl Daemon {
                 None
             }
         }
+    }
+
+    /// An entry that is kept in memory.
+    pub(super) fn recent_entry(
+        &self,
+        seq: Seq,
+    ) -> Option<std::sync::Arc<crate::store::ledger::Stored>> {
+        let at = self
+            .recent
+            .binary_search_by_key(&seq, |stored| stored.entry.seq);
+        self.recent.get(at.ok()?).map(std::sync::Arc::clone)
     }
 
     /// The message as its receiver gets it. Here and nowhere else its text is made, whichever way

@@ -155,7 +155,7 @@ impl Daemon {
                 return None;
             }
         }
-        let stored = self.stored(row.seq)?;
+        let stored = self.message(&row.id)?;
         if query
             .reply_to
             .is_some_and(|question| !answers(&stored.entry, question))

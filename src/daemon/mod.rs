@@ -9,6 +9,7 @@
 
 mod adopt;
 mod agent_processes;
+mod altered;
 pub mod attach;
 pub mod build;
 mod challenge;

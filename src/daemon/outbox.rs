@@ -9,8 +9,8 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{Backlog, Delivery, DeliveryFact, DeliveryState, Moved, Restored};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
-use crate::store::dirs::ProjectDirs;
-use crate::store::queue::{Queue, QueueError};
+use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::queue::{Generation, Queue, QueueError};
 
 pub use crate::core::delivery::LANE_MAX;
 
@@ -46,6 +46,23 @@ impl Outbox {
             queue.remove(id)?;
         }
         Ok((Self { backlog, queue }, unknowable))
+    }
+
+    /// The queue of a project, and whether the one that lay there was an older copy, which was set
+    /// aside: what it says of messages is not so any more.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened, or set aside.
+    pub fn queue_of(dirs: &ProjectDirs, user: &UserDirs) -> Result<(Queue, bool), QueueError> {
+        let outside = Generation::of(user, &dirs.instance_id());
+        let (queue, is_older) = Queue::open(dirs)?.bound_to(outside.clone());
+        if !is_older {
+            return Ok((queue, false));
+        }
+        drop(queue);
+        Queue::set_aside(dirs)?;
+        Ok((Queue::open(dirs)?.bound_to(outside).0, true))
     }
 
     /// Takes a message in that was just recorded.
@@ -127,7 +144,11 @@ impl Outbox {
     /// the queue was lost.
     pub fn rebuild(&mut self, dirs: &ProjectDirs, high_water: Seq) -> Result<(), QueueError> {
         Queue::set_aside(dirs)?;
-        self.queue = Queue::open(dirs)?;
+        let queue = Queue::open(dirs)?;
+        self.queue = match self.queue.outside().cloned() {
+            Some(outside) => queue.bound_to(outside).0,
+            None => queue,
+        };
         let rows: Vec<Delivery> = self.backlog.rows().cloned().collect();
         self.queue.record(&rows, Some(high_water.max(Seq(1))))
     }
@@ -214,6 +235,7 @@ mod tests {
             on_busy: Default::default(),
             result,
             rung: None,
+            hash: None,
         };
         Snapshot {
             seq: Seq(4),
@@ -243,6 +265,44 @@ mod tests {
             assert_eq!(state(&outbox), DeliveryState::Ambiguous, "{result:?}");
             assert_eq!(unknowable.len(), 1);
         }
+    }
+
+    #[test]
+    fn an_older_copy_of_the_queue_is_set_aside_and_a_crash_leaves_none() {
+        let place = Place::new();
+        std::fs::create_dir_all(place.user.registry.join("heads")).unwrap();
+        let open = |is_older: bool| {
+            let (queue, was_older) = Outbox::queue_of(&place.dirs, &place.user).unwrap();
+            assert_eq!(was_older, is_older);
+            Outbox::open(queue, &world(None)).unwrap()
+        };
+        let (mut outbox, _) = open(false);
+        outbox.rebuild(&place.dirs, Seq(4)).unwrap();
+        drop(outbox);
+        let file = place.dirs.state_file("queue.db");
+        let copy = std::fs::read(&file).unwrap();
+        let outside = place.user.queue_generation(&place.dirs.instance_id());
+        let kept = std::fs::read(&outside).unwrap();
+        let (outbox, _) = open(false);
+        outbox.queue.set_high_water(Seq(4)).unwrap();
+        drop(outbox);
+        // A crash between the row and the number outside; and one of the machine, which lost that.
+        for lost in [Some(kept), None] {
+            match lost {
+                Some(kept) => std::fs::write(&outside, kept).unwrap(),
+                None => std::fs::remove_file(&outside).unwrap(),
+            }
+            let (outbox, _) = open(false);
+            outbox.queue.set_high_water(Seq(4)).unwrap();
+        }
+        std::fs::write(&file, copy).unwrap();
+        let (outbox, unknowable) = open(true);
+        assert_eq!(
+            (state(&outbox), unknowable),
+            (DeliveryState::Ambiguous, vec![EntryId::new("m")])
+        );
+        drop(outbox);
+        open(false);
     }
 
     #[test]

@@ -285,7 +285,9 @@ impl Daemon {
     /// Fold, then tell. Only durable entries come here.
     pub(super) fn publish(&mut self, stored: &Arc<Stored>) {
         follow(&stored.entry);
-        fold(Arc::make_mut(&mut self.world), &stored.entry);
+        let world = Arc::make_mut(&mut self.world);
+        fold(world, &stored.entry);
+        world.note_hash(&stored.entry.id, &stored.hash);
         if self.recent.len() == RECENT_ENTRIES_MAX {
             self.recent.pop_front();
         }

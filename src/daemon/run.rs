@@ -269,6 +269,7 @@ impl Daemon {
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::TextLost(lost) => self.on_text_lost(&lost),
+            Event::Altered(id) => self.on_altered(id),
             Event::AgentPids { reply } => {
                 let _ = reply.send(self.agent_processes.living());
             }

@@ -4,6 +4,9 @@
 //! SQLite with a write-ahead log, synced at each commit. It can be lost: whoever finds
 //! [`Queue::is_new`] rebuilds it from the ledger, and calls *ambiguous* what is unconfirmed there.
 
+mod generation;
+
+use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -21,12 +24,15 @@ use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 use super::dirs::ProjectDirs;
 
+pub use generation::Generation;
+
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("queue/0001_deliveries.sql"),
     include_str!("queue/0002_maybe_shown.sql"),
     include_str!("queue/0003_shown.sql"),
+    include_str!("queue/0004_generation.sql"),
 ];
 
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
@@ -76,6 +82,10 @@ pub struct Queue {
     db: Connection,
     path: PathBuf,
     is_new: bool,
+    /// How often rows were written.
+    generation: Cell<u64>,
+    /// Where that is kept outside of the project; nowhere until [`Self::bound_to`].
+    outside: Option<Generation>,
 }
 
 impl Queue {
@@ -180,12 +190,36 @@ impl Queue {
             db,
             path: path.to_path_buf(),
             is_new,
+            generation: Cell::new(0),
+            outside: None,
         };
         // A database of the right version that lacks its tables shows itself here, and not when
         // the first message is sent.
         queue.high_water()?;
         queue.load()?;
+        let generation: rusqlite::Result<i64> =
+            queue
+                .db
+                .query_row("SELECT generation FROM marks", [], |row| row.get(0));
+        let generation = generation.map_err(|error| queue.failed(error))?;
+        queue.generation.set(generation.unsigned_abs());
         Ok(queue)
+    }
+
+    /// The same queue, whose number of writes is kept outside of the project from now on; and
+    /// whether the one that is kept there is higher, so that this file is an older one. A new file
+    /// is none.
+    pub fn bound_to(mut self, outside: Generation) -> (Self, bool) {
+        let kept = outside.read();
+        let is_older = kept > self.generation.get() && !self.is_new;
+        self.generation.set(self.generation.get().max(kept));
+        self.outside = Some(outside);
+        (self, is_older)
+    }
+
+    /// Where the number of writes is kept.
+    pub fn outside(&self) -> Option<&Generation> {
+        self.outside.as_ref()
     }
 
     /// The queue was made by this very opening: what the ledger says of messages has to be put
@@ -239,6 +273,7 @@ impl Queue {
         deliveries: &[Delivery],
         high_water: Option<Seq>,
     ) -> Result<(), QueueError> {
+        let generation = self.generation.get() + 1;
         let write = || {
             // Unchecked only in that the compiler does not see that there is no other one: a
             // connection is used by one thread, and no call here leaves a transaction open.
@@ -270,9 +305,15 @@ impl Queue {
             if let Some(seq) = high_water {
                 step.execute("UPDATE marks SET high_water = ?1", [to_sql(seq.0)])?;
             }
+            step.execute("UPDATE marks SET generation = ?1", [to_sql(generation)])?;
             step.commit()
         };
-        write().map_err(|error| self.failed(error))
+        write().map_err(|error| self.failed(error))?;
+        self.generation.set(generation);
+        if let Some(outside) = &self.outside {
+            outside.write(generation);
+        }
+        Ok(())
     }
 
     /// Forgets a delivery that is settled. Fine if there is none.

@@ -90,6 +90,7 @@ pub(super) fn fold_decision(
                 seq: entry.seq,
                 proposal_id: decision.proposal_id.clone(),
                 to: decision.tells.clone(),
+                hash: None,
             },
         );
     }

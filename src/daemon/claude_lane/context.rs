@@ -105,7 +105,7 @@ impl Daemon {
             let (seq, repeat, shown) = (row.seq, row.is_repeat(), row.shown);
             // Nothing but a steer overtakes what stays behind.
             let is_behind = context.left > 0 && row.on_busy != OnBusy::Steer;
-            let stored = self.stored(seq).filter(|_| !is_behind);
+            let stored = self.message(&id).filter(|_| !is_behind);
             if let Some(stored) = stored {
                 let message = self.enveloped(&stored.entry, repeat);
                 match context.load.fit(units(&message.text) + 1) {

@@ -27,8 +27,7 @@ impl Daemon {
         on_busy: OnBusy,
         repeat: bool,
     ) {
-        let stored = self.outbox.get(&id).map(|row| row.seq);
-        let Some(stored) = stored.and_then(|seq| self.stored(seq)) else {
+        let Some(stored) = self.message(&id) else {
             return self.not_sent(id, "a message could not be read from the record");
         };
         let message = self.enveloped(&stored.entry, repeat);

@@ -26,6 +26,7 @@ impl Daemon {
     }
 
     fn compact_now(&mut self) -> Result<Compacted, Refusal> {
+        self.check_unaltered()?;
         let mut carried = self.carried_entries()?;
         let count = carried.len() as u64;
         carried.extend(self.delivery_facts());

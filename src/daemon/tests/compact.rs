@@ -84,6 +84,7 @@ fn open_world(world: &Snapshot) -> impl PartialEq + std::fmt::Debug {
         .map(|(id, message)| {
             let mut message = message.clone();
             message.seq = Seq(0);
+            message.hash = None;
             (id.clone(), message)
         })
         .collect();

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, Seq};
+use crate::wire::line::{hash_line, parse_link};
 
 use super::error::LedgerError;
 use super::page::{self, Filter, Page};
@@ -27,6 +28,14 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Whether the line is the one that this hash was made of.
+    pub fn is_of(&self, hash: &str) -> bool {
+        let line = self.line.as_bytes();
+        let link = parse_link(line).ok().flatten();
+        link.and_then(|link| hash_line(line, &link.prev))
+            .is_some_and(|made| made == hash)
+    }
+
     /// The line as JSON; null for a line that is none, which the writer never writes.
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::from_str(&self.line).unwrap_or_default()

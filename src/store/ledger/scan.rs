@@ -233,8 +233,8 @@ impl Scan {
     }
 
     fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
-        let (seq, mut entry) = match (verdict, entry) {
-            (Verdict::Entry { seq, .. }, Some(entry)) => (seq, entry),
+        let (seq, hash, mut entry) = match (verdict, entry) {
+            (Verdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
             (Verdict::Bad(why), _) => {
                 tracing::debug!(offset, why, "a line of the ledger is no entry");
                 return;
@@ -247,5 +247,6 @@ impl Scan {
         };
         self.index.push(&entry, offset, len, seq);
         fold(&mut self.snapshot, &entry);
+        self.snapshot.note_hash(&entry.id, &hash);
     }
 }

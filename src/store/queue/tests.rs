@@ -96,7 +96,7 @@ fn it_is_a_write_ahead_log_and_synced() {
     };
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     assert_eq!(pragma("synchronous"), "Integer(2)");
-    assert_eq!(pragma("user_version"), "Integer(3)");
+    assert_eq!(pragma("user_version"), "Integer(4)");
 }
 
 #[test]

@@ -198,6 +198,10 @@ fn end_at_every_step(method: &str, params: &Value, forges: bool) {
         assert_eq!(code(&scene), if forges { 6 } else { 0 }, "{told}");
 
         scene.daemon = scene.project.daemon();
+        // It stands behind what the start had to say.
+        connect(&scene.project)
+            .unwrap()
+            .expect("note/append", json!({"agent": "codex", "text": "two"}));
         let status = scene.status();
         let notices = status["notices"].to_string();
         let lines = lines(&scene.project);
@@ -229,9 +233,6 @@ fn end_at_every_step(method: &str, params: &Value, forges: bool) {
         if method == "ledger/compact" {
             assert_eq!(status["finality"]["pending"][0], *scene.proposal, "{told}");
         }
-        connect(&scene.project)
-            .unwrap()
-            .expect("note/append", json!({"agent": "codex", "text": "two"}));
         if !is_killed {
             break;
         }

@@ -2,6 +2,7 @@
 //! they should be. Always with the real program.
 
 mod account;
+mod altered;
 mod bad_input;
 mod belief;
 mod chain;
@@ -9,4 +10,5 @@ mod ending;
 mod full;
 mod kill;
 mod offline;
+mod older_queue;
 mod syscalls;

@@ -195,6 +195,7 @@ impl Open {
                     assert_eq!(of, token);
                     for stored in &entries {
                         fold(&mut self.live, &stored.entry);
+                        self.live.note_hash(&stored.entry.id, &stored.hash);
                     }
                     return Ok(entries);
                 }

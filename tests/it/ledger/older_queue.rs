@@ -1,0 +1,73 @@
+//! An older `queue.db` that somebody puts in the place of the one that is there, in which a message
+//! that has left looks never attempted.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+
+const FILES: [&str; 3] = ["queue.db", "queue.db-wal", "queue.db-shm"];
+
+/// What waits for Claude, handed to it.
+#[track_caller]
+fn inbox(project: &Project) -> Value {
+    let mut socket = project.control_of("claude").unwrap();
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    socket.expect("messages/get", json!({"agent": "claude"}))["value"].clone()
+}
+
+fn is_noticed(project: &Project) -> bool {
+    let ledger = project.ledger();
+    ledger
+        .iter()
+        .any(|line| line["error"]["code"] == "queue_put_back")
+}
+
+#[test]
+fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
+    for is_put_back in [true, false] {
+        let project = Project::without_git();
+        let daemon = project.daemon();
+        let mut operator = Operator::connect(&project);
+        let message = json!({"to": "claude", "text": "push once"});
+        operator.call("message/send", message).unwrap();
+        drop(operator);
+        daemon.stop().expect_success();
+        let state = project.state().join("state");
+        let files = FILES.map(|name| state.join(name));
+        let copies: Vec<(PathBuf, Option<Vec<u8>>)> = files
+            .iter()
+            .map(|file| (file.clone(), fs::read(file).ok()))
+            .collect();
+
+        let mut daemon = project.daemon();
+        let page = inbox(&project);
+        assert_eq!(page["messages"][0]["repeat"], false, "{page}");
+        daemon.crash();
+        if is_put_back {
+            for (file, bytes) in copies {
+                match bytes {
+                    Some(bytes) => fs::write(file, bytes).unwrap(),
+                    None => drop(fs::remove_file(file)),
+                }
+            }
+        }
+        let _daemon = project.daemon();
+        let status = project.run(["status", "--json"]).expect_success().json();
+        let page = inbox(&project);
+        let messages = page["messages"].as_array().unwrap();
+        assert!(
+            messages.iter().all(|message| message["repeat"] == true),
+            "{page}"
+        );
+        assert_eq!(is_noticed(&project), is_put_back, "{status}");
+        let notices = status["notices"].to_string();
+        assert_eq!(notices.contains("older copy"), is_put_back, "{notices}");
+        let ambiguous = status["queue"]["claude"]["ambiguous"].as_u64().unwrap();
+        assert_eq!(ambiguous, u64::from(is_put_back), "{status}");
+    }
+}
