@@ -13,6 +13,7 @@
 //! - [`MessageCursor`]: a place in what an agent fetches.
 //! - [`CodexFlow`]: the lane to Codex, one message in flight; [`CodexState`]: what Codex does.
 //! - [`Ladder`]: the ways to Claude, chosen by proof; [`Load`]: how much one hook hands over.
+//! - [`ClaudeState`]: what Claude does.
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
@@ -23,6 +24,7 @@
 
 mod admission;
 mod backlog;
+mod claude;
 mod codex;
 mod effect;
 mod ladder;
@@ -42,6 +44,7 @@ mod tests;
 
 pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
+pub use claude::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
 pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms};
 pub use effect::{Effect, Moment};
 pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};

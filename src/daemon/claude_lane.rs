@@ -19,8 +19,8 @@ use tokio::time::Instant;
 
 use super::attach::ConnId;
 use super::run::Daemon;
-use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{Ladder, LadderInput, LadderTerms};
+use crate::core::agent::Agent;
+use crate::core::delivery::{ClaudeState, Ladder, LadderInput, LadderTerms};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Notification, Refusal};
 #[cfg(test)]
@@ -37,9 +37,8 @@ const PAIRS_MAX: usize = 64;
 pub struct ClaudeLane {
     ladders: BTreeMap<RuntimeSession, Ladder>,
     terms: LadderTerms,
-    /// The state that was recorded last, durable or on its way: the world is behind by the latter.
-    /// Offline at first, which is what the daemon's start means for the record.
-    told: (AgentState, Option<u32>),
+    /// What it is and does. Changed by `Daemon::claude_hears` alone.
+    state: ClaudeState,
     /// Claude processes that say that their monitor does not run.
     silent: BTreeSet<u32>,
     /// Claude processes whose doorbell was here.
@@ -53,6 +52,11 @@ pub struct ClaudeLane {
 }
 
 impl ClaudeLane {
+    /// What Claude is and does.
+    pub(super) fn state(&self) -> &ClaudeState {
+        &self.state
+    }
+
     /// The ways to the Claude of one pair.
     pub(super) fn ladder(&self, pair: &RuntimeSession) -> Option<&Ladder> {
         self.ladders.get(pair)

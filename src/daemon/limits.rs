@@ -12,7 +12,8 @@ use super::event::Event;
 use super::run::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{
-    Checked, CodexInput, DeliveryState, LadderInput, Limit, LimitInput, LimitStep, LimitTerms,
+    Checked, ClaudeInput, CodexInput, DeliveryState, LadderInput, Limit, LimitInput, LimitStep,
+    LimitTerms,
 };
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::{EntryId, RuntimeSession};
@@ -22,9 +23,6 @@ use crate::wire::status::LimitStatus;
 
 /// How long the adapter may take to find out. It has a deadline of its own, which is shorter.
 const CHECK_WAIT: Duration = Duration::from_secs(12);
-
-/// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
-const TURN_MAX: usize = 100;
 
 /// A limit of which nobody knows the end is believed for this long over a restart, ms. After that
 /// the next message is the test.
@@ -37,10 +35,6 @@ pub(super) struct Limits {
     claude: Limit,
     /// When a limit that Codex hits would end, ms, by the last word about it.
     codex_ends_ms: Option<i64>,
-    /// The messages that Claude was given in the turn that runs.
-    claude_turn: Vec<EntryId>,
-    /// The messages that it was given in turns that ended at a limit.
-    claude_cut_off: Vec<EntryId>,
 }
 
 impl Default for Limits {
@@ -49,8 +43,6 @@ impl Default for Limits {
             codex: Limit::new(LimitTerms::default()),
             claude: Limit::new(LimitTerms::default()),
             codex_ends_ms: None,
-            claude_turn: Vec::new(),
-            claude_cut_off: Vec::new(),
         }
     }
 }
@@ -83,15 +75,6 @@ impl Limits {
     /// A limit would end then.
     pub(super) fn codex_ends(&mut self, at_ms: i64) {
         self.codex_ends_ms = Some(at_ms);
-    }
-
-    /// Claude was given these in the turn that runs.
-    pub(super) fn claude_was_given(&mut self, ids: &[EntryId]) {
-        for id in ids {
-            if self.claude_turn.len() < TURN_MAX && !self.claude_turn.contains(id) {
-                self.claude_turn.push(id.clone());
-            }
-        }
     }
 }
 
@@ -187,27 +170,8 @@ impl Daemon {
         self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
     }
 
-    /// A turn of an agent came to its end.
-    pub(super) fn turn_worked(&mut self, agent: Agent) {
-        if agent == Agent::Claude {
-            self.limits.claude_turn.clear();
-        }
-        self.limit_input(agent, LimitInput::Worked);
-    }
-
-    /// A turn of Claude failed, at its limit or otherwise.
-    pub(super) fn claude_failed(&mut self, limited: bool) {
-        let given = std::mem::take(&mut self.limits.claude_turn);
-        self.limits.claude_cut_off.clone_from(&given);
-        if limited {
-            // It never says when its limit ends.
-            let (until_ms, died) = (None, self.written_by_agents(&given));
-            self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
-        }
-    }
-
     /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
-    fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
+    pub(super) fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
         ids.iter()
             .filter(|id| matches!(self.sender_of(Some(id)), Party::Agent(_)))
             .cloned()
@@ -270,7 +234,7 @@ impl Daemon {
                 cut_off.sort_by_key(|(_, message)| message.seq);
                 cut_off.into_iter().map(|(id, _)| id.clone()).collect()
             }
-            Agent::Claude => self.can_be_sent_again(agent, self.limits.claude_cut_off.clone()),
+            Agent::Claude => self.can_be_sent_again(agent, self.claude.state().cut_off().to_vec()),
         }
     }
 
@@ -315,10 +279,7 @@ impl Daemon {
                     if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
                         daemon.outbox.track_again(id.clone(), &message);
                     }
-                    daemon
-                        .limits
-                        .claude_cut_off
-                        .retain(|cut_off| *cut_off != id);
+                    daemon.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
                     daemon.result_is_durable(id, DeliveryResult::Requeued);
                 }
                 then(daemon);

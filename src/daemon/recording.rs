@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::fault::Fault;
 use super::run::{Daemon, RECENT_ENTRIES_MAX, now_ms};
 use crate::core::agent::Party;
+use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -183,6 +184,7 @@ impl Daemon {
                     Some(pending) => (pending.then)(self, Ok(&entries)),
                     None => self.forget_taken_back(&entries),
                 }
+                self.claude_hears(ClaudeInput::Recordable);
                 self.pump();
             }
             WriterEvent::Failed {
@@ -241,6 +243,7 @@ impl Daemon {
                 if self.notices.clear(LEDGER_UNWRITABLE) {
                     self.status_changed();
                 }
+                self.claude_hears(ClaudeInput::Recordable);
             }
         }
     }

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::run::Daemon;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{Watchdog, Watched};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{ClaudeInput, Watchdog, Watched};
 use crate::core::entry::EntryKind;
 use crate::core::envelope::age;
 use crate::wire::config::Config;
@@ -203,7 +203,7 @@ impl Daemon {
                     "no sign of its turn for {silent}; stopped with Esc it says nothing, so it \
                      may be idle"
                 );
-                self.claude_is(AgentState::Stale, Some(why));
+                self.claude_hears(ClaudeInput::Silent { why });
             }
             Agent::Codex => {
                 let code = TURN_SILENT.to_owned();

@@ -14,7 +14,7 @@ use crate::wire::status::{
 impl Daemon {
     pub(super) fn status(&self) -> Status {
         let stats = self.ledger.stats();
-        let claude = self.world.agent(Agent::Claude);
+        let claude = self.claude_as_it_is();
         let codex = self.world.agent(Agent::Codex);
         let parts = self.codex.status_parts();
         let [open, active, blocked, stale, done] = self.world.lanes(now_ms());

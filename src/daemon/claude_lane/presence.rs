@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{LadderInput, Mode};
-use crate::core::entry::{AgentChanged, EntryKind};
+use crate::core::agent::{AgentState, Party};
+use crate::core::delivery::{ClaudeInput, LadderInput, Mode};
+use crate::core::entry::EntryKind;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::{Attachment, CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
 use crate::daemon::run::{Daemon, now_ms, stopping};
@@ -141,10 +141,9 @@ impl Daemon {
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
         if of_claude && !self.is_claude_here() {
             self.claude.silent.clear();
-            self.turn_is_over(Agent::Claude);
             self.claude.heard.clear();
             self.claude.hooked.clear();
-            self.claude_is(AgentState::Offline, Some("its bridge is gone".to_owned()));
+            self.claude_hears(ClaudeInput::Gone);
         }
         self.say_silence();
         self.status_changed();
@@ -172,7 +171,7 @@ impl Daemon {
             mode,
         };
         self.tell_ladder(&pair, attached);
-        self.claude_attached(process);
+        self.claude_hears(ClaudeInput::Attached { pid: process });
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
@@ -181,12 +180,17 @@ impl Daemon {
         };
         attachment.doorbell = true;
         let pair = attachment.hello.runtime_session_id.clone();
-        if let Some(process) = attachment.hello.agent_pid {
+        let pid = attachment.hello.agent_pid;
+        if let Some(process) = pid {
             self.claude.silent.remove(&process);
             self.claude.heard.insert(process);
         }
         self.is_up_to_date(Role::Hook);
         self.hang_bell(&pair);
+        if self.claude.state.now().state == AgentState::Offline {
+            // Its bridge died, or comes yet.
+            self.claude_hears(ClaudeInput::Attached { pid });
+        }
         self.say_silence();
         self.status_changed();
     }
@@ -318,65 +322,8 @@ impl Daemon {
         }
     }
 
-    pub(super) fn claude_attached(&mut self, pid: Option<u32>) {
-        let (state, known) = self.claude.told;
-        if state.is_attached() && known == pid {
-            return;
-        }
-        self.turn_is_over(Agent::Claude);
-        self.note_claude(AgentState::Idle, pid, None, "Claude attached".to_owned());
-    }
-
-    fn note_claude(
-        &mut self,
-        state: AgentState,
-        pid: Option<u32>,
-        why: Option<String>,
-        text: String,
-    ) {
-        self.claude.told = (state, pid);
-        let entry = self.entry(
-            Party::System,
-            None,
-            EntryKind::AgentChanged(AgentChanged {
-                agent: Agent::Claude,
-                state,
-                pid,
-                thread_id: None,
-                why,
-                until_ms: None,
-            }),
-            text,
-            None,
-        );
-        self.record(
-            vec![entry],
-            Box::new(|daemon, result| {
-                if let Err(refusal) = result {
-                    tracing::warn!(code = refusal.code, "Claude's state was not recorded");
-                    let known = daemon.world.agent(Agent::Claude);
-                    daemon.claude.told = (known.state, known.pid);
-                }
-            }),
-        );
-    }
-
-    /// Claude's own hooks say what it is doing.
-    pub(in crate::daemon) fn claude_is(&mut self, state: AgentState, why: Option<String>) {
-        let (known, pid) = self.claude.told;
-        if known == state || (!self.is_claude_here() && state.is_attached()) {
-            return;
-        }
-        let text = match (&why, state) {
-            (Some(why), _) => format!("Claude is {}: {why}", state.as_str()),
-            (None, _) => format!("Claude is {}", state.as_str()),
-        };
-        let pid = pid.filter(|_| state != AgentState::Offline);
-        self.note_claude(state, pid, why, text);
-    }
-
     /// A doorbell whose bridge died is a Claude too.
-    fn is_claude_here(&self) -> bool {
+    pub(super) fn is_claude_here(&self) -> bool {
         self.attachments
             .values()
             .any(|attachment| attachment.hello.role == Role::Claude || attachment.doorbell)

@@ -1,59 +1,89 @@
-//! What Claude does, as its hooks and its tools tell: a turn begins, lives, waits, ends.
+//! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into one
+//! state, and silence, record and limit follow from it.
 
-use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::LadderInput;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, LadderInput, LimitInput,
+};
+use crate::core::entry::{AgentChanged, EntryKind};
+use crate::core::snapshot::AgentSnapshot;
 use crate::daemon::run::Daemon;
 
 impl Daemon {
-    /// The state that was recorded last, durable or on its way.
-    pub(in crate::daemon) fn claude_state(&self) -> AgentState {
-        self.claude.told.0
-    }
-
-    /// Claude's turn does something.
-    pub(in crate::daemon) fn claude_gives_a_sign(&mut self) {
-        if !self.silences.is_on(Agent::Claude) {
-            return;
-        }
-        self.turn_lives(Agent::Claude);
-        if matches!(
-            self.claude_state(),
-            AgentState::Stale | AgentState::Waiting | AgentState::Idle
-        ) {
-            self.claude_is(AgentState::Busy, None);
-        }
-    }
-
-    /// A turn of Claude begins. One that was told in its middle begins once.
-    pub(in crate::daemon) fn claude_turn_began(&mut self) {
-        self.turn_lives(Agent::Claude);
-        self.turn_waits(Agent::Claude, false);
-        self.claude_is(AgentState::Busy, None);
-    }
-
-    /// Claude shows a dialog.
-    pub(in crate::daemon) fn claude_waits(&mut self) {
-        self.turn_waits(Agent::Claude, true);
-        let why = "it asks you something in its terminal".to_owned();
-        self.claude_is(AgentState::Waiting, Some(why));
-    }
-
-    /// No turn of Claude runs.
-    pub(in crate::daemon) fn claude_is_idle(&mut self) {
-        self.turn_is_over(Agent::Claude);
-        if self.limits.holds(Agent::Claude) {
-            let why = "its last turn failed at the usage limit".to_owned();
-            self.claude_is(AgentState::Limited, Some(why));
-        } else {
-            self.claude_is(AgentState::Idle, None);
+    /// Takes in what is told of Claude, and does what follows.
+    pub(in crate::daemon) fn claude_hears(&mut self, input: ClaudeInput) {
+        let setting = ClaudeSetting {
+            is_here: self.is_claude_here(),
+            is_limited: self.limits.holds(Agent::Claude),
+        };
+        for step in self.claude.state.apply(input, setting) {
+            match step {
+                ClaudeStep::Lives => self.turn_lives(Agent::Claude),
+                ClaudeStep::Waits(waits) => self.turn_waits(Agent::Claude, waits),
+                ClaudeStep::Over => self.turn_is_over(Agent::Claude),
+                ClaudeStep::Record { change, has_come } => self.record_claude(change, has_come),
+                ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
+                ClaudeStep::Died(ids) => {
+                    // It never says when its limit ends.
+                    let (until_ms, died) = (None, self.written_by_agents(&ids));
+                    self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
+                }
+            }
         }
     }
 
-    /// Claude's lane goes on after a limit. A turn that runs says its own state.
+    fn record_claude(&mut self, change: ClaudeChange, has_come: bool) {
+        let text = match &change.why {
+            None if has_come => "Claude attached".to_owned(),
+            None => format!("Claude is {}", change.state.as_str()),
+            Some(why) => format!("Claude is {}: {why}", change.state.as_str()),
+        };
+        let entry = self.entry(
+            Party::System,
+            None,
+            EntryKind::AgentChanged(AgentChanged {
+                agent: Agent::Claude,
+                state: change.state,
+                pid: change.pid,
+                thread_id: None,
+                why: change.why.clone(),
+                until_ms: None,
+            }),
+            text,
+            None,
+        );
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                if let Err(refusal) = result {
+                    tracing::warn!(code = refusal.code, "Claude's state was not recorded");
+                    let known = daemon.world.agent(Agent::Claude);
+                    let known = (known.state, known.pid);
+                    daemon.claude_hears(ClaudeInput::NotRecorded { change, known });
+                }
+            }),
+        );
+    }
+
+    /// For the status: as the record tells it, and as it is where the record is behind.
+    pub(in crate::daemon) fn claude_as_it_is(&self) -> AgentSnapshot {
+        let recorded = self.world.agent(Agent::Claude);
+        let now = self.claude.state.now();
+        if recorded.state == now.state {
+            return recorded;
+        }
+        AgentSnapshot {
+            state: now.state,
+            pid: now.pid,
+            why: now.why.clone(),
+            since_ms: 0,
+            ..recorded
+        }
+    }
+
+    /// Claude's lane goes on after a limit.
     pub(in crate::daemon) fn claude_limit_over(&mut self) {
-        if self.claude_state() == AgentState::Limited {
-            self.claude_is(AgentState::Idle, None);
-        }
+        self.claude_hears(ClaudeInput::LimitOver);
         self.tell_all_ladders(&LadderInput::LimitOver);
     }
 }

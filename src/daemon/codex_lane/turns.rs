@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::REMEMBERED_MAX;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, OnBusy};
+use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::daemon::run::Daemon;
@@ -208,7 +208,7 @@ impl Daemon {
         self.codex_input(ended);
         match end.status {
             _ if end.usage_limited => self.codex_hit_limit(&ids),
-            TurnStatus::Completed => self.turn_worked(Agent::Codex),
+            TurnStatus::Completed => self.limit_input(Agent::Codex, LimitInput::Worked),
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
-use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{Carrier, LadderInput};
+use crate::core::agent::Agent;
+use crate::core::delivery::{Carrier, ClaudeInput, LadderInput};
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::Answer;
@@ -54,34 +54,31 @@ impl Daemon {
                     self.context_for(pair, Carrier::Prompt)
                 };
                 self.tell_ladder(pair, LadderInput::TurnBegan);
-                self.claude_turn_began();
+                self.claude_hears(ClaudeInput::TurnBegan);
                 handed
             }
             "PostToolUse" => {
-                if self.is_in_turn(pair) {
-                    self.turn_waits(Agent::Claude, false);
-                    self.claude_gives_a_sign();
-                } else {
+                if !self.is_in_turn(pair) {
                     // Its beginning was told to nobody, or to a daemon of before.
                     self.tell_ladder(pair, LadderInput::TurnBegan);
-                    self.claude_turn_began();
                 }
+                self.claude_hears(ClaudeInput::ToolUsed);
                 self.context_for(pair, Carrier::Tool)
             }
             // The hook runs beside the dialog, and says nothing about its answer.
             "PermissionRequest" => {
-                self.claude_waits();
+                self.claude_hears(ClaudeInput::Asks);
                 HookReply::default()
             }
             "Notification" => {
                 match params.detail.as_deref() {
                     Some("permission_prompt" | "agent_needs_input" | "elicitation_dialog") => {
-                        self.claude_waits();
+                        self.claude_hears(ClaudeInput::Asks);
                     }
                     // It waits for a prompt, whatever became of its last turn.
-                    Some("idle_prompt") if self.silences.is_on(Agent::Claude) => {
+                    Some("idle_prompt") if self.claude.state().is_in_turn() => {
                         self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
-                        self.claude_is_idle();
+                        self.claude_hears(ClaudeInput::Idle);
                     }
                     _ => {}
                 }
@@ -91,15 +88,8 @@ impl Daemon {
             "StopFailure" => {
                 let why = params.detail.clone().unwrap_or_default();
                 let limited = LIMITS.contains(&why.as_str());
-                let state = if limited {
-                    AgentState::Limited
-                } else {
-                    AgentState::Idle
-                };
                 self.tell_ladder(pair, LadderInput::TurnEnded { limited });
-                self.turn_is_over(Agent::Claude);
-                self.claude_is(state, Some(format!("the last turn failed: {why}")));
-                self.claude_failed(limited);
+                self.claude_hears(ClaudeInput::Failed { limited, why });
                 HookReply::default()
             }
             "SessionStart" => {
@@ -116,14 +106,12 @@ impl Daemon {
         if !is_prolonged {
             let handed = self.context_for(pair, Carrier::Stop);
             if handed.additional_context.is_some() {
-                self.claude_gives_a_sign();
+                self.claude_hears(ClaudeInput::Called);
                 return handed;
             }
         }
         self.tell_ladder(pair, LadderInput::TurnWorked);
-        self.turn_is_over(Agent::Claude);
-        self.claude_is(AgentState::Idle, None);
-        self.turn_worked(Agent::Claude);
+        self.claude_hears(ClaudeInput::Worked);
         HookReply::default()
     }
 
@@ -139,7 +127,7 @@ impl Daemon {
                 .ladder(pair)
                 .is_some_and(|ladder| ladder.is_limited());
             self.tell_ladder(pair, LadderInput::TurnEnded { limited });
-            self.claude_is_idle();
+            self.claude_hears(ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);
         }
     }

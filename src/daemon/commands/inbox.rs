@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Delivery, LadderInput, MessageCursor};
+use crate::core::delivery::{ClaudeInput, Delivery, LadderInput, MessageCursor};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
@@ -89,8 +89,9 @@ impl Daemon {
     /// These bodies were handed to the agent: that proves them delivered.
     pub(super) fn fetched(&mut self, params: IdsParams, reply: Answer) {
         let rung = params.rung.as_deref().unwrap_or("pull");
-        if params.agent == Agent::Claude && self.silences.is_on(Agent::Claude) {
-            self.limits.claude_was_given(&params.ids);
+        if params.agent == Agent::Claude {
+            let ids = params.ids.clone();
+            self.claude_hears(ClaudeInput::Given { ids });
         }
         let result = DeliveryResult::Confirmed;
         match params.agent {

@@ -20,6 +20,7 @@ use super::ending::Stop;
 use super::event::{Answer, TreePurpose};
 use super::inbox::sender;
 use super::run::{Daemon, answer};
+use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Command, Refusal, Reply, Role, TEXT_CHARS_MAX};
@@ -57,7 +58,7 @@ impl Daemon {
         if role == Role::Claude && attachment.receiver {
             // It calls a tool.
             self.tools_called(conn);
-            self.claude_gives_a_sign();
+            self.claude_hears(ClaudeInput::Called);
         }
         match command {
             Command::Send(params) => self.send(conn, params, reply),

@@ -3,7 +3,7 @@
 use super::rig::Rig;
 use super::silence::attend;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, TurnStatus};
 use crate::core::id::ThreadId;
@@ -94,6 +94,33 @@ async fn the_thread_of_codex_is_remembered_though_the_disk_refused_it_at_first()
     recover(&mut rig).await;
     let known = rig.daemon.world.agent(Agent::Codex).thread_id;
     assert_eq!(known, Some(ThreadId::new("thread-2")));
+}
+
+#[tokio::test]
+async fn a_claude_that_came_while_the_disk_refused_is_there_without_another_word_of_it() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7), false);
+    rig.fail_writes().await;
+    let status = rig.daemon.status().agents.claude;
+    assert_eq!((status.state, status.pid), (AgentState::Idle, Some(7)));
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Claude).state,
+        AgentState::Offline
+    );
+    recover(&mut rig).await;
+    let known = rig.daemon.world.agent(Agent::Claude);
+    assert_eq!((known.state, known.pid), (AgentState::Idle, Some(7)));
+
+    // So is one that went meanwhile.
+    rig.daemon.disconnect(bridge.conn);
+    rig.fail_writes().await;
+    assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Offline);
+    recover(&mut rig).await;
+    assert_eq!(
+        rig.daemon.world.agent(Agent::Claude).state,
+        AgentState::Offline
+    );
 }
 
 #[tokio::test]

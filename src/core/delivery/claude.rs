@@ -1,0 +1,279 @@
+//! [`ClaudeState`]: what Claude is and does, in one place. Its hooks, its doorbell, its bridge and
+//! its calls tell, as [`ClaudeInput`]; record, status and limit follow, as [`ClaudeStep`].
+//!
+//! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
+
+use crate::core::agent::AgentState;
+use crate::core::id::EntryId;
+
+/// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
+const TURN_MAX: usize = 100;
+
+/// What Claude is and does now.
+#[derive(Debug, Default)]
+pub struct ClaudeState {
+    /// What is so. Offline at first, which is what the daemon's start means for the record.
+    now: ClaudeChange,
+    /// What the record says, or will once what is on its way to it is durable.
+    recorded: (AgentState, Option<u32>),
+    is_in_turn: bool,
+    /// The messages that it was given in the turn that runs.
+    given: Vec<EntryId>,
+    /// The messages that it was given in the turn that failed last.
+    cut_off: Vec<EntryId>,
+}
+
+/// A state of Claude, as the record has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClaudeChange {
+    /// What it does.
+    pub state: AgentState,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// A reason for people.
+    pub why: Option<String>,
+}
+
+/// What tells of Claude.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaudeInput {
+    /// Its bridge or its doorbell is there.
+    Attached {
+        /// Its process.
+        pid: Option<u32>,
+    },
+    /// Neither is there any more.
+    Gone,
+    /// A turn began. One that is told of in its middle begins once.
+    TurnBegan,
+    /// A tool of it has run. Its turn's beginning may have been told to nobody.
+    ToolUsed,
+    /// It called us.
+    Called,
+    /// It shows a dialog.
+    Asks,
+    /// It waits for a prompt, whatever became of its last turn.
+    Idle,
+    /// A turn came to its end.
+    Worked,
+    /// A turn failed.
+    Failed {
+        /// At the usage limit.
+        limited: bool,
+        /// By Claude's own word for it.
+        why: String,
+    },
+    /// Its turn has given no sign for too long.
+    Silent {
+        /// A reason for people.
+        why: String,
+    },
+    /// The usage limit is over.
+    LimitOver,
+    /// It was given these messages.
+    Given {
+        /// The messages.
+        ids: Vec<EntryId>,
+    },
+    /// A message is sent to it again.
+    SentAgain {
+        /// The message.
+        id: EntryId,
+    },
+    /// A change could not be recorded.
+    NotRecorded {
+        /// What was to be recorded.
+        change: ClaudeChange,
+        /// What the record says.
+        known: (AgentState, Option<u32>),
+    },
+    /// The record takes entries again.
+    Recordable,
+}
+
+/// What stands around Claude, and is known elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaudeSetting {
+    /// A bridge or a doorbell of it is connected.
+    pub is_here: bool,
+    /// Its usage limit holds.
+    pub is_limited: bool,
+}
+
+/// What follows, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaudeStep {
+    /// Its turn gives a sign.
+    Lives,
+    /// Its turn waits for the human, or no longer.
+    Waits(bool),
+    /// No turn runs.
+    Over,
+    /// The record has to say so.
+    Record {
+        /// What.
+        change: ClaudeChange,
+        /// It has just come.
+        has_come: bool,
+    },
+    /// A turn worked.
+    Worked,
+    /// A turn died of the usage limit with these messages in it.
+    Died(Vec<EntryId>),
+}
+
+impl ClaudeState {
+    /// What is so, which the record may not say yet.
+    pub fn now(&self) -> &ClaudeChange {
+        &self.now
+    }
+
+    /// Whether a turn runs, as far as is known.
+    pub fn is_in_turn(&self) -> bool {
+        self.is_in_turn
+    }
+
+    /// The messages that it was given in the turn that failed last.
+    pub fn cut_off(&self) -> &[EntryId] {
+        &self.cut_off
+    }
+
+    /// Takes something in, and says what follows.
+    pub fn apply(&mut self, input: ClaudeInput, setting: ClaudeSetting) -> Vec<ClaudeStep> {
+        let mut steps = Vec::new();
+        self.take(input, setting, &mut steps);
+        steps
+    }
+
+    fn take(&mut self, input: ClaudeInput, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
+        match input {
+            ClaudeInput::Attached { pid } => {
+                if self.now.state.is_attached() && self.now.pid == pid {
+                    return;
+                }
+                self.turn_over(steps);
+                (self.now.state, self.now.pid, self.now.why) = (AgentState::Idle, pid, None);
+                self.record(true, steps);
+            }
+            ClaudeInput::Gone => {
+                self.turn_over(steps);
+                self.now.pid = None;
+                let why = "its bridge is gone".to_owned();
+                self.is(AgentState::Offline, Some(why), setting, steps);
+            }
+            ClaudeInput::TurnBegan => self.turn_began(setting, steps),
+            ClaudeInput::ToolUsed if !self.is_in_turn => self.turn_began(setting, steps),
+            ClaudeInput::ToolUsed => {
+                self.lives(setting, steps);
+                steps.push(ClaudeStep::Waits(false));
+            }
+            ClaudeInput::Called => self.lives(setting, steps),
+            ClaudeInput::Asks => {
+                steps.push(ClaudeStep::Waits(true));
+                let why = "it asks you something in its terminal".to_owned();
+                self.is(AgentState::Waiting, Some(why), setting, steps);
+            }
+            ClaudeInput::Idle => {
+                self.turn_over(steps);
+                if setting.is_limited {
+                    let why = "its last turn failed at the usage limit".to_owned();
+                    self.is(AgentState::Limited, Some(why), setting, steps);
+                } else {
+                    self.is(AgentState::Idle, None, setting, steps);
+                }
+            }
+            ClaudeInput::Worked => {
+                self.turn_over(steps);
+                self.given.clear();
+                self.is(AgentState::Idle, None, setting, steps);
+                steps.push(ClaudeStep::Worked);
+            }
+            ClaudeInput::Failed { limited, why } => {
+                self.turn_over(steps);
+                let state = if limited {
+                    AgentState::Limited
+                } else {
+                    AgentState::Idle
+                };
+                let why = format!("the last turn failed: {why}");
+                self.is(state, Some(why), setting, steps);
+                self.cut_off = std::mem::take(&mut self.given);
+                if limited {
+                    steps.push(ClaudeStep::Died(self.cut_off.clone()));
+                }
+            }
+            // While it waits for the human its silence says nothing.
+            ClaudeInput::Silent { .. } if self.now.state == AgentState::Waiting => {}
+            ClaudeInput::Silent { why } => self.is(AgentState::Stale, Some(why), setting, steps),
+            // A turn that runs says its own state.
+            ClaudeInput::LimitOver if self.now.state != AgentState::Limited => {}
+            ClaudeInput::LimitOver => self.is(AgentState::Idle, None, setting, steps),
+            ClaudeInput::Given { ids } => {
+                for id in ids {
+                    let is_new = self.given.len() < TURN_MAX && !self.given.contains(&id);
+                    if self.is_in_turn && is_new {
+                        self.given.push(id);
+                    }
+                }
+            }
+            ClaudeInput::SentAgain { id } => self.cut_off.retain(|cut_off| *cut_off != id),
+            ClaudeInput::NotRecorded { change, known } => {
+                // Another change that is on its way may still be written.
+                if self.recorded == (change.state, change.pid) {
+                    self.recorded = known;
+                }
+            }
+            ClaudeInput::Recordable => {
+                if self.recorded != (self.now.state, self.now.pid) {
+                    let was_gone = self.recorded.0 == AgentState::Offline;
+                    self.record(was_gone && self.now.state == AgentState::Idle, steps);
+                }
+            }
+        }
+    }
+
+    fn turn_began(&mut self, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
+        self.is_in_turn = true;
+        steps.extend([ClaudeStep::Lives, ClaudeStep::Waits(false)]);
+        self.is(AgentState::Busy, None, setting, steps);
+    }
+
+    fn lives(&mut self, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
+        if !self.is_in_turn {
+            return;
+        }
+        steps.push(ClaudeStep::Lives);
+        if matches!(
+            self.now.state,
+            AgentState::Stale | AgentState::Waiting | AgentState::Idle
+        ) {
+            self.is(AgentState::Busy, None, setting, steps);
+        }
+    }
+
+    fn turn_over(&mut self, steps: &mut Vec<ClaudeStep>) {
+        self.is_in_turn = false;
+        steps.push(ClaudeStep::Over);
+    }
+
+    /// What comes late from a Claude that is gone does not bring it back.
+    fn is(
+        &mut self,
+        state: AgentState,
+        why: Option<String>,
+        setting: ClaudeSetting,
+        steps: &mut Vec<ClaudeStep>,
+    ) {
+        if self.now.state != state && (setting.is_here || !state.is_attached()) {
+            self.now.state = state;
+            self.now.why = why;
+            self.record(false, steps);
+        }
+    }
+
+    fn record(&mut self, has_come: bool, steps: &mut Vec<ClaudeStep>) {
+        self.recorded = (self.now.state, self.now.pid);
+        let change = self.now.clone();
+        steps.push(ClaudeStep::Record { change, has_come });
+    }
+}

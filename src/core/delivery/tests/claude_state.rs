@@ -1,0 +1,139 @@
+//! What Claude is and does, as its hooks, its doorbell, its bridge and its calls tell.
+
+use crate::core::agent::AgentState;
+use crate::core::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
+use crate::core::id::EntryId;
+
+const HERE: ClaudeSetting = ClaudeSetting {
+    is_here: true,
+    is_limited: false,
+};
+
+/// What it has recorded.
+fn hear(claude: &mut ClaudeState, input: ClaudeInput) -> Vec<AgentState> {
+    let steps = claude.apply(input, HERE).into_iter();
+    let recorded = steps.filter_map(|step| match step {
+        ClaudeStep::Record { change, .. } => Some(change.state),
+        _ => None,
+    });
+    recorded.collect()
+}
+
+fn attached() -> ClaudeState {
+    let mut claude = ClaudeState::default();
+    let pid = Some(7);
+    assert_eq!(
+        hear(&mut claude, ClaudeInput::Attached { pid }),
+        [AgentState::Idle]
+    );
+    claude
+}
+
+#[test]
+fn each_change_is_recorded_once() {
+    let mut claude = attached();
+    let pid = Some(7);
+    assert_eq!(hear(&mut claude, ClaudeInput::Attached { pid }), []);
+    assert_eq!(hear(&mut claude, ClaudeInput::Called), [], "no turn runs");
+    for (input, recorded) in [
+        (ClaudeInput::TurnBegan, Some(AgentState::Busy)),
+        (ClaudeInput::ToolUsed, None),
+        (ClaudeInput::Asks, Some(AgentState::Waiting)),
+        (ClaudeInput::Called, Some(AgentState::Busy)),
+        (ClaudeInput::Worked, Some(AgentState::Idle)),
+        (ClaudeInput::Idle, None),
+        // Its turn's beginning was told to nobody.
+        (ClaudeInput::ToolUsed, Some(AgentState::Busy)),
+        (ClaudeInput::Gone, Some(AgentState::Offline)),
+        (ClaudeInput::Gone, None),
+    ] {
+        let told = hear(&mut claude, input.clone());
+        assert_eq!(told, Vec::from_iter(recorded), "{input:?}");
+    }
+    assert_eq!(claude.now().pid, None);
+    assert!(!claude.is_in_turn());
+}
+
+#[test]
+fn what_comes_late_does_not_bring_it_back() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::Gone);
+    let gone = ClaudeSetting {
+        is_here: false,
+        is_limited: false,
+    };
+    claude.apply(ClaudeInput::TurnBegan, gone);
+    assert_eq!(claude.now().state, AgentState::Offline);
+}
+
+#[test]
+fn what_the_disk_refused_is_said_once_it_takes_it() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let known = (AgentState::Offline, None);
+    let not_recorded = |state| ClaudeInput::NotRecorded {
+        change: ClaudeChange {
+            state,
+            pid: Some(7),
+            why: None,
+        },
+        known,
+    };
+    // The later change is on its way still.
+    hear(&mut claude, not_recorded(AgentState::Idle));
+    assert_eq!(hear(&mut claude, ClaudeInput::Recordable), []);
+    hear(&mut claude, not_recorded(AgentState::Busy));
+    assert_eq!(claude.now().state, AgentState::Busy);
+    assert_eq!(
+        hear(&mut claude, ClaudeInput::Recordable),
+        [AgentState::Busy]
+    );
+    assert_eq!(hear(&mut claude, ClaudeInput::Recordable), []);
+}
+
+#[test]
+fn a_turn_that_fails_is_cut_off_with_what_it_was_given() {
+    let mut claude = attached();
+    let ids = vec![EntryId::new("m1")];
+    let given = |ids: &[EntryId]| ClaudeInput::Given { ids: ids.to_vec() };
+    hear(&mut claude, given(&ids));
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    assert_eq!(claude.cut_off(), []);
+    let failed = |limited| ClaudeInput::Failed {
+        limited,
+        why: "rate_limit".to_owned(),
+    };
+    let steps = claude.apply(failed(true), HERE);
+    assert_eq!(
+        steps.last(),
+        Some(&ClaudeStep::Died(Vec::new())),
+        "what it was given before the turn is not in it"
+    );
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    hear(&mut claude, given(&ids));
+    hear(&mut claude, given(&ids));
+    let steps = claude.apply(failed(true), HERE);
+    assert_eq!(steps.last(), Some(&ClaudeStep::Died(ids.clone())));
+    assert_eq!(claude.now().state, AgentState::Limited);
+    assert_eq!(claude.cut_off(), ids);
+    let id = ids[0].clone();
+    hear(&mut claude, ClaudeInput::SentAgain { id });
+    assert_eq!(claude.cut_off(), []);
+    assert_eq!(
+        hear(&mut claude, ClaudeInput::LimitOver),
+        [AgentState::Idle]
+    );
+}
+
+#[test]
+fn a_dialog_is_no_silence() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    hear(&mut claude, ClaudeInput::Asks);
+    let silent = || ClaudeInput::Silent {
+        why: "no sign".to_owned(),
+    };
+    assert_eq!(hear(&mut claude, silent()), []);
+    hear(&mut claude, ClaudeInput::ToolUsed);
+    assert_eq!(hear(&mut claude, silent()), [AgentState::Stale]);
+}
