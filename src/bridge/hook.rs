@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
+use crate::core::trace;
 use crate::wire::control::{
     Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
 };
@@ -108,6 +109,9 @@ where
     line.push('\n');
     output.write_all(line.as_bytes()).await.ok()?;
     output.flush().await.ok()?;
+    for id in &ids {
+        trace::message(id).in_scope(|| tracing::debug!(event, "printed for claude"));
+    }
     if !ids.is_empty() {
         let handed = Command::HookHanded(IdsParams {
             agent: Agent::Claude,

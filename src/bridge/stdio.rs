@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::server::RelayServer;
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::trace;
 use crate::wire::control::{InboxMessage, Notification};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
 use id_scan::IdScan;
@@ -328,6 +329,8 @@ async fn push(mut notifications: broadcast::Receiver<Notification>, peer: Peer<R
     loop {
         match notifications.recv().await {
             Ok(Notification::Push(message)) => {
+                trace::message(&message.message_id)
+                    .in_scope(|| tracing::debug!("pushed to claude"));
                 let sent = peer.send_notification(channel(&message)).await;
                 if let Err(error) = sent {
                     tracing::debug!(%error, "a channel notification was not sent");

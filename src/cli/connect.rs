@@ -126,7 +126,7 @@ async fn first_attempt(setting: &Setting, dial: Dial) -> Found {
     match state {
         Connection::Connected(welcome) => Found::Live(Live { client, welcome }),
         Connection::Dormant(_) => Found::Nobody,
-        Connection::Connecting { why } => {
+        Connection::Connecting { why } | Connection::Ended { why } => {
             if is_anybody_there(setting).await {
                 Found::Unfit(why)
             } else {

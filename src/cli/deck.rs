@@ -12,7 +12,8 @@ use ctxrelay_ui::{Depth, QuitChoice, Settings};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::args::DemoArgs;
@@ -31,7 +32,7 @@ use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_di
 use crate::core::agent::Agent;
 use crate::daemon::build::StartError;
 use crate::daemon::running::Running;
-use crate::deck::run::{DeckOptions, Left, project_name, run as show, utc_offset_s};
+use crate::deck::run::{DeckOptions, Left, Restarted, project_name, run as show, utc_offset_s};
 use crate::demo::play::{Ending, play};
 use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
@@ -58,18 +59,20 @@ pub fn run(context: &Context) -> Verdict {
     let runtime = runtime()?;
     let started = runtime.block_on(setting.start_daemon(false, true));
     let _log = logging::start(setting);
+    let mut has_failed = false;
     let verdict = match started {
-        Ok(running) => runtime.block_on(host(context, running)),
+        Ok(running) => runtime.block_on(host(context, running, &mut has_failed)),
         Err(StartError::Owned) => {
             let read_only = offer(context, &runtime);
-            runtime
-                .block_on(attach(setting, read_only))
-                .map(|_| After::Nothing)
+            runtime.block_on(attach(setting, read_only)).map(|left| {
+                has_failed = left == Left::Failed;
+                After::Nothing
+            })
         }
         Err(error) => return Err(error.into()),
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
-    match verdict? {
+    let verdict = match verdict? {
         After::Nothing => Ok(ExitKind::Ok),
         After::GoesOn(said) => {
             let ready = Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)?;
@@ -77,7 +80,14 @@ pub fn run(context: &Context) -> Verdict {
         }
         // Only now is the lock free.
         After::StartsAnew(said) => report(context, said, &detach::start(setting, false)?),
+    };
+    if has_failed {
+        return Err(Failure::internal(
+            "draw the deck",
+            "a fault of ctxrelay's own",
+        ));
     }
+    verdict
 }
 
 /// What is to be done when the deck was left.
@@ -97,29 +107,116 @@ fn report(context: &Context, said: &str, ready: &Published) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
+/// The daemon that a deck began with, or the one that was started from it since.
+enum Hosted {
+    Here {
+        running: Box<Running>,
+        client: Client,
+    },
+    Elsewhere {
+        operator: Client,
+    },
+}
+
+impl Hosted {
+    /// Joins a daemon of this process.
+    async fn here(setting: &Setting, mut running: Running) -> Result<Self, Failure> {
+        // Nobody here takes a successor: the operator's way is to leave the deck, and is told so.
+        running.successors.close();
+        let hello = setting.hello(Role::Deck, None);
+        let client = Client::in_process(running.handle.clone(), hello, true).await?;
+        let running = Box::new(running);
+        Ok(Self::Here { running, client })
+    }
+
+    /// Starts it again where it failed, unless somebody else has.
+    async fn again(setting: &Setting) -> Result<(Self, Restarted), Failure> {
+        match setting.start_daemon(false, true).await {
+            Ok(running) => {
+                let hosted = Self::here(setting, running).await?;
+                let Self::Here { client, .. } = &hosted else {
+                    return Err(Failure::no_daemon());
+                };
+                let restarted = Restarted {
+                    client: client.clone(),
+                    operator: client.clone(),
+                    hosting: true,
+                };
+                Ok((hosted, restarted))
+            }
+            Err(StartError::Owned) => {
+                let (client, operator) = clients(setting);
+                let restarted = Restarted {
+                    client,
+                    operator: operator.clone(),
+                    hosting: false,
+                };
+                Ok((Self::Elsewhere { operator }, restarted))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 /// The deck over the daemon of this process, until it is left for good.
-async fn host(context: &Context, running: Running) -> Result<After, Failure> {
+async fn host(
+    context: &Context,
+    running: Running,
+    has_failed: &mut bool,
+) -> Result<After, Failure> {
     let setting = &context.setting;
     let mut running = running;
     let mut notice = None;
     loop {
-        // Nobody here takes a successor: the operator's way is to leave the deck, and is told so.
-        running.successors.close();
-        let client = Client::in_process(
-            running.handle.clone(),
-            setting.hello(Role::Deck, None),
-            true,
-        )
-        .await?;
+        let hosted = Hosted::here(setting, running).await?;
+        let Hosted::Here { client, .. } = &hosted else {
+            return Err(Failure::no_daemon());
+        };
         let mut options = options(setting, client.clone(), client.clone(), true, false)?;
         options.notice = notice.take();
-        let left = match show(options).await {
+        let hosted = Arc::new(Mutex::new(hosted));
+        options.restart = {
+            let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+            Arc::new(move || {
+                let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+                Box::pin(async move {
+                    let again = Hosted::again(&setting).await;
+                    let (again, restarted) = again.map_err(|failure| failure.message)?;
+                    *hosted.lock().await = again;
+                    Ok(Some(restarted))
+                })
+            })
+        };
+        let shown = show(options).await;
+        let hosted = Arc::into_inner(hosted).map(Mutex::into_inner);
+        let (kept, client) = match hosted {
+            Some(Hosted::Here { running, client }) => (*running, client),
+            Some(Hosted::Elsewhere { operator }) => {
+                let left = shown.map_err(|error| Failure::internal("show the deck", error))?;
+                if left == Left::Chosen(QuitChoice::Stop) {
+                    operator.call(Command::Stop(Default::default())).await?;
+                }
+                return Ok(After::Nothing);
+            }
+            None => return Err(Failure::no_daemon()),
+        };
+        running = kept;
+        let left = match shown {
+            // Whatever became of the screen, the agents keep their daemon.
+            Ok(Left::Failed) => {
+                *has_failed = true;
+                Left::Gone
+            }
             Ok(left) => left,
             Err(error) => {
                 end(&running).await;
                 return Err(Failure::internal("show the deck", error));
             }
         };
+        if running.handle.fault().is_some() {
+            // It was left as it was: the process ends as a daemon without a screen would.
+            return Ok(running.ended().await.map(|()| After::Nothing)?);
+        }
         let agents = match client.call(Command::ReadStatus).await {
             Ok(Reply::Status(status)) => Some(status.agents),
             _ => None,
@@ -130,7 +227,7 @@ async fn host(context: &Context, running: Running) -> Result<After, Failure> {
         let said = match left {
             Left::Chosen(QuitChoice::Stay) => "left",
             Left::Gone if attached => "the terminal went away",
-            Left::Chosen(QuitChoice::Stop) | Left::Gone => {
+            Left::Chosen(QuitChoice::Stop) | Left::Gone | Left::Failed => {
                 end(&running).await;
                 return Ok(After::Nothing);
             }
@@ -176,6 +273,39 @@ async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
 /// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
 /// alone.
 async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Failure> {
+    let (client, operator) = clients(setting);
+    let operator = match read_only {
+        Some(_) => client.clone(),
+        None => operator,
+    };
+    let mut options = options(setting, client, operator.clone(), false, false)?;
+    options.notice = read_only;
+    options.restart = {
+        let setting = setting.clone();
+        Arc::new(move || {
+            let setting = setting.clone();
+            Box::pin(async move {
+                let started = spawn_blocking(move || detach::start(&setting, true)).await;
+                match started {
+                    // The clients look for it all the time.
+                    Ok(Ok(_)) => Ok(None),
+                    Ok(Err(failure)) => Err(failure.message),
+                    Err(_) => Err("it could not be started".to_owned()),
+                }
+            })
+        })
+    };
+    let left = show(options)
+        .await
+        .map_err(|error| Failure::internal("show the deck", error))?;
+    if left == Left::Chosen(QuitChoice::Stop) {
+        operator.call(Command::Stop(Default::default())).await?;
+    }
+    Ok(left)
+}
+
+/// Clients of a daemon that runs elsewhere: for reading, and for the operator.
+fn clients(setting: &Setting) -> (Client, Client) {
     let hello = setting.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
         dial: project_dial(setting.dirs.clone(), Role::Deck, None),
@@ -187,19 +317,7 @@ async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Fa
         hello,
         on_connect: Vec::new(),
     });
-    let operator = match read_only {
-        Some(_) => client.clone(),
-        None => operator,
-    };
-    let mut options = options(setting, client, operator.clone(), false, false)?;
-    options.notice = read_only;
-    let left = show(options)
-        .await
-        .map_err(|error| Failure::internal("show the deck", error))?;
-    if left == Left::Chosen(QuitChoice::Stop) {
-        operator.call(Command::Stop(Default::default())).await?;
-    }
-    Ok(left)
+    (client, operator)
 }
 
 /// `ctxrelay demo`.
@@ -279,6 +397,10 @@ fn options(
         settings: screen_settings()?,
         utc_offset_s: utc_offset_s(),
         start_agent: Arc::new(move |agent| start_agent(&starter, agent)),
+        restart: Arc::new(|| {
+            let why = "it cannot be started from here".to_owned();
+            Box::pin(ready(Err(why)))
+        }),
         read_tree: Arc::new(move || git::work_tree(&root)),
         notice: None,
         told_to_end: signals()?,

@@ -5,6 +5,7 @@ use super::connect::runtime;
 use super::context::Context;
 use super::doorbell::claude_pid;
 use super::exit::{ExitKind, Verdict};
+use super::logging;
 use crate::bridge::hook::{self, Caller};
 use crate::wire::control::Role;
 
@@ -19,6 +20,8 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Verdict {
+    // It runs at each of Claude's steps, and has nothing to say that nobody asked for.
+    let log = logging::is_asked_for().then(|| logging::start(&context.setting));
     if let Ok(runtime) = runtime() {
         runtime.block_on(async {
             let caller = Caller {
@@ -31,6 +34,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
             hook::run(&args.event, caller, input, output, client).await;
         });
     }
+    drop(log);
     // A read of standard input may still block; the hook's time is up all the same.
     std::process::exit(ExitKind::Ok.code().into());
 }

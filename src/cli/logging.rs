@@ -8,9 +8,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
+use tracing::{Level, Metadata};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
-#[cfg(debug_assertions)]
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -26,6 +27,11 @@ const LINES_MAX: usize = 8192;
 
 /// What is logged when `CONTEXTRELAY_LOG` says nothing, or nothing that can be read.
 const FILTER: &str = "warn,ctxrelay=info";
+
+/// Whether somebody said what is to be logged.
+pub fn is_asked_for() -> bool {
+    std::env::var_os("CONTEXTRELAY_LOG").is_some_and(|filter| !filter.is_empty())
+}
 
 /// Begins to log. Keep the guard: what still waits is written when it is dropped.
 ///
@@ -44,12 +50,18 @@ pub fn start(setting: &Setting) -> Option<WorkerGuard> {
         .with_env_filter(filter)
         .with_writer(writer)
         .with_ansi(false)
-        .finish();
+        .finish()
+        .with(filter_fn(is_discreet));
     #[cfg(debug_assertions)]
     let subscriber = subscriber.with(super::panic_on_order::PanicOnOrder::from_env());
     subscriber.try_init().ok()?;
     log_panics();
     Some(guard)
+}
+
+/// What libraries say below a warning may quote what they carry: messages, and tokens.
+fn is_discreet(metadata: &Metadata<'_>) -> bool {
+    *metadata.level() <= Level::WARN || metadata.target().starts_with("ctxrelay")
 }
 
 /// Has the log tell of each panic as well, wherever else it is told.

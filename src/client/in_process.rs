@@ -48,8 +48,15 @@ impl Client {
                     () = daemon.ended().cancelled() => break,
                 }
             }
-            let _ = connected.send(Connection::Connecting {
-                why: "the daemon has ended".to_owned(),
+            // How it ended is known once it has.
+            daemon.ended().cancelled().await;
+            let _ = connected.send(match daemon.fault() {
+                Some(fault) => Connection::Ended {
+                    why: fault.to_string(),
+                },
+                None => Connection::Connecting {
+                    why: "the daemon has ended".to_owned(),
+                },
             });
         });
         Ok(Self {

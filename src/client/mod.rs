@@ -37,6 +37,11 @@ pub enum Connection {
         /// A sentence.
         why: String,
     },
+    /// It ran in this process and failed by a fault of our own. Nobody goes on trying.
+    Ended {
+        /// A sentence.
+        why: String,
+    },
     /// None runs, and we start none ourselves: we look for somebody else's start.
     Dormant(Dormancy),
 }

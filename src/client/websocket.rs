@@ -211,7 +211,9 @@ impl Handle {
 
     fn unreachable(&self) -> ClientError {
         match &*self.connection.borrow() {
-            Connection::Connecting { why } => ClientError::Unreachable(why.clone()),
+            Connection::Connecting { why } | Connection::Ended { why } => {
+                ClientError::Unreachable(why.clone())
+            }
             Connection::Dormant(why) => dormant(why),
             Connection::Connected(_) => {
                 ClientError::Unreachable("it does not take calls".to_owned())

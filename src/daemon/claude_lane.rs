@@ -162,6 +162,8 @@ impl Daemon {
         let sent = self.message(&id).is_some_and(|stored| {
             let message = self.enveloped(&stored.entry, repeat);
             self.note_given(&message);
+            self.following(&id)
+                .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
             self.attachments
                 .get(&ConnId::of(bridge))
                 .is_some_and(|bridge| bridge.outlet.send(Notification::Push(message)))
@@ -189,6 +191,10 @@ impl Daemon {
         }
         let line = ring_line(&waiting, asks || !has_hooks);
         let rung = attached.is_some_and(|bell| bell.outlet.send(Notification::Ring { line }));
+        for id in &ids {
+            self.following(id)
+                .in_scope(|| tracing::debug!(rung, "announced by the doorbell"));
+        }
         if !rung {
             for id in ids {
                 if let Some(pair) = self.pair_of(&id) {

@@ -1,5 +1,6 @@
 //! What the machines of delivery want done, done in their order.
 
+use tracing::Span;
 use uuid::Uuid;
 
 use super::run::Daemon;
@@ -7,6 +8,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{CodexInput, Effect, LadderInput, Moment};
 use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::core::trace;
 use crate::store::queue::QueueError;
 use crate::wire::control::Refusal;
 
@@ -17,6 +19,12 @@ impl Daemon {
             now_ms: self.clock.now_ms(),
             attempt: AttemptId::new(Uuid::now_v7().to_string()),
         }
+    }
+
+    /// The attempt at a message's delivery, in the log.
+    pub(super) fn following(&self, id: &EntryId) -> Span {
+        let row = self.outbox.get(id);
+        trace::attempt(id, row.and_then(|row| row.attempt.as_ref()))
     }
 
     /// Hands something to the lane to Codex, and does what it says.

@@ -24,6 +24,8 @@ pub enum Link {
     Attached,
     /// It does not answer.
     Reconnecting(String),
+    /// It ran in this process and has ended.
+    Ended(String),
 }
 
 /// What the daemon told.

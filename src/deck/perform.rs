@@ -105,6 +105,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         Effect::Quit(_)
         | Effect::CopyText(_)
         | Effect::Redraw
+        | Effect::Restart
         | Effect::SetTheme(_)
         | Effect::StartAgent(_)
         | Effect::RunHint(_) => None,

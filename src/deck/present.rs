@@ -106,10 +106,22 @@ fn daemon(model: &Model) -> ui::Daemon {
             state: ui::DaemonState::Reconnecting,
             message: Some(why.clone()),
         },
+        Link::Ended(why) => ui::Daemon {
+            state: ui::DaemonState::Ended,
+            message: Some(why.clone()),
+        },
     }
 }
 
 fn banner(model: &Model) -> Option<ui::Banner> {
+    if let Link::Ended(why) = &model.link {
+        return Some(ui::Banner {
+            level: ui::Level::Error,
+            text: format!(
+                "{why}. What was acknowledged is on disk; it can be started again from here."
+            ),
+        });
+    }
     model.status.notices.first().map(|text| ui::Banner {
         level: ui::Level::Warn,
         text: text.clone(),

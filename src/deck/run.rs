@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crossterm::event::{Event as TermEvent, KeyEventKind};
 use ctxrelay_ui::model::{DeckView, Level};
 use ctxrelay_ui::{Deck, Effect, Msg, QuitChoice, Settings, update};
+use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -47,6 +48,22 @@ const READ_AGAIN: Duration = Duration::from_millis(500);
 /// With nothing to draw the drawing thread looks this rarely whether it should end.
 const QUIET: Duration = Duration::from_secs(60);
 
+/// A daemon that was started from the deck.
+#[derive(Debug)]
+pub struct Restarted {
+    /// As in [`DeckOptions`].
+    pub client: Client,
+    /// As in [`DeckOptions`].
+    pub operator: Client,
+    /// As in [`DeckOptions`].
+    pub hosting: bool,
+}
+
+/// Starts a daemon again: one to talk to from now on, or nothing where the clients find it by
+/// themselves; otherwise a sentence.
+pub type Restart =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Option<Restarted>, String>> + Send + Sync>;
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -67,6 +84,8 @@ pub struct DeckOptions {
     pub utc_offset_s: i32,
     /// Starts an agent beside the deck: a sentence either way.
     pub start_agent: Arc<dyn Fn(Agent) -> Result<String, String> + Send + Sync>,
+    /// Starts the daemon again, which has ended.
+    pub restart: Restart,
     /// The work tree of now; slow.
     pub read_tree: Arc<dyn Fn() -> Option<WorkTree> + Send + Sync>,
     /// Something to say from the start.
@@ -88,6 +107,8 @@ pub enum Left {
     Chosen(QuitChoice),
     /// By a signal, or because the terminal went away.
     Gone,
+    /// Drawing failed by a fault of our own.
+    Failed,
 }
 
 /// Why the deck could not be shown.
@@ -142,7 +163,8 @@ pub async fn run(options: DeckOptions) -> Result<Left, DeckError> {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     super::term::restore();
-    Ok(left)
+    let has_failed = drawing.is_finished() && drawing.join().is_err();
+    Ok(if has_failed { Left::Failed } else { left })
 }
 
 /// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
@@ -202,6 +224,9 @@ fn draw(
                 }
                 Input::End => return,
             };
+            if let Msg::Resize(columns, rows) = msg {
+                tracing::debug!(columns, rows, "the screen has another size");
+            }
             effects.extend(update(&mut deck, msg));
         }
         for effect in effects.drain(..) {
@@ -227,7 +252,7 @@ fn draw(
 
 /// The task: follows the daemon, feeds the screen, performs wishes.
 async fn follow(
-    options: DeckOptions,
+    mut options: DeckOptions,
     inputs: SyncSender<Input>,
     mut effects: mpsc::Receiver<Effect>,
     slot: Slot,
@@ -253,6 +278,8 @@ async fn follow(
     let mut view_due: Option<Instant> = Some(Instant::now());
     let mut read_due: Option<Instant> = None;
     connection.mark_changed();
+    // The daemon of this process is no more; whoever looks may start it again.
+    let mut has_failed = false;
     let mut notice = options.notice.clone();
     loop {
         if stale
@@ -298,14 +325,15 @@ async fn follow(
             .unwrap_or(far);
         tokio::select! {
             () = sleep_until(wake) => {}
-            changed = connection.changed() => {
+            changed = connection.changed(), if !has_failed => {
                 if changed.is_err() {
                     return Left::Gone;
                 }
+                has_failed = matches!(*connection.borrow(), Connection::Ended { .. });
                 stale |= on_connection(&connection.borrow_and_update(), options.hosting, &mut model);
                 view_due = Some(Instant::now());
             }
-            notification = notifications.recv() => {
+            notification = notifications.recv(), if !has_failed => {
                 match notification {
                     Ok(Notification::Entry(value)) => {
                         if !model.append(value) {
@@ -333,6 +361,29 @@ async fn follow(
                 if matches!(effect, Effect::StartAgent(_)) {
                     // By then it is there, or worth a hint.
                     status_due.get_or_insert(Instant::now() + STARTED_BY);
+                }
+                if effect == Effect::Restart {
+                    let restart = Arc::clone(&options.restart);
+                    let msg = match restart().await {
+                        Ok(restarted) => {
+                            if let Some(restarted) = restarted {
+                                options.client = restarted.client;
+                                options.operator = restarted.operator;
+                                options.hosting = restarted.hosting;
+                                notifications = options.client.notifications();
+                                connection = options.client.connection();
+                                connection.mark_changed();
+                                has_failed = false;
+                            }
+                            Msg::Notice(Level::Info, "the daemon was started again".to_owned())
+                        }
+                        Err(why) => Msg::Notice(Level::Error, why),
+                    };
+                    if inputs.try_send(Input::Msg(Box::new(msg))).is_err() {
+                        return Left::Gone;
+                    }
+                    view_due = Some(Instant::now());
+                    continue;
                 }
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && inputs.try_send(Input::Msg(Box::new(msg))).is_err()
@@ -384,6 +435,10 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
         }
         Connection::Connecting { why } => {
             model.link = Link::Reconnecting(why.clone());
+            false
+        }
+        Connection::Ended { why } => {
+            model.link = Link::Ended(why.clone());
             false
         }
         Connection::Dormant(_) => {

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::hand_over::scene::Tidy;
 use crate::support::child::Child;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
 use crate::support::ws::RpcSocket;
 
@@ -204,6 +206,7 @@ fn a_panic_of_the_search_index_costs_neither_the_daemon_nor_a_hit() {
 #[test]
 fn a_bridge_finds_the_daemon_that_was_begun_anew_after_a_fault() {
     let project = Project::new();
+    let _tidy = Tidy(&project);
     let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
     daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
@@ -216,5 +219,104 @@ fn a_bridge_finds_the_daemon_that_was_begun_anew_after_a_fault() {
     let notes = notes(&project);
     assert_eq!(notes.first().unwrap(), "before");
     assert_eq!(notes.last().unwrap(), "after");
-    project.run(["kill", "--yes"]);
+}
+
+fn is_running(project: &Project) -> bool {
+    project.run(["status", "--json"]).json()["running"] == true
+}
+
+fn expect_given_back(deck: &Pty) {
+    let is_ours = deck.with_screen(|screen| screen.alternate_screen());
+    assert!(!is_ours, "the terminal was not given back");
+}
+
+#[test]
+fn a_deck_whose_daemon_failed_says_so_and_starts_it_again_by_a_key() {
+    let project = Project::new();
+    let mut deck = Pty::spawn_sized(&orderly(&project, &[]), 120, 40).labelled("deck");
+    deck.wait_for_text("Claude is not installed");
+    let mut socket = come_in(&project);
+    note(&mut socket, "before the fault").unwrap();
+    deck.wait_for_text("before the fault");
+    for line in ["written", "recorded"] {
+        let mut socket = come_in(&project);
+        order_panic(&project, line);
+        let send = json!({"from": "codex", "text": format!("lost its answer: {line}")});
+        socket.call("message/send", send).unwrap_err();
+        deck.wait_for_text("by a fault of ctxrelay's own");
+        deck.wait_for_text("R restart");
+        assert!(!is_running(&project));
+        deck.press(Key::Char('R'));
+        deck.wait_for_text("before this start");
+        deck.wait_until_gone("R restart");
+        assert!(is_running(&project));
+        let mut socket = come_in(&project);
+        let after = format!("after {line}");
+        note(&mut socket, &after).unwrap();
+        deck.wait_for_text(&after);
+    }
+    let ledger = project.ledger();
+    let messages = ledger.iter().filter(|line| line["type"] == "message");
+    assert_eq!(messages.count(), 2);
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
+    expect_given_back(&deck);
+    assert!(!is_running(&project));
+    assert!(!log(&project).contains(QUOTED));
+}
+
+#[test]
+fn a_deck_that_is_left_after_its_daemon_failed_exits_with_1() {
+    let project = Project::new();
+    let mut deck = Pty::spawn_sized(&orderly(&project, &[]), 120, 40).labelled("deck");
+    deck.wait_for_text("Claude is not installed");
+    let mut socket = come_in(&project);
+    order_panic(&project, "written");
+    note(&mut socket, "lost its answer").unwrap_err();
+    deck.wait_for_text("R restart");
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 1);
+    expect_given_back(&deck);
+    assert!(deck.shows("fault of ctxrelay's own"), "{}", deck.screen());
+}
+
+#[test]
+fn a_deck_beside_a_daemon_that_failed_starts_one_by_a_key() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("attached");
+    let mut socket = come_in(&project);
+    order_panic(&project, "written");
+    note(&mut socket, "lost its answer").unwrap_err();
+    assert_eq!(daemon.wait().code(), 1);
+    deck.wait_for_text("R restart");
+    deck.press(Key::Char('R'));
+    deck.wait_for_text("before this start");
+    assert!(is_running(&project));
+}
+
+#[test]
+fn a_panic_while_drawing_gives_the_terminal_back_and_exits_with_1() {
+    let project = Project::new();
+    let mut deck = Pty::spawn_sized(&orderly(&project, &[]), 120, 40).labelled("deck");
+    deck.wait_for_text("Claude is not installed");
+    order_panic(&project, "the screen has another size");
+    deck.resize(100, 30);
+    assert_eq!(deck.wait_exit(), 1);
+    expect_given_back(&deck);
+    assert!(deck.shows("could not draw the deck"), "{}", deck.screen());
+    // The daemon came to an orderly end.
+    assert!(!is_running(&project));
+    let ledger = project.ledger();
+    assert!(
+        ledger
+            .last()
+            .unwrap()
+            .to_string()
+            .contains("daemon_stopped")
+    );
+    assert!(log(&project).contains("deck-draw panicked at"));
 }

@@ -14,6 +14,7 @@ mod delivery;
 mod demo;
 #[cfg(debug_assertions)]
 mod failures;
+mod followed;
 mod gate;
 mod hand_over;
 mod harness;

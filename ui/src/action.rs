@@ -77,6 +77,8 @@ pub enum Action {
     Acknowledge,
     /// Put the text on the clipboard.
     Copy,
+    /// Start the daemon again.
+    Restart,
     /// Draw everything again.
     Redraw,
     /// Leave.
@@ -133,6 +135,7 @@ const NAMES: &[(&str, Action)] = &[
     ("retry", Action::Retry),
     ("acknowledge", Action::Acknowledge),
     ("copy", Action::Copy),
+    ("restart", Action::Restart),
     ("redraw", Action::Redraw),
     ("quit", Action::Quit),
     ("send", Action::Send),

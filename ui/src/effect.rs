@@ -104,6 +104,8 @@ pub enum Effect {
     SetTheme(String),
     /// Start this agent beside the deck.
     StartAgent(Agent),
+    /// Start the daemon again, which has ended.
+    Restart,
     /// Draw everything again, the terminal was painted over.
     Redraw,
 }

@@ -20,8 +20,8 @@ use crate::view::view;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
 pub use worlds::{
-    disconnected, empty_first_run, gated, held_up, hostile_text, long_session, pair_at_work, quiet,
-    trouble,
+    disconnected, empty_first_run, failed, gated, held_up, hostile_text, long_session,
+    pair_at_work, quiet, trouble,
 };
 
 /// A world and the keys that were pressed in it.
@@ -212,6 +212,13 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "disconnected",
         world: disconnected,
+        keys: "",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "daemon_failed",
+        world: failed,
         keys: "",
         told: None,
         size: (120, 40),

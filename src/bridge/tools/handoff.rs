@@ -72,6 +72,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     };
     match call.ask(Command::Handoff(params)).await? {
         Reply::Sent(sent) => {
+            send::follow(&sent);
             let words = if sent.duplicate {
                 "the same handoff is open already; nothing was sent again".to_owned()
             } else {

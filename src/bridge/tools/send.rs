@@ -10,6 +10,7 @@ use super::{argument, schema};
 use crate::core::agent::Agent;
 use crate::core::delivery::{OnBusy, Outcome};
 use crate::core::id::RuntimeSession;
+use crate::core::trace;
 use crate::wire::control::{Command, Refusal, Reply, SendParams, Sent};
 
 #[derive(Deserialize)]
@@ -80,6 +81,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     };
     match call.ask(Command::Send(params)).await? {
         Reply::Sent(sent) => {
+            follow(&sent);
             let mut structured = json!({
                 "message_id": sent.message_id,
                 "delivery_attempt_id": sent.delivery_attempt_id,
@@ -109,6 +111,12 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         }
         other => Err(unexpected(&other)),
     }
+}
+
+/// Has the log say what an agent heard of its message.
+pub(super) fn follow(sent: &Sent) {
+    trace::attempt(&sent.message_id, sent.delivery_attempt_id.as_ref())
+        .in_scope(|| tracing::debug!(seq = sent.seq.0, outcome = ?sent.outcome, "sent"));
 }
 
 /// What a sender should know whose receiver is not there, or waits for its human.

@@ -165,6 +165,11 @@ impl Daemon {
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
+        for id in &ids {
+            let is_stored = stored.is_ok();
+            self.following(id)
+                .in_scope(|| tracing::debug!(is_stored, "handed out"));
+        }
         if stored.is_err() {
             for id in ids {
                 self.tell_ladder(pair, LadderInput::NotStored { id });

@@ -118,6 +118,8 @@ impl Daemon {
                 None => self.codex.relayed.insert(turn_id.clone(), vec![relayed]),
             }
         }
+        self.following(&id)
+            .in_scope(|| tracing::debug!(%turn_id, steered, "shown by codex"));
         self.codex_input(CodexInput::Proof {
             id,
             turn: turn_id,

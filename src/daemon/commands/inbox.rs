@@ -93,6 +93,10 @@ impl Daemon {
             let ids = params.ids.clone();
             self.claude_hears(ClaudeInput::Given { ids });
         }
+        for id in &params.ids {
+            self.following(id)
+                .in_scope(|| tracing::debug!(rung, "proven"));
+        }
         let result = DeliveryResult::Confirmed;
         match params.agent {
             Agent::Claude => self.tell_ladders_of(&params.ids, |ids| LadderInput::Proven {
@@ -118,6 +122,10 @@ impl Daemon {
                 let row = self.outbox.get(id);
                 row.is_some_and(Delivery::can_be_acknowledged)
             });
+        for id in &ids {
+            self.following(id)
+                .in_scope(|| tracing::debug!("acknowledged"));
+        }
         match agent {
             Agent::Claude => self.tell_ladders_of(&ids, |ids| LadderInput::Acknowledged { ids }),
             Agent::Codex => self.codex_has(&ids, DeliveryResult::Acknowledged, None),

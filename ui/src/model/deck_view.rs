@@ -50,6 +50,8 @@ pub enum DaemonState {
     /// The connection is gone and being dialled again.
     #[default]
     Reconnecting,
+    /// It ran in this process and has ended.
+    Ended,
 }
 
 impl DaemonState {
@@ -60,7 +62,13 @@ impl DaemonState {
             Self::Attached => "attached",
             Self::ReadOnly => "read only",
             Self::Reconnecting => "reconnecting",
+            Self::Ended => "no daemon",
         }
+    }
+
+    /// Whether it may help to start the daemon again.
+    pub fn can_restart(self) -> bool {
+        matches!(self, Self::Reconnecting | Self::Ended)
     }
 
     /// Whether decisions and messages can be sent now.

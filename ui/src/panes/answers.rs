@@ -82,7 +82,9 @@ fn wrong(deck: &Deck) -> Line<'static> {
     });
     let found = match (view.daemon.state, view.ledger.chain) {
         _ if !deck.seen => Some((Level::Info, "starting".to_owned())),
-        (DaemonState::Reconnecting, _) => Some((Level::Error, "reconnecting".to_owned())),
+        (DaemonState::Reconnecting | DaemonState::Ended, _) => {
+            Some((Level::Error, view.daemon.state.as_str().to_owned()))
+        }
         (_, Chain::Broken { seq }) => Some((Level::Error, text::broken_chain(seq))),
         (DaemonState::ReadOnly, _) => Some((Level::Warn, "read only".to_owned())),
         _ if view.ledger.bad_lines > 0 => Some((

@@ -166,7 +166,9 @@ fn daemon(deck: &Deck) -> Line<'static> {
             (deck.glyphs.well(), theme.style(Role::OutcomeDone))
         }
         DaemonState::ReadOnly => (deck.glyphs.wrong(), theme.style(Role::OutcomeAttention)),
-        DaemonState::Reconnecting => (deck.glyphs.wrong(), theme.style(Role::OutcomeFailed)),
+        DaemonState::Reconnecting | DaemonState::Ended => {
+            (deck.glyphs.wrong(), theme.style(Role::OutcomeFailed))
+        }
     };
     let well = daemon.state.can_act();
     let mut spans = vec![

@@ -268,6 +268,23 @@ pub fn disconnected() -> DeckView {
     view
 }
 
+/// The daemon of this very process has failed.
+pub fn failed() -> DeckView {
+    let mut view = disconnected();
+    let why = "the daemon failed by a fault of ctxrelay's own";
+    view.daemon = Daemon {
+        state: DaemonState::Ended,
+        message: Some(why.to_owned()),
+    };
+    view.banner = Some(Banner {
+        level: Level::Error,
+        text: format!(
+            "{why}. What was acknowledged is on disk; it can be started again from here."
+        ),
+    });
+    view
+}
+
 /// A long day on a large screen.
 pub fn long_session() -> DeckView {
     let mut view = pair_at_work();

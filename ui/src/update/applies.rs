@@ -21,6 +21,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     match action {
         Action::Message | Action::Handoff => can_act,
         Action::Clear => can_act && view.ledger.entries > 0,
+        Action::Restart => deck.seen && !view.demo && view.daemon.state.can_restart(),
         Action::Steps => view.missing.iter().any(|step| !step.done),
         Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
         Action::Interrupt

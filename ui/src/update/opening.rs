@@ -353,7 +353,7 @@ pub(super) fn ask_steps(deck: &mut Deck) {
 /// Asks when somebody would notice; `Some` when there is nothing to ask.
 pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
     let view = &deck.view;
-    if view.attached.is_empty() || view.demo {
+    if view.attached.is_empty() || view.demo || view.daemon.state == DaemonState::Ended {
         return Some(());
     }
     let names: Vec<&str> = view.attached.iter().map(|agent| agent.title()).collect();

@@ -78,6 +78,10 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Reject => open_card(deck, CardStage::Reading),
         Action::Retry | Action::Acknowledge => open_card(deck, CardStage::Reading),
         Action::Copy => return copy_selected(deck),
+        Action::Restart => {
+            deck.say(Level::Info, "starting the daemon");
+            return vec![Effect::Restart];
+        }
         Action::Redraw => return vec![Effect::Redraw],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
         Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {}
@@ -91,6 +95,7 @@ fn refuse(deck: &mut Deck, action: Action) {
         Action::Message | Action::Handoff | Action::Clear if !deck.view.daemon.state.can_act() => {
             "not connected to the daemon: nothing can be sent now"
         }
+        Action::Restart => "the daemon runs",
         Action::Clear => "the record is empty: nothing to clear",
         Action::Steps => {
             "nothing is missing: both agents are here, and the daemon has nothing to say"

@@ -283,6 +283,7 @@ impl Session<'_> {
         let proven = !self.memory.inflight.holds(id.as_str());
         match answer {
             Ok(()) if !proven => {
+                tracing::debug!("codex has queued it");
                 self.expect_proof(&id);
                 self.tell(CodexFact::Queued { message_id: id }).await;
             }
