@@ -30,8 +30,8 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::{ExitKind, Failure};
 use crate::client::forget_agent;
-use crate::daemon::build::StartError;
 use crate::daemon::estate::FORMAT;
+use crate::daemon::start::StartError;
 use crate::host::{Estate, Setting};
 
 /// The code of a program that does not know how to take over from this one.

@@ -12,9 +12,12 @@ use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
 use crate::store::head::Head;
 
+/// The longest that one step of an orderly shutdown may take.
+pub(super) const STEP: Duration = Duration::from_secs(4);
+
 /// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
 /// keep it alive.
-const LAST_APPENDS: Duration = super::build::STEP;
+const LAST_APPENDS: Duration = STEP;
 
 /// How long clients may take to receive their last answers when the daemon ends.
 pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(1);
@@ -86,7 +89,7 @@ impl Daemon {
             }
             search.close();
         });
-        let closed = timeout(super::build::STEP, closed).await;
+        let closed = timeout(STEP, closed).await;
         if closed.is_err() {
             tracing::error!("the ledger's writer did not end in time");
         }

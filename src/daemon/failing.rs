@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::attach::ConnId;
-use super::build::STEP;
 use super::codex_lane::CodexLane;
 use super::ending::LAST_ANSWERS;
+use super::ending::STEP;
 use super::event::Event;
 use super::fault::Fault;
 use super::run::{Daemon, Keepers};

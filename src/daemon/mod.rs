@@ -3,7 +3,7 @@
 //! - [`Event`](event::Event): what wakes it, one variant per source.
 //! - [`Daemon`](run::Daemon): the loop. Append → fold → publish → effects, in this order.
 //! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
-//! - [`Builder`](build::Builder): lock, ports, ledger, queue; then the loop.
+//! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
 //! Knows nothing of screens and command lines.
 
@@ -11,7 +11,6 @@ mod adopt;
 mod agent_processes;
 mod altered;
 pub mod attach;
-pub mod build;
 mod challenge;
 mod claude_lane;
 mod clock;
@@ -48,6 +47,7 @@ pub mod running;
 mod same_handoff;
 mod show;
 mod silence;
+pub mod start;
 mod start_error;
 mod status;
 mod succession;

@@ -31,6 +31,7 @@ use super::recording::{Pending, ThenDurable};
 use super::running::Replacement;
 use super::same_handoff::SameHandoffs;
 use super::silence::Silences;
+use super::start::WriterEvents;
 use super::waiters::Waiter;
 use super::watch::{Alarms, Watch};
 use crate::core::delivery::LimitInput;
@@ -40,7 +41,7 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
 use crate::store::head::HeadKeeper;
-use crate::store::ledger::{CheckpointKeeper, Ledger, Stored, WriterEvent};
+use crate::store::ledger::{CheckpointKeeper, Ledger, Stored};
 use crate::store::publisher::Board;
 use crate::store::search::Search;
 use crate::wire::control::{Notification, Refusal, Reply};
@@ -80,7 +81,7 @@ pub struct Daemon {
     /// Agents that run what was started before an update.
     pub(super) outdated: OutdatedAgents,
     pub(super) events: mpsc::WeakSender<Event>,
-    pub(super) writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
+    pub(super) writer_events: WriterEvents,
     pub(super) pending: HashMap<u64, Pending>,
     pub(super) unwritten: Vec<(Vec<Entry>, ThenDurable)>,
     pub(super) write_again_at: Option<Instant>,
@@ -137,7 +138,7 @@ impl Daemon {
         outbox: Outbox,
         codex: CodexLane,
         events: mpsc::WeakSender<Event>,
-        writer_events: Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>,
+        writer_events: WriterEvents,
     ) -> Self {
         let clock = Clock::start();
         let same_handoffs = SameHandoffs::of(&world, clock.now_ms());

@@ -31,7 +31,7 @@ use crate::store::session;
 use crate::wire::control::{Refusal, Reply, Sent};
 
 /// How long the loop waits for the disk at each of the two appends; everybody waits with it.
-const APPEND: Duration = super::build::STEP;
+const APPEND: Duration = super::ending::STEP;
 
 /// How a session ends.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Daemon {
             head: head.clone(),
             fate,
         };
-        let next = session::new_id(now_ms(), crate::daemon::build::rand_u32());
+        let next = session::new_id(now_ms(), crate::daemon::start::rand_u32());
         let mut first = vec![self.session_entry(&next, Some(before.clone()))];
         first.extend(carried);
         first.extend(self.open_alarms());

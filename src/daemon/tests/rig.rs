@@ -10,10 +10,9 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Moment, OnBusy};
-use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
-use crate::core::fold::DAEMON_STARTED;
+use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
@@ -21,14 +20,12 @@ use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::estate::Known;
 use crate::daemon::event::Event;
+use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
-use crate::daemon::outbox::Outbox;
-use crate::daemon::run::{Daemon, Keepers, now_ms};
-use crate::store::head::{HeadKeeper, Heads};
-use crate::store::ledger::{self, CheckpointKeeper, Ledger, LedgerError, WriterEvent};
-use crate::store::mend::mend;
-use crate::store::queue::Queue;
-use crate::store::search::Search;
+use crate::daemon::run::{Daemon, now_ms};
+use crate::daemon::start::{Assembled, Builder, Claimed};
+use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::registry;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -40,7 +37,8 @@ pub struct Rig {
     pub daemon: Daemon,
     pub requests: mpsc::Receiver<CodexRequest>,
     inbox: mpsc::Receiver<Event>,
-    _events: mpsc::Sender<Event>,
+    _handle: DaemonHandle,
+    _claimed: Claimed,
 }
 
 /// A client.
@@ -49,6 +47,21 @@ pub struct Guest {
     pub conn: ConnId,
     pub notifications: mpsc::Receiver<Notification>,
     pub probes: Arc<Notify>,
+}
+
+/// What a daemon in a place is made of.
+pub fn builder(place: &Place) -> Builder {
+    Builder {
+        dirs: place.dirs.clone(),
+        user_dirs: place.user.clone(),
+        port_base: 4500,
+        ports: None,
+        detached: false,
+        codex_program: None,
+        claude_installed: true,
+        own_program: std::env::current_exe().unwrap(),
+        clears_kill: true,
+    }
 }
 
 impl Rig {
@@ -86,107 +99,42 @@ impl Rig {
     /// As `start`, in place of a daemon that left its app-server.
     pub async fn start_after(place: &Place, known: Option<Known>) -> Self {
         let dirs = place.dirs.clone();
-        let session_id = session::read_current(&dirs)
-            .unwrap()
-            .unwrap_or_else(|| session::new_id(now_ms(), 1));
-        let (events, inbox) = mpsc::channel(1024);
-        let weak = events.downgrade();
-        let writer_events = {
-            let weak = weak.clone();
-            Box::new(move || {
-                let weak = weak.clone();
-                Box::new(move |event: WriterEvent| {
-                    if let Some(events) = weak.upgrade() {
-                        let _ = events.blocking_send(Event::Ledger(event));
-                    }
-                }) as Box<dyn Fn(WriterEvent) + Send>
-            }) as Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>
-        };
-        let mended = mend(&dirs, &session_id);
-        let redactor = Arc::new(Redactor::new());
-        let heads = Heads::open(&place.user, &dirs.instance_id()).unwrap();
-        let opened = ledger::open(
-            ledger::OpenOptions {
-                dirs: dirs.clone(),
-                session: session_id.clone(),
-                prev_head: None,
-                redactor: Arc::clone(&redactor),
-                checkpoint: None,
-                outside: Some(ledger::Outside {
-                    heads: heads.clone(),
-                    origin: ledger::Origin::Known,
-                }),
-            },
-            writer_events(),
-        )
-        .unwrap();
-        session::write_current(&dirs, &session_id).unwrap();
-        let (outbox, unknowable) =
-            Outbox::open(Queue::open(&dirs).unwrap(), &opened.snapshot).unwrap();
+        // Else it is taken for a copy from elsewhere.
+        registry::allocate(&place.user, &dirs, 4500, None).unwrap();
+        let claimed = Claimed::claim(builder(place), None).await.unwrap();
         let (requests, requested) = mpsc::channel(64);
-        let is_new = opened.report.entries == 0;
-        let search = Search::start(
-            &dirs,
-            Arc::clone(&redactor),
-            opened.ledger.clone(),
-            session_id.clone(),
-            false,
-        )
-        .unwrap();
-        let mut daemon = Daemon::new(
-            dirs.clone(),
-            Identity {
-                instance_id: dirs.instance_id(),
-                fingerprint: String::new(),
-                started_ms: now_ms(),
-                control_port: 0,
-                proxy_port: 0,
-                detached: false,
-                claude_installed: true,
-                codex_installed: true,
-            },
-            opened.ledger,
-            redactor,
-            Keepers {
-                heads: HeadKeeper::start(heads).unwrap(),
-                checkpoints: CheckpointKeeper::start(&dirs, &place.user, 0).unwrap(),
-                search,
-            },
-            session_id.clone(),
-            opened.snapshot,
-            opened.report.recent,
-            outbox,
-            CodexLane::new(CodexHandle { requests }),
-            weak,
-            writer_events,
-        );
-        if is_new {
-            daemon.start_session();
-        }
-        if known.is_none() {
-            daemon.note_unfinished();
-        }
-        let event = DAEMON_STARTED.to_owned();
-        daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, "started");
-        daemon.note_mended(mended);
+        let identity = Identity {
+            instance_id: dirs.instance_id(),
+            fingerprint: String::new(),
+            started_ms: now_ms(),
+            control_port: 0,
+            proxy_port: 0,
+            detached: false,
+            claude_installed: true,
+            codex_installed: true,
+        };
+        let Assembled {
+            mut daemon,
+            first_words,
+            channel,
+            mut claimed,
+        } = claimed
+            .open()
+            .unwrap()
+            .assemble(identity, CodexLane::new(CodexHandle { requests }));
+        let server_runs_on = known.is_some();
         if let Some(known) = known {
             daemon.inherit(known, true, false);
         } else {
             daemon.recall_stop();
         }
-        for id in unknowable {
-            let to = daemon.outbox.get(&id).unwrap().to;
-            let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
-            daemon.record(vec![entry], Box::new(|_, _| {}));
-        }
-        daemon.recall_limits();
-        daemon.tell_decisions();
-        daemon.recover_codex();
+        first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let mut rig = Self {
             daemon,
             requests: requested,
-            inbox,
-            _events: events,
+            inbox: channel.inbox,
+            _handle: channel.handle,
+            _claimed: claimed,
         };
         rig.settle().await;
         rig
@@ -408,12 +356,15 @@ impl Rig {
             daemon,
             requests,
             inbox,
-            _events: events,
+            _handle: handle,
+            _claimed: claimed,
         } = self;
+        let events = handle.events().clone();
         let looping = tokio::spawn(async move {
             // Nobody takes requests to the adapter.
             drop(requests);
             drop(daemon.run(inbox).await);
+            drop(claimed);
         });
         (looping, events)
     }

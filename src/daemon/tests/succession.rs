@@ -223,9 +223,13 @@ async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going()
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = write_to_claude(&mut rig, &operator).await;
+    let heads = rig.daemon.keepers.heads.heads().clone();
+    let before = heads.kept().unwrap();
     let cleared = clear(&mut rig, &operator, false).await;
     drop(rig);
     undo_archive(&place, &cleared.sealed);
+    // Nor does the head outside, which is written before `current`.
+    heads.replace(before).unwrap();
     session::write_current(&place.dirs, &cleared.sealed).unwrap();
     let rig = Rig::start(&place).await;
     assert_eq!(rig.daemon.session_id, cleared.sealed);

@@ -1,4 +1,4 @@
-//! What a daemon watches, and what it takes over from ContextRelay 3.
+//! What a daemon watches.
 
 use tokio::sync::mpsc;
 
@@ -7,22 +7,9 @@ use crate::daemon::event::Event;
 use crate::daemon::run::Daemon;
 use crate::daemon::watch::{OwnerWatch, Watch, Watched};
 use crate::store::config::Loaded;
-use crate::store::contextrelay3::{self, Unread};
 use crate::store::owner::OwnerLock;
 
 impl Builder {
-    /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
-    /// else's.
-    pub(super) fn unread(&self, is_clone: bool) -> Unread {
-        if is_clone {
-            return Unread::default();
-        }
-        contextrelay3::unread(&self.dirs).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the queue of ContextRelay 3 cannot be read");
-            Unread::default()
-        })
-    }
-
     /// Watches the project's files; a daemon that cannot works without.
     pub(super) fn watch(
         &self,

@@ -1,0 +1,75 @@
+//! [`Builder`]: what a daemon is made of, and its way through the stages.
+
+use std::path::PathBuf;
+
+use axum::Router;
+
+use super::claimed::Claimed;
+use super::{StartError, descriptors};
+use crate::daemon::estate::Estate;
+use crate::daemon::handle::DaemonHandle;
+use crate::daemon::running::Running;
+use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::registry::Ports;
+
+/// What a daemon is made of. Everything that a test wants to be different is here.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    /// The project.
+    pub dirs: ProjectDirs,
+    /// Outside of it.
+    pub user_dirs: UserDirs,
+    /// The first port of the first project.
+    pub port_base: u16,
+    /// All three ports, named by the user: no others are tried.
+    pub ports: Option<Ports>,
+    /// End by itself when nothing is attached.
+    pub detached: bool,
+    /// The `codex` program; `None` when there is none.
+    pub codex_program: Option<PathBuf>,
+    /// The `claude` program was found.
+    pub claude_installed: bool,
+    /// Our own binary, for `ctxrelay hold`.
+    pub own_program: PathBuf,
+    /// Clear the `killed` sentinel: an explicit start by a person.
+    pub clears_kill: bool,
+}
+
+impl Builder {
+    /// Starts the daemon on the current runtime, in place of the one that left an estate if there
+    /// is one. `mcp` makes the service behind `/mcp`. `yielded`: asked for once nothing can fail any
+    /// more, and says whether the one before lets go of the estate.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`]; nothing is left running then.
+    pub async fn start<F>(
+        self,
+        estate: Option<Estate>,
+        yielded: impl Future<Output = bool> + Send,
+        mcp: impl FnOnce(DaemonHandle) -> F + Send,
+    ) -> Result<Running, StartError>
+    where
+        F: Future<Output = Router> + Send,
+    {
+        descriptors::raise_limit();
+        let claimed = Claimed::claim(self, estate).await?;
+        let opened = claimed.open()?;
+        let bound = opened.bind().await?;
+        bound.run(yielded, mcp).await
+    }
+
+    pub(super) fn registry_failed(&self, source: std::io::Error) -> StartError {
+        StartError::Unwritable {
+            path: self.user_dirs.instances(),
+            source,
+        }
+    }
+
+    pub(super) fn state_failed(&self, source: std::io::Error) -> StartError {
+        StartError::Unwritable {
+            path: self.dirs.state.clone(),
+            source,
+        }
+    }
+}

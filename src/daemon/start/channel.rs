@@ -1,0 +1,50 @@
+//! [`Channel`]: both ends of the loop's queue, before the loop runs.
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::event::Event;
+use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
+use crate::store::ledger::WriterEvent;
+
+/// Makes what a ledger's writer tells the loop through; a new one for each session.
+pub(in crate::daemon) type WriterEvents = Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>;
+
+/// Both ends of the loop's queue.
+#[derive(Debug)]
+pub(in crate::daemon) struct Channel {
+    pub(in crate::daemon) handle: DaemonHandle,
+    pub(in crate::daemon) inbox: mpsc::Receiver<Event>,
+    /// Cancelled with the loop's end.
+    pub(in crate::daemon) ended: CancellationToken,
+}
+
+impl Channel {
+    pub(super) fn new() -> Self {
+        let ended = CancellationToken::new();
+        let (events, inbox) = mpsc::channel(EVENTS_MAX);
+        Self {
+            handle: DaemonHandle::new(events, ended.clone()),
+            inbox,
+            ended,
+        }
+    }
+
+    /// For those who must not keep the queue open.
+    pub(super) fn weak(&self) -> mpsc::WeakSender<Event> {
+        self.handle.events().downgrade()
+    }
+
+    pub(super) fn writer_events(&self) -> WriterEvents {
+        let weak = self.weak();
+        Box::new(move || {
+            let weak = weak.clone();
+            Box::new(move |event| {
+                // The writer has a thread of its own: it may wait for the loop.
+                if let Some(events) = weak.upgrade() {
+                    let _ = events.blocking_send(Event::Ledger(event));
+                }
+            })
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! [`Claimed`]: the project is this process's, and nothing of it was opened yet.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::{Builder, StartError};
+use crate::adapters::hold;
+use crate::daemon::estate::{Estate, Premises, Remains};
+use crate::store::child;
+use crate::store::config::{self, Adopted, Loaded};
+use crate::store::contextrelay3;
+use crate::store::dirs::{ProjectDirs, UserDirs, exists};
+use crate::store::owner::OwnerLock;
+use crate::store::publisher::Publisher;
+use crate::store::queue::Queue;
+use crate::store::registry::{self, Ports};
+use crate::store::secrets::{self, Secrets};
+use crate::store::{sentinel, trust};
+
+/// A project of which this process is the owner. The lock goes last.
+#[derive(Debug)]
+pub(in crate::daemon) struct Claimed {
+    pub(super) builder: Builder,
+    pub(super) secrets: Secrets,
+    pub(super) loaded: Loaded,
+    /// What became of a `config.json` of ContextRelay 3.
+    pub(super) adopted: io::Result<Option<Adopted>>,
+    /// Where the queue of ContextRelay 3 lies now.
+    pub(super) foreign_queue: Option<PathBuf>,
+    /// It was not made here.
+    pub(super) is_clone: bool,
+    pub(super) ports: Ports,
+    pub(super) inherited: Option<Inherited>,
+    pub(super) registration: Registration,
+    pub(super) lock: OwnerLock,
+}
+
+/// What the owner before left, untouched.
+#[derive(Debug)]
+pub(super) struct Inherited {
+    pub(super) premises: Premises,
+    pub(super) remains: Remains,
+    /// In the same process.
+    pub(super) publisher: Option<Publisher>,
+}
+
+impl Inherited {
+    fn has_server(&self) -> bool {
+        self.remains.codex.has_server()
+    }
+}
+
+/// That the registry knows the project. A start that fails takes it back from a copy, of which the
+/// next one would not know any more that it is one.
+#[derive(Debug)]
+pub(super) struct Registration {
+    user: UserDirs,
+    dirs: ProjectDirs,
+    is_new_copy: bool,
+}
+
+impl Registration {
+    /// The start has not failed.
+    pub(super) fn keep(mut self) {
+        self.is_new_copy = false;
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if self.is_new_copy
+            && let Err(error) = registry::forget(&self.user, &self.dirs)
+        {
+            tracing::warn!(%error, "a copy that was not started stays registered");
+        }
+    }
+}
+
+impl Claimed {
+    /// Takes the lock, or the one of the estate, and clears away what an owner that died left.
+    pub(in crate::daemon) async fn claim(
+        builder: Builder,
+        estate: Option<Estate>,
+    ) -> Result<Self, StartError> {
+        let (dirs, user) = (builder.dirs.clone(), builder.user_dirs.clone());
+        let registry_failed = |source| builder.registry_failed(source);
+        let state_failed = |source| builder.state_failed(source);
+        // To be asked before the ports are allocated, which registers the project.
+        let is_clone = estate.is_none()
+            && exists(&dirs.sessions())
+            && !registry::is_known(&user, &dirs).map_err(registry_failed)?;
+        dirs.create().map_err(|source| StartError::Unwritable {
+            path: dirs.relay.clone(),
+            source,
+        })?;
+        let (lock, inherited) = match estate {
+            Some(Estate {
+                lock,
+                publisher,
+                premises,
+                remains,
+                ..
+            }) => {
+                let inherited = Inherited {
+                    premises,
+                    remains,
+                    publisher,
+                };
+                (lock, Some(inherited))
+            }
+            None => {
+                let lock = OwnerLock::try_acquire(&dirs).map_err(state_failed)?;
+                (lock.ok_or(StartError::Owned)?, None)
+            }
+        };
+        if builder.clears_kill {
+            sentinel::clear(&dirs).map_err(state_failed)?;
+        } else if sentinel::is_killed(&dirs) {
+            return Err(StartError::Killed);
+        }
+        // What a daemon that died left behind; nothing here depends on it any more.
+        let server_runs_on = inherited.as_ref().is_some_and(Inherited::has_server);
+        let record = child::read::<hold::ChildRecord>(&dirs);
+        if let Some(record) = record.filter(|_| !server_runs_on) {
+            let reaped = tokio::task::spawn_blocking(move || hold::reap(&record)).await;
+            tracing::info!(?reaped, "looked for what an earlier daemon left");
+            child::remove(&dirs).map_err(state_failed)?;
+        }
+        config::close_to_others(&dirs);
+        let adopted = config::adopt(&dirs);
+        if is_clone {
+            trust::forget(&user, &dirs.instance_id()).map_err(registry_failed)?;
+        }
+        let loaded = config::load(&dirs, &user);
+        let secrets = secrets::ensure(&dirs, is_clone).map_err(state_failed)?;
+        let foreign_queue = contextrelay3::set_aside(&dirs).map_err(state_failed)?;
+        if is_clone {
+            Queue::discard(&dirs).map_err(state_failed)?;
+        }
+        let ports = match &inherited {
+            Some(inherited) => inherited.premises.ports,
+            None => registry::allocate(&user, &dirs, builder.port_base, builder.ports)
+                .map_err(registry_failed)?,
+        };
+        Ok(Self {
+            builder,
+            secrets,
+            loaded,
+            adopted,
+            foreign_queue,
+            is_clone,
+            ports,
+            inherited,
+            registration: Registration {
+                user,
+                dirs,
+                is_new_copy: is_clone,
+            },
+            lock,
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! [`FirstWords`]: what the record is told first, of what was found on the way to it.
+
+use std::path::PathBuf;
+
+use super::claimed::Claimed;
+use crate::core::agent::Party;
+use crate::core::alarm::Alarm;
+use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER};
+use crate::core::id::{EntryId, SessionId};
+use crate::daemon::run::Daemon;
+use crate::store::contextrelay3::{self, Unread};
+use crate::store::mend::Mended;
+
+/// What was found, and is to be said once the loop is put together.
+#[derive(Debug)]
+pub(in crate::daemon) struct FirstWords {
+    /// The session begins.
+    pub(super) is_new: bool,
+    /// How many entries ContextRelay 3 left, and what Claude never fetched from it.
+    pub(super) adopted: Option<(u64, Unread)>,
+    pub(super) is_clone: bool,
+    /// Entries are somebody else's word.
+    pub(super) has_foreign_history: bool,
+    /// What `current` named in vain.
+    pub(super) missing: Option<SessionId>,
+    pub(super) mended: Mended,
+    /// Where the bytes of a torn line are.
+    pub(super) torn: Option<PathBuf>,
+    pub(super) lost: Option<Alarm>,
+    pub(super) alarms: Vec<Alarm>,
+    /// Messages of which nobody knows what became of them.
+    pub(super) unknowable: Vec<EntryId>,
+    /// The queue is an older copy of itself.
+    pub(super) queue_was_older: bool,
+}
+
+impl Claimed {
+    /// What Claude never fetched from ContextRelay 3. Of a clone nothing: its queue is somebody
+    /// else's.
+    pub(super) fn unread(&self) -> Unread {
+        if self.is_clone {
+            return Unread::default();
+        }
+        contextrelay3::unread(&self.builder.dirs).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the queue of ContextRelay 3 cannot be read");
+            Unread::default()
+        })
+    }
+}
+
+impl FirstWords {
+    /// Says it, before anything is sent. `server_runs_on`: the app-server is the one of the daemon
+    /// before.
+    pub(in crate::daemon) fn say(
+        self,
+        daemon: &mut Daemon,
+        claimed: &mut Claimed,
+        server_runs_on: bool,
+    ) {
+        if self.is_new {
+            daemon.start_session();
+        }
+        if let Some((entries, unread)) = &self.adopted {
+            daemon.adopt(*entries, unread);
+        }
+        if let Some(aside) = &claimed.foreign_queue {
+            daemon.note_foreign_queue(aside);
+        }
+        if self.queue_was_older {
+            daemon.note_older_queue();
+        }
+        let (event, said) = if server_runs_on {
+            (DAEMON_TAKEN_OVER, "the daemon goes on in another process")
+        } else {
+            daemon.note_unfinished();
+            (DAEMON_STARTED, "the daemon started")
+        };
+        daemon.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: event.to_owned(),
+            },
+            said,
+        );
+        if let Some(missing) = &self.missing {
+            note_error(
+                daemon,
+                "ledger_missing",
+                format!(
+                    ".contextrelay/current named {missing}, whose record does not exist: this \
+                     session goes on in its place"
+                ),
+            );
+        }
+        daemon.note_failed();
+        daemon.note_mended(self.mended);
+        if let Some(torn) = &self.torn {
+            note_error(
+                daemon,
+                "torn_tail",
+                format!(
+                    "the last line was torn by a crash; its bytes are kept in {}",
+                    torn.file_name().unwrap_or_default().display()
+                ),
+            );
+        }
+        let lost = self.lost.filter(|lost| !self.alarms.contains(lost));
+        for alarm in lost.into_iter().chain(self.alarms) {
+            daemon.raise_alarm(alarm);
+        }
+        daemon.say_alarms();
+        if self.has_foreign_history {
+            note_error(
+                daemon,
+                "foreign_history",
+                foreign_history(self.is_clone, daemon),
+            );
+        }
+        for id in self.unknowable {
+            if let Some(to) = daemon.outbox.get(&id).map(|row| row.to) {
+                let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
+                daemon.record(vec![entry], Box::new(|_, _| {}));
+            }
+        }
+        daemon.recall_limits();
+        if !self.is_clone {
+            daemon.tell_decisions();
+        }
+        daemon.recover_codex();
+        daemon.note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
+    }
+}
+
+fn note_error(daemon: &mut Daemon, code: &str, text: String) {
+    let code = code.to_owned();
+    daemon.note_fact(Party::System, EntryKind::Error { code }, text);
+}
+
+fn foreign_history(is_clone: bool, daemon: &Daemon) -> String {
+    if is_clone {
+        return "this .contextrelay/ was not made here: it got new tokens and an empty queue; \
+                entries before this one are somebody else's word"
+            .to_owned();
+    }
+    format!(
+        "nothing outside of the project vouches for the entries up to {}: they are somebody else's \
+         word, and no decision or message of yours in them counts",
+        daemon.world.foreign_through
+    )
+}

@@ -1,0 +1,36 @@
+//! How a daemon starts, stage by stage. A stage owns what it has taken; dropping it, which is what
+//! an error or a panic in the next one does, gives that back.
+//!
+//! | stage | owns | what its end undoes |
+//! |---|---|---|
+//! | [`Claimed`] | the lock, the project's place in the registry, the secrets | the lock is free; a copy from elsewhere is unknown again, and the next start takes it for one |
+//! | [`Opened`] | the ledger's writer, the outbox, what keeps up with the record | all are closed; nothing was appended |
+//! | [`Bound`] | the ports, the operator's socket | all are closed, the socket's name is gone |
+//! | [`Running`](super::running::Running) | the loop, what it shows on the disk | see `ending` |
+//!
+//! A daemon that follows another one is claimed and bound with its [`Estate`]: until that one
+//! yields, nothing of the estate is touched and nothing of it is undone.
+
+mod bound;
+mod builder;
+mod channel;
+mod choice;
+mod claimed;
+mod descriptors;
+mod first_words;
+mod opened;
+mod serving;
+mod watches;
+
+pub use self::builder::Builder;
+pub(super) use self::channel::WriterEvents;
+#[cfg(test)]
+pub(super) use self::claimed::Claimed;
+#[cfg(test)]
+pub(super) use self::opened::Assembled;
+pub use super::start_error::StartError;
+
+/// Enough to tell sessions of one millisecond apart.
+pub(super) fn rand_u32() -> u32 {
+    uuid::Uuid::new_v4().as_fields().0
+}

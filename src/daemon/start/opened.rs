@@ -1,0 +1,215 @@
+//! [`Opened`]: the record can be written and what is to be delivered is known; nobody was told.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::channel::Channel;
+use super::choice::Choice;
+use super::claimed::Claimed;
+use super::first_words::FirstWords;
+use super::{Builder, StartError};
+use crate::core::agent::Agent;
+use crate::core::fold::forget_deliveries;
+use crate::core::id::{SessionId, ThreadId};
+use crate::core::redact::Redactor;
+use crate::core::snapshot::Snapshot;
+use crate::daemon::codex_lane::CodexLane;
+use crate::daemon::identity::Identity;
+use crate::daemon::outbox::Outbox;
+use crate::daemon::run::{Daemon, Keepers};
+use crate::store::head::{HeadKeeper, Heads};
+use crate::store::ledger::{self, CheckpointKeeper, Ledger, Stored};
+use crate::store::mend::mend;
+use crate::store::search::Search;
+use crate::store::session;
+
+/// A project whose record is open.
+#[derive(Debug)]
+pub(in crate::daemon) struct Opened {
+    writing: Writing,
+    search: Search,
+    heads: HeadKeeper,
+    checkpoints: CheckpointKeeper,
+    session: SessionId,
+    world: Snapshot,
+    recent: VecDeque<Arc<Stored>>,
+    outbox: Outbox,
+    redactor: Arc<Redactor>,
+    /// Every line was read.
+    is_read: bool,
+    first_words: FirstWords,
+    channel: Channel,
+    pub(super) claimed: Claimed,
+}
+
+/// The ledger's writer. Closed, and waited for, unless a loop goes on with it: the lock must not be
+/// free while it has the file open.
+#[derive(Debug)]
+struct Writing {
+    ledger: Ledger,
+    goes_on: bool,
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if !self.goes_on {
+            self.ledger.clone().close();
+        }
+    }
+}
+
+/// A loop before its first word, with what it stands on.
+pub(in crate::daemon) struct Assembled {
+    pub(in crate::daemon) daemon: Daemon,
+    pub(in crate::daemon) first_words: FirstWords,
+    pub(in crate::daemon) channel: Channel,
+    pub(in crate::daemon) claimed: Claimed,
+}
+
+impl Claimed {
+    /// Chooses the session, mends its record where a crash left it torn, and opens it.
+    pub(in crate::daemon) fn open(self) -> Result<Opened, StartError> {
+        let Builder {
+            dirs, user_dirs, ..
+        } = &self.builder;
+        let state_failed = |source| self.builder.state_failed(source);
+        let channel = Channel::new();
+        let heads = Heads::open(user_dirs, &dirs.instance_id())
+            .map_err(|source| self.builder.registry_failed(source))?;
+        let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
+        let Choice {
+            session,
+            is_new,
+            missing,
+            lost,
+        } = Choice::of(dirs, heads.kept().as_ref())?;
+        let mended = mend(dirs, &session);
+        let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
+        let mut opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: dirs.clone(),
+                session: session.clone(),
+                prev_head: None,
+                redactor: Arc::clone(&redactor),
+                checkpoint: ledger::read_checkpoint(dirs, user_dirs),
+                outside: Some(ledger::Outside {
+                    heads: heads.clone(),
+                    origin: if self.is_clone {
+                        ledger::Origin::Elsewhere
+                    } else {
+                        ledger::Origin::Known
+                    },
+                }),
+            },
+            channel.writer_events()(),
+        )?;
+        let writing = Writing {
+            ledger: opened.ledger,
+            goes_on: false,
+        };
+        session::write_current(dirs, &session).map_err(|source| StartError::Unwritable {
+            path: dirs.current(),
+            source,
+        })?;
+        let report = opened.report;
+        // Entries and no chain: nobody of ours has written here yet.
+        let is_adopted = report.entries > 0 && report.head.is_none();
+        if is_adopted {
+            forget_deliveries(&mut opened.snapshot);
+        }
+        let (queue, queue_was_older) = Outbox::queue_of(dirs, user_dirs)?;
+        let (outbox, unknowable) = Outbox::open(queue, &opened.snapshot)?;
+        let heads = HeadKeeper::start(heads).map_err(state_failed)?;
+        let from = opened.snapshot.seq.0;
+        let checkpoints = CheckpointKeeper::start(dirs, user_dirs, from).map_err(state_failed)?;
+        let search = Search::start(
+            dirs,
+            Arc::clone(&redactor),
+            writing.ledger.clone(),
+            session.clone(),
+            // The index of a clone is somebody else's word about our record.
+            self.is_clone,
+        )
+        .map_err(state_failed)?;
+        let first_words = FirstWords {
+            is_new: is_new || report.entries == 0,
+            adopted: is_adopted.then(|| (report.entries, self.unread())),
+            is_clone: self.is_clone,
+            has_foreign_history: if self.is_clone {
+                !is_new
+            } else {
+                opened.snapshot.foreign_through.0 > believed_after && !is_adopted
+            },
+            missing,
+            mended,
+            torn: report.torn,
+            lost,
+            alarms: report.alarms,
+            unknowable,
+            queue_was_older,
+        };
+        Ok(Opened {
+            writing,
+            search,
+            heads,
+            checkpoints,
+            session,
+            world: opened.snapshot,
+            recent: report.recent,
+            outbox,
+            redactor,
+            is_read: report.is_read,
+            first_words,
+            channel,
+            claimed: self,
+        })
+    }
+}
+
+impl Opened {
+    /// Which session goes on.
+    pub(super) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Codex's thread, as far as the record knows it.
+    pub(super) fn thread(&self) -> Option<ThreadId> {
+        self.world.agent(Agent::Codex).thread_id
+    }
+
+    /// Every line of the record was read, or none was changed since a run that read them.
+    pub(super) fn is_read(&self) -> bool {
+        self.is_read
+    }
+
+    /// Puts the loop together. From here on it closes what was opened.
+    pub(in crate::daemon) fn assemble(self, identity: Identity, codex: CodexLane) -> Assembled {
+        let mut writing = self.writing;
+        writing.goes_on = true;
+        let (weak, writer_events) = (self.channel.weak(), self.channel.writer_events());
+        let daemon = Daemon::new(
+            self.claimed.builder.dirs.clone(),
+            identity,
+            writing.ledger.clone(),
+            self.redactor,
+            Keepers {
+                heads: self.heads,
+                checkpoints: self.checkpoints,
+                search: self.search,
+            },
+            self.session,
+            self.world,
+            self.recent,
+            self.outbox,
+            codex,
+            weak,
+            writer_events,
+        );
+        Assembled {
+            daemon,
+            first_words: self.first_words,
+            channel: self.channel,
+            claimed: self.claimed,
+        }
+    }
+}

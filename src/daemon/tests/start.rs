@@ -1,0 +1,222 @@
+//! A start that fails, at each of its stages, and what it leaves on the disk.
+
+use std::future::ready;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use axum::Router;
+use axum::routing::get;
+
+use super::rig::builder;
+use crate::daemon::running::Running;
+use crate::daemon::start::{Builder, StartError};
+use crate::store::dirs::make_private_dir;
+use crate::store::operator_socket;
+use crate::store::owner::OwnerLock;
+use crate::store::registry::{self, Ports};
+use crate::store::session;
+use crate::store::testing::Place;
+
+/// Where a start fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fails {
+    /// The secrets cannot be made.
+    Claiming,
+    /// The record is somebody else's as well.
+    OpeningTheRecord,
+    /// The outbox is no database.
+    OpeningTheOutbox,
+    /// A stranger holds a port.
+    BindingAPort,
+    /// The operator's socket has no room.
+    BindingTheSocket,
+    /// It cannot be shown where the daemon is.
+    Showing,
+    /// The one before goes on.
+    Yielding,
+}
+
+impl Fails {
+    const ALL: [Self; 7] = [
+        Self::Claiming,
+        Self::OpeningTheRecord,
+        Self::OpeningTheOutbox,
+        Self::BindingAPort,
+        Self::BindingTheSocket,
+        Self::Showing,
+        Self::Yielding,
+    ];
+
+    fn code(self) -> &'static str {
+        match self {
+            Self::Claiming | Self::Showing => "unwritable",
+            Self::OpeningTheRecord => "ledger",
+            Self::OpeningTheOutbox => "queue",
+            Self::BindingAPort => "port_taken",
+            Self::BindingTheSocket => "socket",
+            Self::Yielding => "not_yielded",
+        }
+    }
+
+    /// Puts something in the way; what is returned is in the way until it is dropped.
+    fn spoil(self, place: &Place, builder: &Builder) -> Spoiled {
+        let mut spoiled = Spoiled::default();
+        match self {
+            Self::Claiming => spoiled.put_folder(place.dirs.state_file("token")),
+            Self::OpeningTheRecord => {
+                let other = place.dir.path().join("other name");
+                std::fs::hard_link(ledger(place), &other).unwrap();
+                spoiled.link = Some(other);
+            }
+            Self::OpeningTheOutbox => spoiled.put_folder(place.dirs.state_file("queue.db")),
+            Self::BindingAPort => {
+                let port = builder.ports.unwrap().proxy;
+                spoiled.listener = Some(TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+            }
+            Self::BindingTheSocket => spoiled.put_folder(socket(place)),
+            Self::Showing => spoiled.put_folder(place.dirs.state_file("ports.json")),
+            Self::Yielding => {}
+        }
+        spoiled
+    }
+}
+
+#[derive(Default)]
+struct Spoiled {
+    /// The folder in the way, and where what it replaced lies.
+    folder: Option<(PathBuf, PathBuf)>,
+    link: Option<PathBuf>,
+    listener: Option<TcpListener>,
+}
+
+impl Spoiled {
+    fn put_folder(&mut self, path: PathBuf) {
+        let away = path.with_extension("away");
+        // It may not be there.
+        let _ = std::fs::rename(&path, &away);
+        make_private_dir(path.parent().unwrap()).unwrap();
+        make_private_dir(&path).unwrap();
+        self.folder = Some((path, away));
+    }
+}
+
+impl Drop for Spoiled {
+    fn drop(&mut self) {
+        if let Some((path, away)) = &self.folder {
+            std::fs::remove_dir(path).unwrap();
+            let _ = std::fs::rename(away, path);
+        }
+        if let Some(link) = &self.link {
+            std::fs::remove_file(link).unwrap();
+        }
+    }
+}
+
+/// With ports that the system gives to nobody who does not name them.
+fn with_ports(place: &Place) -> Builder {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 10_000 + u16::try_from(std::process::id() % 2_000).unwrap() * 4;
+    let mut free = std::iter::from_fn(|| {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        Some((port, TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()))
+    })
+    .filter_map(|(port, is_free)| is_free.then_some(port));
+    let mut next = || free.next().unwrap();
+    Builder {
+        ports: Some(Ports {
+            codex: next(),
+            proxy: next(),
+            control: next(),
+        }),
+        ..builder(place)
+    }
+}
+
+fn ledger(place: &Place) -> PathBuf {
+    let current = session::read_current(&place.dirs).unwrap();
+    place.dirs.ledger(&current.unwrap())
+}
+
+fn socket(place: &Place) -> PathBuf {
+    operator_socket::place(&place.user, &place.dirs.instance_id())
+}
+
+fn record(place: &Place) -> String {
+    std::fs::read_to_string(ledger(place)).unwrap()
+}
+
+async fn start(builder: &Builder, yields: bool) -> Result<Running, StartError> {
+    let mcp = |_| ready(Router::new().route("/mcp", get(|| ready("no tools"))));
+    builder.clone().start(None, ready(yields), mcp).await
+}
+
+/// A daemon that runs and ends.
+async fn live_once(builder: &Builder) {
+    let running = start(builder, true).await.unwrap();
+    running.handle.shutdown(false).await;
+    running.handle.ended().cancelled().await;
+}
+
+fn shown(place: &Place) -> Vec<&'static str> {
+    ["ports.json", "daemon.pid", "status.json", "sessions.json"]
+        .into_iter()
+        .filter(|name| place.dirs.state_file(name).is_file())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_start_that_fails_at_any_stage_leaves_nothing_taken_and_nothing_said() {
+    for fails in Fails::ALL {
+        let place = Place::new();
+        let builder = with_ports(&place);
+        live_once(&builder).await;
+        let _ = std::fs::remove_file(socket(&place));
+        let before = record(&place);
+
+        let spoiled = fails.spoil(&place, &builder);
+        let error = start(&builder, fails != Fails::Yielding).await.unwrap_err();
+        assert_eq!(error.code(), fails.code(), "{fails:?}: {error}");
+        drop(spoiled);
+        let lock = OwnerLock::try_acquire(&place.dirs).unwrap();
+        assert!(lock.is_some(), "{fails:?}: the lock is not free");
+        drop(lock);
+        assert_eq!(shown(&place), [""; 0], "{fails:?}");
+        assert!(!socket(&place).exists(), "{fails:?}");
+        let ports = builder.ports.unwrap();
+        for port in [ports.control, ports.proxy] {
+            drop(TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+        }
+        assert_eq!(record(&place), before, "{fails:?}");
+
+        live_once(&builder).await;
+        let after = record(&place);
+        let new: Vec<_> = after.strip_prefix(&before).unwrap().lines().collect();
+        let is = |line: &str, event: &str| line.contains(&format!("\"event\":\"{event}\""));
+        assert!(
+            new.len() == 2 && is(new[0], "daemon_started") && is(new[1], "daemon_stopped"),
+            "{fails:?}: {new:#?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_copy_from_elsewhere_is_taken_for_one_until_a_start_succeeds() {
+    for fails in Fails::ALL {
+        let place = Place::new();
+        let builder = with_ports(&place);
+        live_once(&builder).await;
+        // As on another machine: nothing outside of the project knows of it.
+        std::fs::remove_dir_all(&place.user.registry).unwrap();
+
+        let spoiled = fails.spoil(&place, &builder);
+        start(&builder, fails != Fails::Yielding).await.unwrap_err();
+        drop(spoiled);
+        let known = registry::is_known(&place.user, &place.dirs).unwrap();
+        assert!(!known, "{fails:?}: a copy that was not started is known");
+
+        live_once(&builder).await;
+        assert!(record(&place).contains("was not made here"), "{fails:?}");
+        assert!(registry::is_known(&place.user, &place.dirs).unwrap());
+    }
+}
