@@ -4,13 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{ExitStatus, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
 use std::thread;
 
-use rustix::process::{Pid, Signal, WaitOptions, waitpgid};
-use tokio::process::{Child, Command};
-use tokio::signal::unix::{SignalKind, signal};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait, waitpgid};
+use tokio::signal::unix::{self, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -53,14 +52,21 @@ pub fn hold(args: Vec<OsString>) -> i32 {
 async fn keep(program: OsString, args: Vec<OsString>) -> i32 {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).process_group(0);
-    // The grandchildren of a killed wrapper then become ours and can be waited for. Only Linux
-    // has it; elsewhere the first process of the system reaps them.
+    // What a killed wrapper, or a command of the child, leaves behind then becomes ours and can be
+    // waited for. Only Linux has it; elsewhere the first process of the system reaps them.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 
     // The handlers stand before the child does, so that no signal falls into a gap.
     let ending = ending();
-    let mut child = match command.spawn() {
+    let mut ended = match signal(SignalKind::child()) {
+        Ok(ended) => ended,
+        Err(error) => {
+            report(&Report::Failed(error.to_string()));
+            return CANNOT_EXECUTE;
+        }
+    };
+    let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             let code = match error.kind() {
@@ -71,16 +77,16 @@ async fn keep(program: OsString, args: Vec<OsString>) -> i32 {
             return code;
         }
     };
-    let Some(group) = child.id().and_then(pid) else {
+    let Some(group) = pid(child.id()) else {
         return CANNOT_EXECUTE;
     };
     report(&Report::Pid(group.as_raw_nonzero().get().unsigned_abs()));
 
     let exited = tokio::select! {
-        status = child.wait() => Some(status),
+        status = exit_of(group, &mut ended) => Some(status),
         () = ending => None,
     };
-    end_group(&mut child, exited, group).await
+    end_group(&mut ended, exited, group).await
 }
 
 /// Completes when the owner is gone or somebody wants us to end.
@@ -118,7 +124,7 @@ fn ending() -> impl Future<Output = ()> {
     }
 }
 
-async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+async fn received(signal: &mut Option<unix::Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;
@@ -128,12 +134,15 @@ async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
 }
 
 /// SIGTERM, grace, SIGKILL: until no member of the group is left.
-async fn end_group(child: &mut Child, exited: Option<io::Result<ExitStatus>>, group: Pid) -> i32 {
-    let mut exited = exited;
+async fn end_group(
+    ended: &mut unix::Signal,
+    mut exited: Option<io::Result<WaitStatus>>,
+    group: Pid,
+) -> i32 {
     let deadline = Instant::now() + GRACE;
     signal_group(group, Signal::TERM);
     if exited.is_none() {
-        exited = timeout(GRACE, child.wait()).await.ok();
+        exited = timeout(GRACE, exit_of(group, ended)).await.ok();
     }
     // The child's id stays taken while its group has a member, so this cannot hit a stranger.
     while exited.is_some() && remains(group) && Instant::now() < deadline {
@@ -144,13 +153,27 @@ async fn end_group(child: &mut Child, exited: Option<io::Result<ExitStatus>>, gr
     }
     let status = match exited {
         Some(status) => status,
-        None => child.wait().await,
+        None => exit_of(group, ended).await,
     };
     match status {
         Ok(status) => status
-            .code()
-            .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
+            .exit_status()
+            .unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or_default()),
         Err(_) => CANNOT_EXECUTE,
+    }
+}
+
+/// Waits for the child. Orphans that end meanwhile are reaped: they would stay in the table of
+/// processes for as long as an app-server lives, whose commands may leave many behind.
+async fn exit_of(child: Pid, ended: &mut unix::Signal) -> io::Result<WaitStatus> {
+    loop {
+        while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
+            if pid == child {
+                return Ok(status);
+            }
+        }
+        // A child that ended in between has left its signal.
+        ended.recv().await;
     }
 }
 

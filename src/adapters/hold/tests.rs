@@ -185,6 +185,20 @@ async fn what_a_killed_wrapper_leaves_behind_is_ended() {
     eventually("the grandchild ends", || !lives(grandchild.unwrap()));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_the_child_leaves_behind_is_reaped_while_the_child_lives() {
+    // An orphan in a session of its own: it is not in the child's group.
+    let script = "(setsid sleep 0 & echo pid $!); exec sleep 1000";
+    let (child, orphan) = held_shell(script, "reaps").await;
+    let orphan = orphan.unwrap();
+    eventually("the orphan stays in the table of processes", || {
+        stat(orphan).is_none()
+    });
+    assert!(lives(child.record().pid));
+    child.end().await;
+}
+
 #[tokio::test]
 async fn signals_to_the_hold_end_the_group() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {

@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 
 mod agents;
+mod orphans;
+mod sandbox;
 mod scene;
 
 use serde_json::json;
