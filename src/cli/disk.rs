@@ -15,6 +15,7 @@ use crate::core::snapshot::Snapshot;
 use crate::host::Setting;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, exists, open_private};
+use crate::store::disk_space::DiskSpace;
 use crate::store::head::{self, Kept};
 use crate::store::ledger::{self, Border, Reading};
 use crate::store::{owner, registry, sentinel, session};
@@ -236,9 +237,12 @@ pub fn status(setting: &Setting) -> Result<Status, Failure> {
                 .to_owned(),
         );
     }
-    status
-        .notices
-        .extend(config::load(dirs, &setting.user_dirs).notices());
+    let loaded = config::load(dirs, &setting.user_dirs);
+    status.notices.extend(loaded.notices());
+    let space = DiskSpace::new(dirs, loaded.config.storage);
+    space.measure();
+    let notices = [space.disk_notice(), space.blobs_notice()];
+    status.notices.extend(notices.into_iter().flatten());
     let Some((session, path)) = current(setting)? else {
         status.ledger.chain = "ok".to_owned();
         return Ok(status);

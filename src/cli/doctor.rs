@@ -1,5 +1,7 @@
 //! `ctxrelay doctor`: checks, each a sentence with the next step. Changes nothing.
 
+mod space;
+
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
@@ -90,6 +92,7 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
         ports(setting, &found),
         tokens(setting),
         record(setting),
+        space::check(setting),
         codex(setting),
         claude(setting),
         plugin(setting),

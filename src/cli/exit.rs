@@ -50,7 +50,8 @@ impl ExitKind {
             | "blob_missing" | "blob_altered" | "blob_unreadable" | "stale_config"
             | "trust_failed" | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable"
             | "rebuild_failed" | "search_failed" | "entry_refused" | "no_such_turn"
-            | "not_from_here" | "not_silent" | "not_limited" | "nothing_cut_off" => Self::State,
+            | "disk_low" | "long_texts_full" | "not_from_here" | "not_silent" | "not_limited"
+            | "nothing_cut_off" => Self::State,
             "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
             | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
             | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"

@@ -14,6 +14,10 @@ pub const LINE_UNITS_MAX: usize = 20_000;
 /// bytes. Longer than any mark.
 const MARK_BYTES_MAX: usize = 64;
 
+/// What the mark of a shortened text takes at most, in UTF-16 units: the shortened text fits on a
+/// line by itself and is never cut again.
+const SHORTENED_UNITS_MAX: usize = 128;
+
 /// Where the whole text of an entry is, whose content on the line is cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whole {
@@ -37,24 +41,40 @@ pub struct Cut {
 /// Never inside a character or a redaction mark: half a mark, redacted again, would give another
 /// text.
 pub fn cut(text: &str) -> Option<Cut> {
+    let (kept, left, units) = split(text, LINE_UNITS_MAX)?;
+    Some(Cut {
+        content: format!("{kept}\n[TRUNCATED {left} chars]"),
+        units,
+    })
+}
+
+/// A text that is longer than [`LINE_UNITS_MAX`], made to fit with a mark that says so, where the
+/// whole is kept nowhere; `None` when it fits as it is.
+pub fn shorten(text: &str) -> Option<String> {
+    split(text, LINE_UNITS_MAX)?;
+    let (kept, left, _) = split(text, LINE_UNITS_MAX - SHORTENED_UNITS_MAX)?;
+    Some(format!(
+        "{kept}\n[TRUNCATED {left} chars, which are not kept: there was no room for long texts]"
+    ))
+}
+
+/// The beginning of a text that is longer than `max`, the units left out, and those of the whole.
+fn split(text: &str, max: usize) -> Option<(&str, usize, u64)> {
     // A byte is never more than one unit, so most texts need no counting.
-    if text.len() <= LINE_UNITS_MAX {
+    if text.len() <= max {
         return None;
     }
     let mut units = 0;
     let mut end = None;
     for (at, character) in text.char_indices() {
         units += character.len_utf16();
-        if units > LINE_UNITS_MAX && end.is_none() {
+        if units > max && end.is_none() {
             end = Some(at);
         }
     }
     let kept = &text[..before_mark(text, end?)];
     let left = units - kept.encode_utf16().count();
-    Some(Cut {
-        content: format!("{kept}\n[TRUNCATED {left} chars]"),
-        units: units as u64,
-    })
+    Some((kept, left, units as u64))
 }
 
 /// The cut itself, or where the redaction mark begins that it would split.

@@ -44,6 +44,8 @@ impl Daemon {
     fn apply_configuration(&mut self, config: &Config) {
         self.set_silences(config);
         self.set_limit_mode(config);
+        self.keepers.space.set_limits(config.storage);
+        self.space_changed();
     }
 
     /// Tells what became of a `config.json` of ContextRelay 3.

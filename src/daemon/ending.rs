@@ -69,6 +69,7 @@ impl Daemon {
             heads,
             checkpoints,
             search,
+            space: _,
         } = self.keepers;
         let last = self.recent.back().map(|last| last.hash.clone());
         let disowned = self.disowned.load(Ordering::Acquire);

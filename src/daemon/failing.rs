@@ -68,6 +68,7 @@ impl Daemon {
                 heads,
                 checkpoints,
                 search,
+                space: _,
             } = keepers;
             if is_disowned {
                 heads.abandon();

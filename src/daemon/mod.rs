@@ -47,6 +47,7 @@ pub mod running;
 mod same_handoff;
 mod show;
 mod silence;
+mod space;
 pub mod start;
 mod start_error;
 mod status;

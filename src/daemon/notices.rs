@@ -2,6 +2,15 @@
 
 use std::collections::BTreeMap;
 
+/// The keys of what others must not hide: the record is not as it should be, or takes less.
+const URGENT: [&str; 5] = [
+    "alarm",
+    "disk",
+    "ledger_unwritable",
+    "long_texts",
+    "touched",
+];
+
 /// Sentences for the operator that hold now; each under its own key, so that a repeated fault is
 /// one line and not a flood.
 #[derive(Debug, Default)]
@@ -24,8 +33,11 @@ impl Notices {
         self.0.contains_key(key)
     }
 
-    /// All of them.
+    /// All of them, the urgent ones first: the deck has one line for them.
     pub fn lines(&self) -> Vec<String> {
-        self.0.values().cloned().collect()
+        let is_urgent = |key: &&'static str| URGENT.contains(key);
+        let (urgent, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(key, _)| is_urgent(key));
+        let all = urgent.into_iter().chain(others);
+        all.map(|(_, text)| text.clone()).collect()
     }
 }

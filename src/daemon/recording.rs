@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::fault::Fault;
 use super::run::{Daemon, RECENT_ENTRIES_MAX, now_ms};
+use super::space::space_refused;
 use crate::core::agent::Party;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{Entry, EntryKind};
@@ -16,7 +17,7 @@ use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::trace;
 use crate::store::head::Head;
-use crate::store::ledger::{LedgerError, NotTaken, Stored, WriterEvent};
+use crate::store::ledger::{Ledger, LedgerError, NotTaken, Stored, WriterEvent};
 use crate::wire::control::{Notification, Refusal};
 
 /// What happens once a batch is durable, or has failed.
@@ -54,6 +55,15 @@ pub(super) struct Pending {
 impl Daemon {
     /// Appends, and calls back when it is durable or has failed.
     pub(super) fn record(&mut self, entries: Vec<Entry>, then: Then) {
+        self.append(entries, Ledger::append, then);
+    }
+
+    fn append(
+        &mut self,
+        entries: Vec<Entry>,
+        append: fn(&Ledger, u64, Vec<Entry>) -> Result<(), NotTaken>,
+        then: Then,
+    ) {
         if self.disowned.load(Ordering::Acquire) {
             let refusal = Refusal::new(
                 "folder_lost",
@@ -64,7 +74,7 @@ impl Daemon {
         }
         let token = self.next_token;
         self.next_token += 1;
-        match self.ledger.append(token, entries) {
+        match append(&self.ledger, token, entries) {
             Ok(()) => {
                 self.pending.insert(token, Pending { then });
             }
@@ -92,8 +102,9 @@ impl Daemon {
             return self.unwritten.push((entries, then));
         }
         let kept = entries.clone();
-        self.record(
+        self.append(
             entries,
+            Ledger::append_fact,
             Box::new(move |daemon, result| match result {
                 Ok(stored) => then(daemon, stored),
                 Err(refusal)
@@ -211,6 +222,15 @@ impl Daemon {
                 );
                 if let Some(pending) = self.pending.remove(&token) {
                     (pending.then)(self, Err(&refusal));
+                }
+            }
+            WriterEvent::Failed {
+                token,
+                error: LedgerError::NoRoom(refusal),
+            } => {
+                self.space_changed();
+                if let Some(pending) = self.pending.remove(&token) {
+                    (pending.then)(self, Err(&space_refused(&refusal)));
                 }
             }
             WriterEvent::Foreign(alarm) => self.raise_alarm(alarm),

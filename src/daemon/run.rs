@@ -40,6 +40,7 @@ use crate::core::id::{EntryId, SessionId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
+use crate::store::disk_space::DiskSpace;
 use crate::store::head::HeadKeeper;
 use crate::store::ledger::{CheckpointKeeper, Ledger, Stored};
 use crate::store::publisher::Board;
@@ -113,6 +114,7 @@ pub(super) struct Keepers {
     pub heads: HeadKeeper,
     pub checkpoints: CheckpointKeeper,
     pub search: Search,
+    pub space: Arc<DiskSpace>,
 }
 
 impl std::fmt::Debug for Daemon {

@@ -181,6 +181,7 @@ impl Daemon {
                     heads: self.keepers.heads.heads().clone(),
                     origin: ledger::Origin::Begun,
                 }),
+                space: Some(Arc::clone(&self.keepers.space)),
             },
             self.events_once(&begun),
         )?;
@@ -256,6 +257,7 @@ impl Daemon {
             }
             let Erased { removed, mut left } = erase(&self.dirs, old, &self.session_id);
             tracing::info!(%old, removed, "a session was deleted for good");
+            self.keepers.space.blobs_removed();
             if let Err(error) = self.outbox.erase() {
                 left.push(error.to_string());
             }

@@ -23,6 +23,7 @@ mod queue;
 mod resolved;
 mod rig;
 mod silence;
+mod space;
 mod start;
 mod succession;
 mod unwritten;

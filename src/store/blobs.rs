@@ -8,11 +8,13 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
+use super::disk_space::{DiskSpace, SpaceRefusal};
 use crate::wire::line::{hex, is_hash};
 
 /// The longest text that is kept or read, in bytes. As long as the longest line that could have
@@ -50,10 +52,28 @@ impl BlobError {
     }
 }
 
+/// Why a text is not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum PutError {
+    /// There is too little room for it, and the disk was not asked.
+    #[error(transparent)]
+    NoRoom(SpaceRefusal),
+    /// The disk says no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for PutError {
+    fn from(error: Errno) -> Self {
+        Self::Io(error.into())
+    }
+}
+
 /// The long texts of a project.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     dir: PathBuf,
+    space: Option<Arc<DiskSpace>>,
 }
 
 impl Blobs {
@@ -63,7 +83,15 @@ impl Blobs {
         let relay = ledger.parent().and_then(Path::parent);
         Self {
             dir: relay.unwrap_or(Path::new(".")).join("blobs"),
+            space: None,
         }
+    }
+
+    /// New ones are kept only where there is room for them.
+    #[must_use]
+    pub fn within(mut self, space: Option<Arc<DiskSpace>>) -> Self {
+        self.space = space;
+        self
     }
 
     /// The folder.
@@ -78,9 +106,9 @@ impl Blobs {
     ///
     /// # Errors
     ///
-    /// When the disk takes no more, or the folder is none; there is nothing new under the name
-    /// then.
-    pub fn put(&self, text: &str) -> io::Result<String> {
+    /// When there is no room for another text, the disk takes no more, or the folder is none;
+    /// there is nothing new under the name then.
+    pub fn put(&self, text: &str) -> Result<String, PutError> {
         let name = name_of(text.as_bytes());
         let folder = match self.open() {
             Err(Errno::NOENT) => {
@@ -95,6 +123,10 @@ impl Blobs {
             rustix::fs::fsync(&folder)?;
             return Ok(name);
         }
+        let bytes = text.len() as u64;
+        if let Some(space) = &self.space {
+            space.admit_blob(bytes).map_err(PutError::NoRoom)?;
+        }
         let temporary = format!("{TEMPORARY}{}", uuid::Uuid::new_v4().simple());
         let written = write_new(&folder, &temporary, text.as_bytes()).and_then(|()| {
             rustix::fs::renameat(&folder, &temporary, &folder, &name)?;
@@ -104,7 +136,11 @@ impl Blobs {
             // On a full disk this is what gives the room back.
             let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
         }
-        written.map(|()| name)
+        written?;
+        if let Some(space) = &self.space {
+            space.blob_kept(bytes);
+        }
+        Ok(name)
     }
 
     /// The text of this name, after its hash was compared.

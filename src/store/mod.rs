@@ -9,6 +9,7 @@ pub mod config;
 pub mod contextrelay3;
 pub mod derived;
 pub mod dirs;
+pub mod disk_space;
 pub mod erase;
 pub mod failed;
 pub mod head;

@@ -90,6 +90,7 @@ fn verify_of_a_record(bencher: Bencher) {
             redactor: Arc::new(Redactor::new()),
             checkpoint: None,
             outside: None,
+            space: None,
         },
         Box::new(move |event| drop(sender.send(event))),
     )

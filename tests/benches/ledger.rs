@@ -150,6 +150,7 @@ fn open_with(
         redactor: Arc::new(Redactor::new()),
         checkpoint,
         outside: None,
+        space: None,
     };
     open(options, Box::new(on_event)).unwrap()
 }

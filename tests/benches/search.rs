@@ -128,6 +128,7 @@ fn open(
         redactor: Arc::clone(redactor),
         checkpoint: None,
         outside: None,
+        space: None,
     };
     let on_event = Box::new(move |event| drop(sender.send(event)));
     (ledger::open(options, on_event).unwrap().ledger, events)

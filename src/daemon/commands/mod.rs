@@ -60,6 +60,9 @@ impl Daemon {
             self.tools_called(conn);
             self.claude_hears(ClaudeInput::Called);
         }
+        if let Err(refusal) = self.check_space(&command) {
+            return answer(reply, Err(refusal));
+        }
         match command {
             Command::Send(params) => self.send(conn, params, reply),
             Command::Handoff(params) => self.hand_off(conn, params, reply),

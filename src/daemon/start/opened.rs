@@ -17,6 +17,7 @@ use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::identity::Identity;
 use crate::daemon::outbox::Outbox;
 use crate::daemon::run::{Daemon, Keepers};
+use crate::store::disk_space::DiskSpace;
 use crate::store::head::{HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, Stored};
 use crate::store::mend::mend;
@@ -28,6 +29,7 @@ use crate::store::session;
 pub(in crate::daemon) struct Opened {
     writing: Writing,
     search: Search,
+    space: Arc<DiskSpace>,
     heads: HeadKeeper,
     checkpoints: CheckpointKeeper,
     session: SessionId,
@@ -85,6 +87,7 @@ impl Claimed {
         } = Choice::of(dirs, heads.kept().as_ref())?;
         let mended = mend(dirs, &session);
         let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
+        let space = Arc::new(DiskSpace::new(dirs, self.loaded.config.storage));
         let mut opened = ledger::open(
             ledger::OpenOptions {
                 dirs: dirs.clone(),
@@ -100,6 +103,7 @@ impl Claimed {
                         ledger::Origin::Known
                     },
                 }),
+                space: Some(Arc::clone(&space)),
             },
             channel.writer_events()(),
         )?;
@@ -151,6 +155,7 @@ impl Claimed {
         Ok(Opened {
             writing,
             search,
+            space,
             heads,
             checkpoints,
             session,
@@ -196,6 +201,7 @@ impl Opened {
                 heads: self.heads,
                 checkpoints: self.checkpoints,
                 search: self.search,
+                space: self.space,
             },
             self.session,
             self.world,

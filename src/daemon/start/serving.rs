@@ -143,7 +143,8 @@ impl Bound {
         }
         let weak = channel.weak();
         daemon.watch = builder.watch(&daemon, &lock, loaded, !is_read, &weak);
-        let owner_watch = builder.watch_owner(&lock, &weak);
+        let space = Arc::clone(&daemon.keepers.space);
+        let owner_watch = builder.watch_owner(&lock, space, &weak);
         let handle = channel.handle;
         tokio::spawn(forward(facts, handle.clone()));
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());

@@ -1,5 +1,7 @@
 //! What a daemon watches.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc;
 
 use super::Builder;
@@ -7,6 +9,7 @@ use crate::daemon::event::Event;
 use crate::daemon::run::Daemon;
 use crate::daemon::watch::{OwnerWatch, Watch, Watched};
 use crate::store::config::Loaded;
+use crate::store::disk_space::DiskSpace;
 use crate::store::owner::OwnerLock;
 
 impl Builder {
@@ -33,14 +36,15 @@ impl Builder {
             .ok()
     }
 
-    /// Watches the lock; a daemon that cannot works without.
+    /// Watches the lock and the disk; a daemon that cannot works without.
     pub(super) fn watch_owner(
         &self,
         lock: &OwnerLock,
+        space: Arc<DiskSpace>,
         events: &mpsc::WeakSender<Event>,
     ) -> Option<OwnerWatch> {
         lock.place()
-            .and_then(|place| OwnerWatch::start(place, self.dirs.clone(), events.clone()))
+            .and_then(|place| OwnerWatch::start(place, self.dirs.clone(), space, events.clone()))
             .inspect_err(|error| tracing::warn!(%error, "nobody watches the owner's lock"))
             .ok()
     }

@@ -429,6 +429,7 @@ impl Rig {
                 redactor: Arc::new(Redactor::new()),
                 checkpoint: None,
                 outside: None,
+                space: None,
             },
             Box::new(|_| {}),
         )

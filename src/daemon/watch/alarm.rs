@@ -65,6 +65,7 @@ impl Daemon {
             }
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
+            WatchFact::Space => self.space_changed(),
             WatchFact::LockLost => self.on_lock_lost(),
             WatchFact::FolderLost => self.on_folder_lost(),
             WatchFact::Degraded { why } => {

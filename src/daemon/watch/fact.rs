@@ -118,6 +118,8 @@ pub enum WatchFact {
     LockLost,
     /// The project's folder has lost its name: nothing that lies there is this daemon's.
     FolderLost,
+    /// Something else is to be said of the room on the disk.
+    Space,
     /// The system gives no signs: it is looked at from time to time instead.
     Degraded {
         /// Why.

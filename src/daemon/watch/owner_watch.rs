@@ -1,10 +1,12 @@
-//! [`OwnerWatch`]: looks whether a daemon's lock is still where others look for it.
+//! [`OwnerWatch`]: looks whether a daemon's lock is still where others look for it, and how much
+//! room is left on the disk of its record.
 //!
 //! A thread of its own, that asks: neither a long verification nor a folder whose signs the system
 //! does not give (a parent that was renamed, a network) may keep a daemon in a place that is not
 //! its own any more.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use tokio::sync::mpsc;
 use super::fact::WatchFact;
 use crate::daemon::event::Event;
 use crate::store::dirs::ProjectDirs;
+use crate::store::disk_space::DiskSpace;
 use crate::store::owner::{LockPlace, Standing};
 
 /// How often it is looked: with the steps of an end, a daemon is gone within two seconds.
@@ -27,7 +30,8 @@ pub(in crate::daemon) struct OwnerWatch {
 }
 
 impl OwnerWatch {
-    /// Starts the thread, which says once what was lost.
+    /// Starts the thread, which says once what was lost, and whenever the room on the disk is
+    /// another.
     ///
     /// # Errors
     ///
@@ -35,23 +39,26 @@ impl OwnerWatch {
     pub(in crate::daemon) fn start(
         place: LockPlace,
         dirs: ProjectDirs,
+        space: Arc<DiskSpace>,
         events: mpsc::WeakSender<Event>,
     ) -> io::Result<Self> {
         let (end, ended) = sync_channel(0);
         thread::Builder::new()
             .name("owner-watch".to_owned())
             .spawn(move || {
-                while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    let fact = match place.look(&dirs) {
-                        Standing::Held => continue,
-                        Standing::LockLost => WatchFact::LockLost,
-                        Standing::FolderLost => WatchFact::FolderLost,
-                    };
-                    // The loop reads until it ends, and then this is an error.
+                // The loop reads until it ends, and then this is an error.
+                let say = |fact| {
                     if let Some(events) = events.upgrade() {
                         drop(events.blocking_send(Event::Watch(fact)));
                     }
-                    return;
+                };
+                while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    match place.look(&dirs) {
+                        Standing::Held if space.measure() => say(WatchFact::Space),
+                        Standing::Held => {}
+                        Standing::LockLost => return say(WatchFact::LockLost),
+                        Standing::FolderLost => return say(WatchFact::FolderLost),
+                    }
                 }
             })?;
         Ok(Self { _end: end })
@@ -66,6 +73,7 @@ mod tests {
     use super::*;
     use crate::store::owner::OwnerLock;
     use crate::store::testing::Place;
+    use crate::wire::config::StorageKeys;
 
     /// What is said once this was done to a project with an owner.
     fn told(change: impl FnOnce(&Place)) -> WatchFact {
@@ -73,7 +81,13 @@ mod tests {
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
         let (events, mut facts) = mpsc::channel(1);
         let dirs = place.dirs.clone();
-        let watch = OwnerWatch::start(lock.place().unwrap(), dirs, events.downgrade()).unwrap();
+        let keys = StorageKeys {
+            low_water_megabytes: 0.try_into().unwrap(),
+            ..StorageKeys::default()
+        };
+        let space = Arc::new(DiskSpace::new(&dirs, keys));
+        let watch =
+            OwnerWatch::start(lock.place().unwrap(), dirs, space, events.downgrade()).unwrap();
         change(&place);
         let Some(Event::Watch(fact)) = facts.blocking_recv() else {
             panic!("something else");

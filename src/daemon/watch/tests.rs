@@ -47,6 +47,7 @@ impl Written {
                 redactor: Arc::new(Redactor::new()),
                 checkpoint: None,
                 outside: None,
+                space: None,
             },
             Box::new(move |event| {
                 if let WriterEvent::Durable { .. } = event {

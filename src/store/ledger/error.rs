@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::store::disk_space::SpaceRefusal;
+
 /// Why a ledger cannot be opened or did not take an entry.
 ///
 /// Cloned into the answer of every append that waited for the same write.
@@ -91,6 +93,9 @@ pub enum LedgerError {
         /// Why.
         reason: String,
     },
+    /// There is no room for another long text; everything else is taken.
+    #[error(transparent)]
+    NoRoom(SpaceRefusal),
     /// The disk failed in another way.
     #[error("could not {doing} {}: {source}", path.display())]
     Io {

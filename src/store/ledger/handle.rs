@@ -88,15 +88,36 @@ impl Ledger {
     ///
     /// When [`super::writer::WAITING_MAX`] calls wait already, or nobody writes any more.
     pub fn append(&self, token: u64, entries: Vec<Entry>) -> Result<(), NotTaken> {
+        self.give(token, entries, false)
+    }
+
+    /// As [`Self::append`], for what has happened already: where there is no room for a long text
+    /// it is shortened, and says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append`].
+    pub fn append_fact(&self, token: u64, entries: Vec<Entry>) -> Result<(), NotTaken> {
+        self.give(token, entries, true)
+    }
+
+    fn give(&self, token: u64, entries: Vec<Entry>, is_fact: bool) -> Result<(), NotTaken> {
         let job = Job::Append {
             token,
             entries,
+            is_fact,
             answer: None,
         };
         self.jobs.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => NotTaken::Full,
             TrySendError::Disconnected(_) => NotTaken::WriterGone,
         })
+    }
+
+    /// Whether what can be made again from this ledger may grow on the disk.
+    pub(in crate::store) fn has_room_to_grow(&self) -> bool {
+        let space = self.shared.space.as_ref();
+        space.is_none_or(|space| space.has_room_to_grow())
     }
 
     /// As [`Self::append`], and waits until the entries are on the disk. Their answer comes from
@@ -125,6 +146,7 @@ impl Ledger {
         let job = Job::Append {
             token: TOKEN_OF_WAITERS,
             entries,
+            is_fact: true,
             answer: Some(answer),
         };
         self.jobs.try_send(job).map_err(|refused| match refused {

@@ -3,15 +3,19 @@
 use serde_json::{Map, Value};
 
 use super::error::LedgerError;
-use crate::core::whole::{Whole, cut};
-use crate::store::blobs::{BLOB_BYTES_MAX, Blobs};
+use crate::core::whole::{Whole, cut, shorten};
+use crate::store::blobs::{BLOB_BYTES_MAX, Blobs, PutError};
 
 /// Cuts a content that is too long for the line, and keeps all of it, masked as it is by now,
 /// beside the ledger. On the disk before the line, so that no line ever names a text that was
 /// not there; a crash in between leaves a text that nobody names.
+///
+/// Where there is no room for another long text it is refused. A fact cannot be refused, because
+/// it has happened: it is shortened, and says so.
 pub(super) fn keep_whole(
     blobs: &Blobs,
     object: &mut Map<String, Value>,
+    is_fact: bool,
 ) -> Result<(), LedgerError> {
     let Some(text) = object.get("content").and_then(Value::as_str) else {
         return Ok(());
@@ -26,17 +30,41 @@ pub(super) fn keep_whole(
         );
         return Err(LedgerError::Refused { reason });
     }
-    let sha256 = blobs
-        .put(text)
-        .map_err(|error| LedgerError::from_io("keep a long text in", blobs.dir(), error))?;
+    let sha256 = match blobs.put(text) {
+        Ok(sha256) => sha256,
+        Err(PutError::NoRoom(_)) if is_fact => {
+            let shortened = shorten(text).unwrap_or_default();
+            put_content(object, shortened);
+            return Ok(());
+        }
+        Err(PutError::NoRoom(refusal)) => return Err(LedgerError::NoRoom(refusal)),
+        Err(PutError::Io(error)) => {
+            return Err(LedgerError::from_io(
+                "keep a long text in",
+                blobs.dir(),
+                error,
+            ));
+        }
+    };
+    put_content(object, cut.content);
+    let whole = Whole {
+        sha256,
+        units: cut.units,
+    };
+    object.insert("whole".to_owned(), serde_json::json!(whole));
+    Ok(())
+}
+
+/// Puts a part of the text in its place.
+fn put_content(object: &mut Map<String, Value>, content: String) {
     // A handoff says its ask twice, and a line holds no text twice that is too long for it
     // once.
     if let Some(Value::Object(handoff)) = object.get_mut("handoff")
         && handoff.contains_key("ask")
     {
-        handoff.insert("ask".to_owned(), cut.content.clone().into());
+        handoff.insert("ask".to_owned(), content.clone().into());
     }
-    object.insert("content".to_owned(), cut.content.into());
+    object.insert("content".to_owned(), content.into());
     if let Value::Object(meta) = object
         .entry("meta")
         .or_insert_with(|| Value::Object(Map::new()))
@@ -44,10 +72,4 @@ pub(super) fn keep_whole(
         // The word of ContextRelay 3.13.
         meta.insert("truncated".to_owned(), true.into());
     }
-    let whole = Whole {
-        sha256,
-        units: cut.units,
-    };
-    object.insert("whole".to_owned(), serde_json::json!(whole));
-    Ok(())
 }

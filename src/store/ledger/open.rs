@@ -14,6 +14,7 @@ use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::ProjectDirs;
+use crate::store::disk_space::DiskSpace;
 use crate::store::head::Heads;
 use crate::wire::line::is_hash;
 
@@ -45,6 +46,8 @@ pub struct OpenOptions {
     pub checkpoint: Option<Checkpoint>,
     /// What is known of it outside of the project. `None`: whatever is in it is believed.
     pub outside: Option<Outside>,
+    /// Refuses long texts where there is no room. `None`: the disk alone does.
+    pub space: Option<Arc<DiskSpace>>,
 }
 
 /// The border of belief, and who keeps it.
@@ -217,6 +220,7 @@ pub(super) fn open_file(
         path: path.clone(),
         index: RwLock::new(found.index),
         file: RwLock::new(file.reader()),
+        space: options.space,
         standing: Mutex::new(Standing::new(found.checker, report.bytes)),
     });
     let (jobs, waiting) = sync_channel(WAITING_MAX);

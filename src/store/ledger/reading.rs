@@ -46,6 +46,7 @@ impl Reading {
                 index: RwLock::new(found.index),
                 file: RwLock::new(Arc::new(file)),
                 standing: Mutex::new(Standing::new(found.checker, found.bytes)),
+                space: None,
             },
             snapshot: found.snapshot,
             is_whole: !found.is_cut_short && found.lost.is_none(),

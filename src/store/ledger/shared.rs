@@ -11,6 +11,7 @@ use super::check::Checker;
 use super::handle::{Stats, Stored, lock};
 use super::index::{Index, Slot};
 use crate::core::id::{EntryId, Seq};
+use crate::store::disk_space::DiskSpace;
 use crate::wire::line::parse;
 
 /// How an open ledger stands.
@@ -35,6 +36,7 @@ pub(super) struct Shared {
     pub index: RwLock<Index>,
     pub file: RwLock<Arc<File>>,
     pub standing: Mutex<Standing>,
+    pub space: Option<Arc<DiskSpace>>,
 }
 
 impl Shared {

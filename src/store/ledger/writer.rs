@@ -71,6 +71,8 @@ pub(super) enum Job {
     Append {
         token: u64,
         entries: Vec<Entry>,
+        /// It has happened, and cannot be refused for its length.
+        is_fact: bool,
         /// Who waits for the answer, instead of the event.
         answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
     },
@@ -153,7 +155,7 @@ impl Writer {
     ) -> Self {
         Self {
             file,
-            blobs: Blobs::of_ledger(&shared.path),
+            blobs: Blobs::of_ledger(&shared.path).within(shared.space.clone()),
             shared,
             redactor,
             heads,
@@ -211,9 +213,10 @@ impl Writer {
                 Job::Append {
                     token,
                     entries,
+                    is_fact,
                     answer,
                 } => {
-                    let result = self.stage(entries, &mut together.text, next);
+                    let result = self.stage(entries, is_fact, &mut together.text, next);
                     together.done.push(Staged {
                         token,
                         answer,
@@ -237,13 +240,14 @@ impl Writer {
     fn stage(
         &self,
         entries: Vec<Entry>,
+        is_fact: bool,
         text: &mut Vec<u8>,
         next: &mut Next,
     ) -> Result<Vec<Placed>, LedgerError> {
         let (len, before) = (text.len(), next.clone());
         let mut placed = Vec::with_capacity(entries.len());
         for entry in entries {
-            match self.line(entry, next) {
+            match self.line(entry, is_fact, next) {
                 Ok(stored) => {
                     let offset = text.len();
                     text.extend_from_slice(stored.line.as_bytes());
@@ -265,7 +269,7 @@ impl Writer {
         Ok(placed)
     }
 
-    fn line(&self, mut entry: Entry, next: &Next) -> Result<Stored, LedgerError> {
+    fn line(&self, mut entry: Entry, is_fact: bool, next: &Next) -> Result<Stored, LedgerError> {
         let refused = |reason: String| LedgerError::Refused { reason };
         entry.seq = Seq(next.seq);
         let prev = match (&next.prev, &entry.kind) {
@@ -285,7 +289,7 @@ impl Writer {
         };
         // What comes with its whole text named is cut already: a compaction carries it.
         if entry.whole.is_none() {
-            keep_whole(&self.blobs, &mut object)?;
+            keep_whole(&self.blobs, &mut object, is_fact)?;
         }
         let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
@@ -358,7 +362,9 @@ impl Writer {
                 (Err(error), _) => {
                     // What the disk refuses beside the ledger is over, too, only once it takes
                     // something again.
-                    self.failing |= !matches!(error, LedgerError::Refused { .. });
+                    let is_own =
+                        matches!(error, LedgerError::Refused { .. } | LedgerError::NoRoom(_));
+                    self.failing |= !is_own;
                     Err(error)
                 }
             };

@@ -22,6 +22,9 @@ pub enum SearchError {
         /// What it says.
         source: rusqlite::Error,
     },
+    /// Little is free on the disk, and the index can be made later.
+    #[error("little is free on the disk of the record: the search index waits")]
+    LowDisk,
     /// The ledger cannot be read.
     #[error("the record {} cannot be read: {source}", path.display())]
     Ledger {
@@ -78,6 +81,7 @@ impl SearchError {
             ),
             Self::Failed
             | Self::Busy
+            | Self::LowDisk
             | Self::Ledger { .. }
             | Self::Io { .. }
             | Self::NotWal { .. } => false,

@@ -147,7 +147,7 @@ impl Shared {
             for stored in &page.entries {
                 cursor = Some(stored.entry.seq.0);
                 if batch.push(stored) {
-                    self.put(&mut batch, index, wish)?;
+                    self.put(&mut batch, index, target, wish)?;
                 }
             }
             let called = {
@@ -158,13 +158,24 @@ impl Shared {
                 return Ok(());
             }
             if page.next.is_none() {
-                self.put(&mut batch, index, wish)?;
+                self.put(&mut batch, index, target, wish)?;
                 return Ok(());
             }
         }
     }
 
-    fn put(&self, batch: &mut Batch<'_>, index: &mut Index, wish: u64) -> Result<(), SearchError> {
+    fn put(
+        &self,
+        batch: &mut Batch<'_>,
+        index: &mut Index,
+        target: &Target,
+        wish: u64,
+    ) -> Result<(), SearchError> {
+        // Of a new session a beginning is put in all the same: that is what tells that the index
+        // of a deleted one is gone.
+        if !target.ledger.has_room_to_grow() && index.mark()?.is_some() {
+            return Err(SearchError::LowDisk);
+        }
         if let Some(seq) = batch.put(index)? {
             tracing::debug!(seq, "indexed");
             self.reached(wish, seq);

@@ -31,6 +31,8 @@ pub struct Config {
     pub watchdog: WatchdogKeys,
     /// What happens at a usage limit of an agent's vendor.
     pub rate_limit_resume: LimitKeys,
+    /// How much room the record may take.
+    pub storage: StorageKeys,
 }
 
 /// Keys of `redaction`.
@@ -103,6 +105,19 @@ pub struct WatchdogKeys {
     pub claude_silence_seconds: Seconds<10, 86_400>,
 }
 
+/// Keys of `storage`. A megabyte is 1,000,000 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StorageKeys {
+    /// What the texts that are too long for a line may take together. From 80 % on there is a
+    /// warning; a text that does not fit is refused, and nothing else.
+    pub blobs_megabytes: Megabytes<1, 1_000_000>,
+    /// When less is free on the disk of the record there is a warning, no new long texts are
+    /// taken, and checkpoints and the search index wait; below a quarter of it no new messages are
+    /// taken. 0: the disk is not looked at.
+    pub low_water_megabytes: Megabytes<0, 1_000_000_000>,
+}
+
 /// Keys of `rateLimitResume`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
@@ -129,11 +144,12 @@ impl Default for Config {
         Self {
             version: VERSION,
             redaction: RedactionKeys::default(),
-            idle_shutdown_seconds: Seconds(30),
+            idle_shutdown_seconds: Bounded(30),
             codex: CodexKeys::default(),
             delivery: DeliveryKeys::default(),
             watchdog: WatchdogKeys::default(),
             rate_limit_resume: LimitKeys::default(),
+            storage: StorageKeys::default(),
         }
     }
 }
@@ -141,8 +157,17 @@ impl Default for Config {
 impl Default for DeliveryKeys {
     fn default() -> Self {
         Self {
-            idle_seconds: Seconds(20),
-            expire_seconds: Seconds(0),
+            idle_seconds: Bounded(20),
+            expire_seconds: Bounded(0),
+        }
+    }
+}
+
+impl Default for StorageKeys {
+    fn default() -> Self {
+        Self {
+            blobs_megabytes: Bounded(512),
+            low_water_megabytes: Bounded(256),
         }
     }
 }
@@ -150,49 +175,55 @@ impl Default for DeliveryKeys {
 impl Default for WatchdogKeys {
     fn default() -> Self {
         Self {
-            codex_silence_seconds: Seconds(300),
-            claude_silence_seconds: Seconds(600),
+            codex_silence_seconds: Bounded(300),
+            claude_silence_seconds: Bounded(600),
         }
     }
 }
 
-/// A whole number of seconds from `MIN` to `MAX`.
+/// A number of seconds.
+pub type Seconds<const MIN: u64, const MAX: u64> = Bounded<MIN, MAX>;
+
+/// A number of megabytes, of 1,000,000 bytes each.
+pub type Megabytes<const MIN: u64, const MAX: u64> = Bounded<MIN, MAX>;
+
+/// A whole number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
-pub struct Seconds<const MIN: u64, const MAX: u64>(u64);
+pub struct Bounded<const MIN: u64, const MAX: u64>(u64);
 
-impl<const MIN: u64, const MAX: u64> Seconds<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
     /// The number.
     pub fn get(self) -> u64 {
         self.0
     }
 }
 
-impl<const MIN: u64, const MAX: u64> TryFrom<u64> for Seconds<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> TryFrom<u64> for Bounded<MIN, MAX> {
     type Error = String;
 
-    fn try_from(seconds: u64) -> Result<Self, String> {
-        if (MIN..=MAX).contains(&seconds) {
-            Ok(Self(seconds))
+    fn try_from(number: u64) -> Result<Self, String> {
+        if (MIN..=MAX).contains(&number) {
+            Ok(Self(number))
         } else {
             Err(format!("to be {MIN} to {MAX}"))
         }
     }
 }
 
-impl<const MIN: u64, const MAX: u64> From<Seconds<MIN, MAX>> for u64 {
-    fn from(seconds: Seconds<MIN, MAX>) -> Self {
-        seconds.0
+impl<const MIN: u64, const MAX: u64> From<Bounded<MIN, MAX>> for u64 {
+    fn from(number: Bounded<MIN, MAX>) -> Self {
+        number.0
     }
 }
 
-impl<const MIN: u64, const MAX: u64> JsonSchema for Seconds<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        format!("Seconds{MIN}To{MAX}").into()
+        format!("From{MIN}To{MAX}").into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {

@@ -14,7 +14,8 @@ mod schema;
 mod tests;
 
 pub use keys::{
-    Allowed, CodexKeys, Config, DeliveryKeys, OwnRule, RedactionKeys, Seconds, WatchdogKeys,
+    Allowed, CodexKeys, Config, DeliveryKeys, OwnRule, RedactionKeys, Seconds, StorageKeys,
+    WatchdogKeys,
 };
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
 pub use power::{Waiting, digest, only_trusted, power, waiting};

@@ -126,6 +126,9 @@ fn a_full_disk_refuses_every_note_keeps_all_before_it_and_goes_on_when_there_is_
     }
     let project = Project::without_git();
     std::fs::create_dir(project.state()).unwrap();
+    // It is to run full, and not only low.
+    let config = json!({"storage": {"lowWaterMegabytes": 0}});
+    project.write(".contextrelay/config.json", &config.to_string());
     let disk = SmallDisk::over(&project, &project.state(), DISK_KIB);
     let on_disk = |args: &[&str]| run(&disk.launch(&project.ctxrelay(args.iter().copied())));
     let status = || on_disk(&["status", "--json"]).expect_success().json();

@@ -11,4 +11,5 @@ mod full;
 mod kill;
 mod offline;
 mod older_queue;
+mod space;
 mod syscalls;

@@ -182,6 +182,9 @@ impl Files {
         let Some(build) = self.build.clone() else {
             return Ok(());
         };
+        if !offer.ledger.has_room_to_grow() {
+            return Ok(());
+        }
         let Some(taken) = offer.ledger.take_checkpoint(&offer.world, &offer.hash) else {
             return Ok(());
         };

@@ -90,6 +90,7 @@ impl Project {
             redactor: Arc::clone(&REDACTOR),
             checkpoint: None,
             outside: None,
+            space: None,
         }
     }
 

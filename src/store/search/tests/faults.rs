@@ -264,6 +264,7 @@ fn entries_of_an_older_ledger_are_found_too() {
             redactor: Arc::clone(&REDACTOR),
             checkpoint: None,
             outside: None,
+            space: None,
         },
         Box::new(|_| {}),
     )

@@ -44,6 +44,7 @@ impl Bench {
                 redactor: Arc::clone(&REDACTOR),
                 checkpoint: None,
                 outside: None,
+                space: None,
             },
             Box::new(move |event| drop(sender.send(event))),
         )
