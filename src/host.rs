@@ -9,12 +9,12 @@ use axum::Router;
 use crate::bridge;
 use crate::client::Client;
 use crate::core::id::RuntimeSession;
-pub use crate::daemon::estate::Estate;
-pub use crate::daemon::fault::Fault;
+pub use crate::daemon::fault::DaemonFault;
 use crate::daemon::handle::DaemonHandle;
 pub use crate::daemon::running::{Replacement, Running};
 use crate::daemon::start::Builder;
 pub use crate::daemon::start::StartError;
+pub use crate::daemon::takeover::Takeover;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
 use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
@@ -22,7 +22,7 @@ use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
 /// What is settled before anything runs: the project, the user's folders, what the environment
 /// says.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub struct ProjectContext {
     /// The project.
     pub dirs: ProjectDirs,
     /// What an agent's client waits for before it starts a daemon: it is there once somebody has
@@ -48,7 +48,7 @@ pub struct Setting {
     pub own_program: PathBuf,
 }
 
-impl Setting {
+impl ProjectContext {
     /// Who we are, on a connection.
     pub fn hello(&self, role: Role, agent_pid: Option<u32>) -> Hello {
         Hello {
@@ -83,16 +83,16 @@ impl Setting {
     /// See [`StartError`]; our copy of what was left is given up then, and nothing of it was touched.
     pub async fn take_over(
         &self,
-        estate: Estate,
+        takeover: Takeover,
         yielded: impl Future<Output = bool> + Send,
         detached: bool,
     ) -> Result<Running, StartError> {
-        self.start(Some(estate), yielded, detached, false).await
+        self.start(Some(takeover), yielded, detached, false).await
     }
 
     async fn start(
         &self,
-        estate: Option<Estate>,
+        takeover: Option<Takeover>,
         yielded: impl Future<Output = bool> + Send,
         detached: bool,
         clears_kill: bool,
@@ -113,7 +113,7 @@ impl Setting {
             ..self.hello(Role::Codex, None)
         };
         builder
-            .start(estate, yielded, move |daemon| mcp_service(daemon, hello))
+            .start(takeover, yielded, move |daemon| mcp_service(daemon, hello))
             .await
     }
 }

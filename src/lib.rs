@@ -19,6 +19,24 @@
 //! - `ctxrelay-ui` does not know that a daemon, a socket, a file or a clock exists.
 //! - Only `deck::term` touches the terminal; only `bridge` and `cli::output` write to stdout.
 //! - Every queue is bounded and says what happens when it is full; every wait has a deadline.
+//!
+//! One word, one thing. Codex's own words (thread, turn, item, approval), MCP's (tool, resource,
+//! notification) and those of databases (append, commit, checkpoint) mean here what they mean there.
+//!
+//! | word | what it is |
+//! |---|---|
+//! | entry, ledger, session, chain, head | a recorded fact; the file of all of them; the part between two clears; what ties a line to the one before; the last line's place, also kept outside of the project |
+//! | fold, snapshot | from entries to the state of the world; that state |
+//! | foreign | written or brought by somebody else: shown, and not believed |
+//! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's answer; a check that must pass; a result with its evidence |
+//! | agent, party, pair | Claude or Codex; an agent, the operator or the system; a runtime session's two agents |
+//! | outbox, lane | messages that are not proven yet; one receiver's messages, in their order |
+//! | envelope | the lines around a message by which a model knows who speaks |
+//! | doorbell | the plugin's monitor, which wakes an idle Claude |
+//! | ladder, rung | the ways to Claude, best first; one of them |
+//! | takeover, rollover | one daemon process passes sockets and state to the next; a new session begins after the old one |
+//! | packet, capsule, finding | what an agent is given after a compaction; a task as one file; a remark of a review |
+//! | pane, sheet, overlay, theme, role | the deck's parts; a text on top of them; anything on top; its colours; what a colour is for |
 
 pub mod adapters;
 pub mod bridge;

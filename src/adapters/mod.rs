@@ -5,9 +5,9 @@
 
 pub mod claude;
 pub mod codex;
+pub mod fd_channel;
 pub mod git;
 pub mod git_head;
 pub mod hold;
-pub mod parcel;
 pub mod port_holder;
 pub mod process;

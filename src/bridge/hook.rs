@@ -40,7 +40,7 @@ const CARRIERS: [&str; 3] = ["UserPromptSubmit", "PostToolUse", "Stop"];
 
 /// The Claude whose hook runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Caller {
+pub struct HookCaller {
     /// Its process.
     pub pid: Option<u32>,
     /// It runs monitors: in its terminal, and not with `-p` (Claude Code 2.1.330, observed).
@@ -50,7 +50,7 @@ pub struct Caller {
 /// Runs the hook of one event. Never fails, and takes at most 1.5 s.
 ///
 /// `client` should be freshly made: when its first attempt to connect fails, nothing is done.
-pub async fn run<R, W>(event: &str, caller: Caller, input: R, output: W, client: Client)
+pub async fn run<R, W>(event: &str, caller: HookCaller, input: R, output: W, client: Client)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -63,7 +63,7 @@ where
 
 async fn hook<R, W>(
     event: &str,
-    caller: Caller,
+    caller: HookCaller,
     input: R,
     mut output: W,
     client: Client,
@@ -141,7 +141,7 @@ async fn read<R: AsyncRead + Unpin>(input: R) -> Value {
     }
 }
 
-fn params(event: &str, caller: Caller, input: &Value) -> HookParams {
+fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
     let word = |name: &str| {
         let word = input.get(name)?.as_str()?;
         Some(word.chars().take(DETAIL_CHARS_MAX).collect::<String>())

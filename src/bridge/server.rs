@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::http::Hangup;
 use super::instructions::instructions;
 use super::tools::answer::to_result;
-use super::tools::call::Call;
+use super::tools::call::ToolCall;
 use super::tools::tool::Tool;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -83,7 +83,7 @@ impl ServerHandler for RelayServer {
             return Err(ErrorData::invalid_params(unknown, None));
         };
         let meta = &context.meta.0.0;
-        let call = Call {
+        let call = ToolCall {
             side: self.side,
             client: self.client.clone(),
             arguments: request.arguments.unwrap_or_default(),

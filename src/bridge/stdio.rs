@@ -44,7 +44,7 @@ const FLUSH_WAIT: Duration = Duration::from_secs(2);
 
 /// Why a bridge ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum StdioEnded {
     /// The agent closed its side.
     Closed,
     /// A signal came.
@@ -59,14 +59,14 @@ pub enum Ended {
 /// daemons; the client redials.
 ///
 /// The caller exits the process afterwards: a blocking read of standard input cannot be ended.
-pub async fn serve(side: Agent, client: Client) -> Ended {
+pub async fn serve(side: Agent, client: Client) -> StdioEnded {
     let (input, output) = rmcp::transport::stdio_pipes();
     let end = CancellationToken::new();
     let parent = rustix::process::getppid();
     tokio::select! {
         ended = serve_on(side, client, input, output, end.clone()) => ended,
-        () = signals() => { end.cancel(); Ended::Signal }
-        () = orphaned(parent) => { end.cancel(); Ended::Orphaned }
+        () = signals() => { end.cancel(); StdioEnded::Signal }
+        () = orphaned(parent) => { end.cancel(); StdioEnded::Orphaned }
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn serve_on<R, W>(
     input: R,
     output: W,
     end: CancellationToken,
-) -> Ended
+) -> StdioEnded
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -100,18 +100,18 @@ where
             let push = (side == Agent::Claude)
                 .then(|| tokio::spawn(push(notifications, running.peer().clone())));
             let ended = match running.waiting().await {
-                Ok(_) => Ended::Closed,
-                Err(_) => Ended::Failed,
+                Ok(_) => StdioEnded::Closed,
+                Err(_) => StdioEnded::Failed,
             };
             if let Some(push) = push {
                 push.abort();
             }
             ended
         }
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ended::Closed,
+        Err(ServerInitializeError::ConnectionClosed(_)) => StdioEnded::Closed,
         Err(error) => {
             tracing::debug!(%error, "no MCP session came about");
-            Ended::Failed
+            StdioEnded::Failed
         }
     };
     reader.abort();

@@ -8,7 +8,7 @@ use super::launch::Launch;
 use super::pair_tmux;
 use super::replace::NO_SUCH_METHOD;
 use crate::core::agent::AGENT_VARIABLE;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::wire::control::Command;
 
 /// Lets an agent take this process's place. Returns only when that fails.
@@ -16,7 +16,7 @@ use crate::wire::control::Command;
 /// Before, the daemon knows this process as an agent's, by the kernel's word for who connects. What
 /// the agent's commands leave behind stays below it: on Linux it is a child subreaper, which
 /// survives the `exec` and is not inherited.
-pub fn become_agent(setting: &Setting, mut launch: Launch) -> Failure {
+pub fn become_agent(setting: &ProjectContext, mut launch: Launch) -> Failure {
     let registered = runtime().and_then(|runtime| runtime.block_on(register(setting)));
     if let Err(failure) = registered {
         return failure;
@@ -36,7 +36,7 @@ pub fn become_agent(setting: &Setting, mut launch: Launch) -> Failure {
     launch.exec()
 }
 
-async fn register(setting: &Setting) -> Result<(), Failure> {
+async fn register(setting: &ProjectContext) -> Result<(), Failure> {
     let live = connect::needed(connect::operator(setting).await)?;
     match live.ask(Command::RegisterAgent).await {
         Ok(_) => Ok(()),

@@ -1,22 +1,22 @@
 //! `ctxrelay bridge` (hidden): the MCP server that Claude starts.
 
 use super::connect::runtime;
-use super::context::Context;
-use super::exit::Verdict;
+use super::context::CliContext;
+use super::exit::CliOutcome;
 use super::logging;
 use crate::bridge::stdio;
 use crate::client::{Autostart, Client, WebsocketOptions, connect, project_dial};
 use crate::core::agent::Agent;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::wire::control::{Command, Role};
 
-pub fn run(context: &Context) -> Verdict {
+pub fn run(context: &CliContext) -> CliOutcome {
     serve(&context.setting, Agent::Claude)
 }
 
 /// Serves one agent until it goes. Never returns: a blocking read of standard input cannot be
 /// ended in another way.
-pub fn serve(setting: &Setting, side: Agent) -> Verdict {
+pub fn serve(setting: &ProjectContext, side: Agent) -> CliOutcome {
     let log = logging::start(setting);
     let role = match side {
         Agent::Claude => Role::Claude,
@@ -33,7 +33,7 @@ pub fn serve(setting: &Setting, side: Agent) -> Verdict {
 
 /// A client that redials for ever, for the processes that agents start.
 pub fn client(
-    setting: &Setting,
+    setting: &ProjectContext,
     role: Role,
     agent_pid: Option<u32>,
     on_connect: Vec<Command>,
@@ -48,7 +48,7 @@ pub fn client(
 
 /// How a bridge starts a daemon: not below a worker, never one that the operator killed, and only
 /// where somebody has begun a project.
-fn autostart(setting: &Setting) -> Option<Autostart> {
+fn autostart(setting: &ProjectContext) -> Option<Autostart> {
     if setting.worker {
         return None;
     }

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::agent::become_agent;
-use super::context::Context;
+use super::context::CliContext;
 use super::detach;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::launch::{Launch, missing_claude};
 use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 
 /// Arguments of `claude`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub struct Args {
     pub args: Vec<OsString>,
 }
 
-pub fn run(context: &Context, args: Args) -> Verdict {
+pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let setting = &context.setting;
     let program = setting.claude_program.clone();
     if args.dry_run {
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: Args) -> Verdict {
     Err(become_agent(setting, launch(setting, program, args.args)))
 }
 
-fn launch(setting: &Setting, program: PathBuf, user: Vec<OsString>) -> Launch {
+fn launch(setting: &ProjectContext, program: PathBuf, user: Vec<OsString>) -> Launch {
     let mut args = launch_args(&plugin_dir(setting));
     args.extend(user);
     Launch {
@@ -55,14 +55,14 @@ fn launch(setting: &Setting, program: PathBuf, user: Vec<OsString>) -> Launch {
 }
 
 /// The project, unless we are in it already: Claude keeps its own memory per folder.
-fn outside(setting: &Setting) -> Option<PathBuf> {
+fn outside(setting: &ProjectContext) -> Option<PathBuf> {
     let root = &setting.dirs.root;
     let here = std::env::current_dir().ok()?;
     (!here.starts_with(root)).then(|| root.clone())
 }
 
 /// Where the project's plugin lies.
-pub fn plugin_dir(setting: &Setting) -> PathBuf {
+pub fn plugin_dir(setting: &ProjectContext) -> PathBuf {
     plugin::project_dir(
         &setting.user_dirs.data,
         env!("CARGO_PKG_VERSION"),
@@ -71,7 +71,7 @@ pub fn plugin_dir(setting: &Setting) -> PathBuf {
 }
 
 /// The project's plugin.
-pub fn plugin_spec(setting: &Setting) -> PluginSpec {
+pub fn plugin_spec(setting: &ProjectContext) -> PluginSpec {
     PluginSpec {
         program: setting.own_program.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -85,13 +85,13 @@ pub fn plugin_spec(setting: &Setting) -> PluginSpec {
 /// # Errors
 ///
 /// When the data folder cannot be written, or a path cannot be quoted.
-pub fn write_plugin(setting: &Setting) -> Result<bool, Failure> {
+pub fn write_plugin(setting: &ProjectContext) -> Result<bool, Failure> {
     let written = plugin_spec(setting).write(&plugin_dir(setting));
     written.map_err(|error| plugin_failure(setting, &error))
 }
 
 /// Why there is no plugin.
-pub fn plugin_failure(setting: &Setting, error: &plugin::PluginError) -> Failure {
+pub fn plugin_failure(setting: &ProjectContext, error: &plugin::PluginError) -> Failure {
     let why = std::error::Error::source(error).map_or_else(String::new, |why| format!(": {why}"));
     Failure::state(
         "plugin",

@@ -7,12 +7,12 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::claude::plugin_failure;
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::launch::{Captured, capture, missing_claude};
 use super::operator::may_change;
 use crate::adapters::claude::install::{self, ClaudeArgs, Installed, Marketplace, plugin_id};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 
 /// How long one of Claude's commands may take; they work offline.
 const COMMAND_WAIT: Duration = Duration::from_secs(60);
@@ -22,10 +22,10 @@ const COMMAND_WAIT: Duration = Duration::from_secs(60);
 pub enum Verb {
     /// Install it for every plain `claude` of yours
     #[command(after_help = "Example: ctxrelay claude-plugin install")]
-    Install(ChangeArgs),
+    Install(PluginChangeArgs),
     /// Take it away
     #[command(after_help = "Example: ctxrelay claude-plugin remove --yes")]
-    Remove(ChangeArgs),
+    Remove(PluginChangeArgs),
     /// Whether it is installed
     #[command(after_help = "Example: ctxrelay claude-plugin status --json")]
     Status,
@@ -33,13 +33,13 @@ pub enum Verb {
 
 /// Arguments of `install` and `remove`.
 #[derive(Debug, clap::Args)]
-pub struct ChangeArgs {
+pub struct PluginChangeArgs {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
 }
 
-pub fn run(context: &Context, verb: Verb) -> Verdict {
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     let program = context
         .setting
         .claude_program
@@ -52,7 +52,7 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
     }
 }
 
-fn install(context: &Context, program: PathBuf, yes: bool) -> Verdict {
+fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
     let setting = &context.setting;
     let what = match installed(setting, &program)? {
         Some(Installed::Enabled(version) | Installed::Disabled(version)) => format!(
@@ -80,7 +80,7 @@ fn install(context: &Context, program: PathBuf, yes: bool) -> Verdict {
     )
 }
 
-fn remove(context: &Context, program: PathBuf, yes: bool) -> Verdict {
+fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
     let setting = &context.setting;
     if installed(setting, &program)? == Some(Installed::No) {
         return done(context, "absent", "it is not installed");
@@ -96,7 +96,7 @@ fn remove(context: &Context, program: PathBuf, yes: bool) -> Verdict {
     done(context, "removed", "removed")
 }
 
-fn done(context: &Context, word: &str, sentence: &str) -> Verdict {
+fn done(context: &CliContext, word: &str, sentence: &str) -> CliOutcome {
     if context.out.is_json() {
         context.out.json(&json!({"result": word}))?;
     } else {
@@ -105,7 +105,7 @@ fn done(context: &Context, word: &str, sentence: &str) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn status(context: &Context, program: PathBuf) -> Verdict {
+fn status(context: &CliContext, program: PathBuf) -> CliOutcome {
     let found = installed(&context.setting, &program)?;
     let (state, version) = match &found {
         Some(Installed::No) => ("absent", None),
@@ -127,14 +127,17 @@ fn status(context: &Context, program: PathBuf) -> Verdict {
 }
 
 /// `None` when Claude's answer is not understood.
-fn installed(setting: &Setting, program: &std::path::Path) -> Result<Option<Installed>, Failure> {
+fn installed(
+    setting: &ProjectContext,
+    program: &std::path::Path,
+) -> Result<Option<Installed>, Failure> {
     Ok(Installed::read(
         &claude(setting, program, &install::list())?.stdout,
     ))
 }
 
 fn claude(
-    setting: &Setting,
+    setting: &ProjectContext,
     program: &std::path::Path,
     args: &ClaudeArgs,
 ) -> Result<Captured, Failure> {

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::agent::become_agent;
-use super::connect::{self, Found, runtime, unexpected};
-use super::context::Context;
+use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::context::CliContext;
 use super::detach;
 use super::disk::unreadable;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::launch::{Launch, missing_codex};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::secrets::{Secret, read_token};
 use crate::wire::control::{CodexJoin, Command, Reply};
 
@@ -33,7 +33,7 @@ pub struct Args {
     pub args: Vec<OsString>,
 }
 
-pub fn run(context: &Context, args: Args) -> Verdict {
+pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let setting = &context.setting;
     if args.dry_run {
         let program = setting
@@ -57,10 +57,10 @@ pub fn run(context: &Context, args: Args) -> Verdict {
 }
 
 /// What is known without starting anything.
-async fn known(setting: &Setting) -> (String, String) {
+async fn known(setting: &ProjectContext) -> (String, String) {
     let mut thread = None;
     let mut port = setting.ports.map(|ports| ports.proxy);
-    if let Found::Live(live) = connect::control(setting).await
+    if let DaemonFound::Live(live) = connect::control(setting).await
         && let Ok(Reply::Status(status)) = live.ask(Command::ReadStatus).await
     {
         thread = status.agents.codex.thread_id.clone();
@@ -72,7 +72,7 @@ async fn known(setting: &Setting) -> (String, String) {
     )
 }
 
-async fn join(setting: &Setting) -> Result<CodexJoin, Failure> {
+async fn join(setting: &ProjectContext) -> Result<CodexJoin, Failure> {
     let live = connect::needed(connect::control(setting).await)?;
     match live.ask(Command::EnsureCodex).await? {
         Reply::Codex(join) => Ok(join),
@@ -81,7 +81,7 @@ async fn join(setting: &Setting) -> Result<CodexJoin, Failure> {
 }
 
 fn launch(
-    setting: &Setting,
+    setting: &ProjectContext,
     program: PathBuf,
     thread: &str,
     port: &str,

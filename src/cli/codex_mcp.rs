@@ -8,13 +8,13 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::bridge;
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::launch::{Captured, capture, missing_codex};
 use super::operator::may_change;
 use super::shell::quoted;
 use crate::core::agent::Agent;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 
 /// The key in Codex's configuration.
 const NAME: &str = "contextrelay";
@@ -35,10 +35,10 @@ const PASSED_ON: [&str; 3] = [
 pub enum Verb {
     /// Register it for every plain `codex` of yours
     #[command(after_help = "Example: ctxrelay codex-mcp install")]
-    Install(ChangeArgs),
+    Install(McpChangeArgs),
     /// Take it away
     #[command(after_help = "Example: ctxrelay codex-mcp remove --yes")]
-    Remove(ChangeArgs),
+    Remove(McpChangeArgs),
     /// Whether it is registered
     #[command(after_help = "Example: ctxrelay codex-mcp status --json")]
     Status,
@@ -49,13 +49,13 @@ pub enum Verb {
 
 /// Arguments of `install` and `remove`.
 #[derive(Debug, clap::Args)]
-pub struct ChangeArgs {
+pub struct McpChangeArgs {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
 }
 
-pub fn run(context: &Context, verb: Verb) -> Verdict {
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     if matches!(verb, Verb::Server) {
         return bridge::serve(&context.setting, Agent::Codex);
     }
@@ -80,7 +80,7 @@ struct Entry {
     ours: bool,
 }
 
-fn install(context: &Context, program: &Path, yes: bool) -> Verdict {
+fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
     let setting = &context.setting;
     let found = entry(setting, program)?;
     let args = add_args(setting, |name| std::env::var_os(name));
@@ -105,7 +105,7 @@ fn install(context: &Context, program: &Path, yes: bool) -> Verdict {
 }
 
 /// `codex mcp add` replaces an entry of the same name silently (0.169.0, observed).
-fn add_args(setting: &Setting, var: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
+fn add_args(setting: &ProjectContext, var: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["mcp", "add", NAME].map(OsString::from).into();
     for name in PASSED_ON {
         if let Some(value) = var(name).filter(|value| !value.is_empty()) {
@@ -121,7 +121,7 @@ fn add_args(setting: &Setting, var: impl Fn(&str) -> Option<OsString>) -> Vec<Os
     args
 }
 
-fn remove(context: &Context, program: &Path, yes: bool) -> Verdict {
+fn remove(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
     let Some(entry) = entry(&context.setting, program)? else {
         return done(context, "absent", "it is not registered");
     };
@@ -143,7 +143,7 @@ fn remove(context: &Context, program: &Path, yes: bool) -> Verdict {
     done(context, "removed", "removed")
 }
 
-fn status(context: &Context, program: &Path) -> Verdict {
+fn status(context: &CliContext, program: &Path) -> CliOutcome {
     let entry = entry(&context.setting, program)?;
     let state = match &entry {
         None => "absent",
@@ -163,7 +163,7 @@ fn status(context: &Context, program: &Path) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn done(context: &Context, word: &str, sentence: &str) -> Verdict {
+fn done(context: &CliContext, word: &str, sentence: &str) -> CliOutcome {
     if context.out.is_json() {
         context.out.json(&json!({"result": word}))?;
     } else {
@@ -172,7 +172,7 @@ fn done(context: &Context, word: &str, sentence: &str) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn entry(setting: &Setting, program: &Path) -> Result<Option<Entry>, Failure> {
+fn entry(setting: &ProjectContext, program: &Path) -> Result<Option<Entry>, Failure> {
     let said = codex(
         setting,
         program,
@@ -212,7 +212,7 @@ fn read_entry(json: &str) -> Option<Entry> {
     })
 }
 
-fn codex(setting: &Setting, program: &Path, args: &[OsString]) -> Result<Captured, Failure> {
+fn codex(setting: &ProjectContext, program: &Path, args: &[OsString]) -> Result<Captured, Failure> {
     let fail = |why: String| {
         Failure::unavailable(
             "codex_failed",

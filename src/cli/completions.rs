@@ -4,7 +4,7 @@ use clap_complete::Shell;
 use serde_json::json;
 
 use super::args::command;
-use super::exit::{ExitKind, Verdict};
+use super::exit::{CliOutcome, ExitKind};
 use super::output::Output;
 
 /// Arguments of `completions`.
@@ -15,7 +15,7 @@ pub struct Args {
     pub shell: Shell,
 }
 
-pub fn run(out: &Output, args: &Args) -> Verdict {
+pub fn run(out: &Output, args: &Args) -> CliOutcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "ctxrelay", &mut script);
     if out.is_json() {

@@ -3,8 +3,8 @@
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::{Output, Tone};
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema};
@@ -21,7 +21,7 @@ pub enum Verb {
 }
 
 /// Prints the schema. Needs no project.
-pub fn schema(out: &Output) -> Verdict {
+pub fn schema(out: &Output) -> CliOutcome {
     let schema = config_schema();
     if out.is_json() {
         out.json(&schema)?;
@@ -35,7 +35,7 @@ pub fn schema(out: &Output) -> Verdict {
 }
 
 /// Prints what counts.
-pub fn show(context: &Context) -> Verdict {
+pub fn show(context: &CliContext) -> CliOutcome {
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let counts = serde_json::to_value(&loaded.config)
@@ -48,7 +48,7 @@ pub fn show(context: &Context) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn to_json(context: &Context, loaded: &Loaded, counts: Value) -> Value {
+fn to_json(context: &CliContext, loaded: &Loaded, counts: Value) -> Value {
     let problems: Vec<Value> = loaded
         .problems
         .iter()
@@ -79,7 +79,7 @@ fn without_effect(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-fn print(context: &Context, loaded: &Loaded, counts: &Value) -> Result<(), Failure> {
+fn print(context: &CliContext, loaded: &Loaded, counts: &Value) -> Result<(), Failure> {
     let out = &context.out;
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut rows = Vec::new();

@@ -12,7 +12,7 @@ use super::exit::Failure;
 use crate::client::{
     Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,
 };
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::published::Published;
 use crate::wire::control::{Command, Reply, Role, Welcome};
 
@@ -31,7 +31,7 @@ pub struct Live {
 
 /// What was found where the daemon should be.
 #[derive(Debug)]
-pub enum Found {
+pub enum DaemonFound {
     /// It answers.
     Live(Live),
     /// None runs.
@@ -81,16 +81,16 @@ pub fn runtime() -> Result<Runtime, Failure> {
 }
 
 /// Looks for the project's daemon on its control port. Never starts one.
-pub async fn control(setting: &Setting) -> Found {
+pub async fn control(setting: &ProjectContext) -> DaemonFound {
     // Without this the dial would be asked in vain, and its reason is none for a person.
     if Published::read(&setting.dirs).is_none() {
-        return Found::Nobody;
+        return DaemonFound::Nobody;
     }
     first_attempt(setting, project_dial(setting.dirs.clone(), Role::Cli, None)).await
 }
 
 /// Looks for the project's daemon on the operator's socket.
-pub async fn operator(setting: &Setting) -> Found {
+pub async fn operator(setting: &ProjectContext) -> DaemonFound {
     first_attempt(setting, operator_dial(&setting.user_dirs, &setting.dirs)).await
 }
 
@@ -99,11 +99,11 @@ pub async fn operator(setting: &Setting) -> Found {
 /// # Errors
 ///
 /// When none runs, or it cannot be talked to.
-pub fn needed(found: Found) -> Result<Live, Failure> {
+pub fn needed(found: DaemonFound) -> Result<Live, Failure> {
     match found {
-        Found::Live(live) => Ok(live),
-        Found::Nobody => Err(Failure::no_daemon()),
-        Found::Unfit(why) => Err(Failure::unavailable(
+        DaemonFound::Live(live) => Ok(live),
+        DaemonFound::Nobody => Err(Failure::no_daemon()),
+        DaemonFound::Unfit(why) => Err(Failure::unavailable(
             "daemon_unreachable",
             format!("the daemon of this project cannot be asked: {why}"),
             "see `ctxrelay doctor`; stop it with `ctxrelay kill` and start it again",
@@ -111,7 +111,7 @@ pub fn needed(found: Found) -> Result<Live, Failure> {
     }
 }
 
-async fn first_attempt(setting: &Setting, dial: Dial) -> Found {
+async fn first_attempt(setting: &ProjectContext, dial: Dial) -> DaemonFound {
     let client = connect(WebsocketOptions {
         dial,
         hello: setting.hello(Role::Cli, None),
@@ -120,17 +120,17 @@ async fn first_attempt(setting: &Setting, dial: Dial) -> Found {
     let mut connection = client.connection();
     let state = match timeout(HELLO_WAIT, connection.changed()).await {
         Ok(Ok(())) => connection.borrow_and_update().clone(),
-        Ok(Err(_)) => return Found::Unfit("the client has ended".to_owned()),
-        Err(_) => return Found::Unfit("it does not answer".to_owned()),
+        Ok(Err(_)) => return DaemonFound::Unfit("the client has ended".to_owned()),
+        Err(_) => return DaemonFound::Unfit("it does not answer".to_owned()),
     };
     match state {
-        Connection::Connected(welcome) => Found::Live(Live { client, welcome }),
-        Connection::Dormant(_) => Found::Nobody,
+        Connection::Connected(welcome) => DaemonFound::Live(Live { client, welcome }),
+        Connection::Dormant(_) => DaemonFound::Nobody,
         Connection::Connecting { why } | Connection::Ended { why } => {
             if is_anybody_there(setting).await {
-                Found::Unfit(why)
+                DaemonFound::Unfit(why)
             } else {
-                Found::Nobody
+                DaemonFound::Nobody
             }
         }
     }
@@ -138,7 +138,7 @@ async fn first_attempt(setting: &Setting, dial: Dial) -> Found {
 
 /// Whether somebody accepts connections where the last daemon said that it listens. A daemon that
 /// died leaves its word behind, and that is nothing to complain about.
-async fn is_anybody_there(setting: &Setting) -> bool {
+async fn is_anybody_there(setting: &ProjectContext) -> bool {
     let Some(published) = Published::read(&setting.dirs) else {
         return false;
     };

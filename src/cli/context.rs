@@ -1,13 +1,13 @@
-//! [`Context`]: what every verb of a project is given.
+//! [`CliContext`]: what every verb of a project is given.
 
 use super::output::Output;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 
 /// The project's setting and where to print.
 #[derive(Debug)]
-pub struct Context {
+pub struct CliContext {
     /// What is settled before anything runs.
-    pub setting: Setting,
+    pub setting: ProjectContext,
     /// Where to print.
     pub out: Output,
 }

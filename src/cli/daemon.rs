@@ -9,16 +9,16 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::connect;
-use super::context::Context;
+use super::context::CliContext;
 use super::detach;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::operator;
 use super::output::Output;
 use super::replace::replace;
-use super::successor::Before;
-use crate::host::{Estate, Fault, Replacement, Running, Setting};
+use super::successor::PreviousDaemon;
+use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
@@ -50,7 +50,7 @@ pub struct Args {
     pub take_over: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.unless_killed && !exists(&context.setting.dirs.relay) {
         // It was there a moment ago, for the agent that starts us.
         return Err(Failure::state(
@@ -87,7 +87,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     }
     let _log = logging::start(&context.setting);
     let before = if args.take_over {
-        Some(Before::estate(&context.setting)?)
+        Some(PreviousDaemon::takeover(&context.setting)?)
     } else {
         None
     };
@@ -101,11 +101,15 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     verdict
 }
 
-async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>) -> Verdict {
+async fn serve(
+    context: &CliContext,
+    args: &Args,
+    before: Option<(PreviousDaemon, Takeover)>,
+) -> CliOutcome {
     let signals = Signals::new()?;
     let setting = &context.setting;
     let running = match before {
-        Some((before, estate)) => {
+        Some((before, takeover)) => {
             let before = Arc::new(before);
             let asked = Arc::clone(&before);
             let yielded = async move {
@@ -113,8 +117,8 @@ async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>)
                     .await
                     .unwrap_or(false)
             };
-            let detached = estate.detached;
-            let started = setting.take_over(estate, yielded, detached).await;
+            let detached = takeover.detached;
+            let started = setting.take_over(takeover, yielded, detached).await;
             if let Err(error) = &started {
                 before.refuse(error);
             }
@@ -132,7 +136,11 @@ async fn serve(context: &Context, args: &Args, before: Option<(Before, Estate)>)
 }
 
 /// Stays with a daemon without a screen until it has ended, or until another process goes on.
-pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Signals) -> Verdict {
+pub(super) async fn attend(
+    setting: &ProjectContext,
+    running: Running,
+    mut signals: Signals,
+) -> CliOutcome {
     let mut running = running;
     let mut ending = loop {
         let ended = running.handle.ended().clone();
@@ -171,7 +179,7 @@ pub(super) async fn attend(setting: &Setting, running: Running, mut signals: Sig
 }
 
 /// How the process ends whose daemon ended so.
-fn verdict(ended: Result<(), Fault>) -> Verdict {
+fn verdict(ended: Result<(), DaemonFault>) -> CliOutcome {
     ended.map(|()| ExitKind::Ok).map_err(Failure::from)
 }
 

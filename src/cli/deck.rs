@@ -17,10 +17,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::args::DemoArgs;
-use super::context::Context;
+use super::context::CliContext;
 use super::daemon::{Signals, attend};
 use super::detach;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::output::Output;
@@ -32,11 +32,11 @@ use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_di
 use crate::core::agent::Agent;
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
-use crate::deck::run::{DeckOptions, Left, Restarted, project_name, run as show, utc_offset_s};
+use crate::deck::run::{DeckExit, DeckOptions, Restarted, project_name, run as show, utc_offset_s};
 use crate::demo::play::{Ending, play};
 use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::published::Published;
 use crate::wire::control::{Command, Reply, Role};
 
@@ -46,7 +46,7 @@ const END_WAIT: Duration = Duration::from_secs(15);
 /// Threads of the runtime. Drawing and input have their own.
 const THREADS: usize = 2;
 
-pub fn run(context: &Context) -> Verdict {
+pub fn run(context: &CliContext) -> CliOutcome {
     if context.out.is_json() || !has_terminal() {
         return Err(Failure::new(
             ExitKind::Usage,
@@ -65,7 +65,7 @@ pub fn run(context: &Context) -> Verdict {
         Err(StartError::Owned) => {
             let read_only = offer(context, &runtime);
             runtime.block_on(attach(setting, read_only)).map(|left| {
-                has_failed = left == Left::Failed;
+                has_failed = left == DeckExit::Failed;
                 After::Nothing
             })
         }
@@ -99,7 +99,7 @@ enum After {
     StartsAnew(&'static str),
 }
 
-fn report(context: &Context, said: &str, ready: &Published) -> Verdict {
+fn report(context: &CliContext, said: &str, ready: &Published) -> CliOutcome {
     context.out.line(&format!(
         "{said}: the daemon goes on in the background, control port {}; `ctxrelay` comes back to it",
         ready.control_port
@@ -120,7 +120,7 @@ enum Hosted {
 
 impl Hosted {
     /// Joins a daemon of this process.
-    async fn here(setting: &Setting, mut running: Running) -> Result<Self, Failure> {
+    async fn here(setting: &ProjectContext, mut running: Running) -> Result<Self, Failure> {
         // Nobody here takes a successor: the operator's way is to leave the deck, and is told so.
         running.successors.close();
         let hello = setting.hello(Role::Deck, None);
@@ -130,7 +130,7 @@ impl Hosted {
     }
 
     /// Starts it again where it failed, unless somebody else has.
-    async fn again(setting: &Setting) -> Result<(Self, Restarted), Failure> {
+    async fn again(setting: &ProjectContext) -> Result<(Self, Restarted), Failure> {
         match setting.start_daemon(false, true).await {
             Ok(running) => {
                 let hosted = Self::here(setting, running).await?;
@@ -160,7 +160,7 @@ impl Hosted {
 
 /// The deck over the daemon of this process, until it is left for good.
 async fn host(
-    context: &Context,
+    context: &CliContext,
     running: Running,
     has_failed: &mut bool,
 ) -> Result<After, Failure> {
@@ -193,7 +193,7 @@ async fn host(
             Some(Hosted::Here { running, client }) => (*running, client),
             Some(Hosted::Elsewhere { operator }) => {
                 let left = shown.map_err(|error| Failure::internal("show the deck", error))?;
-                if left == Left::Chosen(QuitChoice::Stop) {
+                if left == DeckExit::Chosen(QuitChoice::Stop) {
                     operator.call(Command::Stop(Default::default())).await?;
                 }
                 return Ok(After::Nothing);
@@ -203,9 +203,9 @@ async fn host(
         running = kept;
         let left = match shown {
             // Whatever became of the screen, the agents keep their daemon.
-            Ok(Left::Failed) => {
+            Ok(DeckExit::Failed) => {
                 *has_failed = true;
-                Left::Gone
+                DeckExit::Gone
             }
             Ok(left) => left,
             Err(error) => {
@@ -225,9 +225,9 @@ async fn host(
             .as_ref()
             .is_some_and(|agents| agents.claude.state.is_attached() || agents.codex.tui);
         let said = match left {
-            Left::Chosen(QuitChoice::Stay) => "left",
-            Left::Gone if attached => "the terminal went away",
-            Left::Chosen(QuitChoice::Stop) | Left::Gone | Left::Failed => {
+            DeckExit::Chosen(QuitChoice::Stay) => "left",
+            DeckExit::Gone if attached => "the terminal went away",
+            DeckExit::Chosen(QuitChoice::Stop) | DeckExit::Gone | DeckExit::Failed => {
                 end(&running).await;
                 return Ok(After::Nothing);
             }
@@ -241,7 +241,7 @@ async fn host(
                 return Ok(After::StartsAnew(said));
             }
         };
-        if left == Left::Gone {
+        if left == DeckExit::Gone {
             // Nobody is left to be told: the daemon goes on right here, without a screen.
             stay(setting, kept).await?;
             return Ok(After::Nothing);
@@ -258,12 +258,12 @@ async fn host(
 }
 
 /// Goes on in this process, as a daemon that ends when nobody needs it.
-async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
+async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let running = match running.handle.leave_all().await {
         Err(_) => running,
-        Ok(()) => match running.estate.await {
-            Ok(estate) => setting.take_over(estate, ready(true), true).await?,
+        Ok(()) => match running.takeover.await {
+            Ok(takeover) => setting.take_over(takeover, ready(true), true).await?,
             Err(_) => return Err(Failure::no_daemon()),
         },
     };
@@ -272,7 +272,7 @@ async fn stay(setting: &Setting, running: Running) -> Result<(), Failure> {
 
 /// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
 /// alone.
-async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Failure> {
+async fn attach(setting: &ProjectContext, read_only: Option<String>) -> Result<DeckExit, Failure> {
     let (client, operator) = clients(setting);
     let operator = match read_only {
         Some(_) => client.clone(),
@@ -298,14 +298,14 @@ async fn attach(setting: &Setting, read_only: Option<String>) -> Result<Left, Fa
     let left = show(options)
         .await
         .map_err(|error| Failure::internal("show the deck", error))?;
-    if left == Left::Chosen(QuitChoice::Stop) {
+    if left == DeckExit::Chosen(QuitChoice::Stop) {
         operator.call(Command::Stop(Default::default())).await?;
     }
     Ok(left)
 }
 
 /// Clients of a daemon that runs elsewhere: for reading, and for the operator.
-fn clients(setting: &Setting) -> (Client, Client) {
+fn clients(setting: &ProjectContext) -> (Client, Client) {
     let hello = setting.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
         dial: project_dial(setting.dirs.clone(), Role::Deck, None),
@@ -321,7 +321,7 @@ fn clients(setting: &Setting) -> (Client, Client) {
 }
 
 /// `ctxrelay demo`.
-pub fn demo(out: &Output, args: &DemoArgs) -> Verdict {
+pub fn demo(out: &Output, args: &DemoArgs) -> CliOutcome {
     let program =
         std::env::current_exe().map_err(|error| Failure::internal("find itself", error))?;
     let runtime = runtime()?;
@@ -379,7 +379,7 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
 }
 
 fn options(
-    setting: &Setting,
+    setting: &ProjectContext,
     client: Client,
     operator: Client,
     hosting: bool,
@@ -428,7 +428,7 @@ fn screen_settings() -> Result<Settings, Failure> {
 }
 
 /// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.
-fn start_agent(setting: &Setting, agent: Agent) -> Result<String, String> {
+fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String> {
     let command = format!("ctxrelay {agent}");
     if std::env::var_os("TMUX").is_none() {
         return Err(format!(

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::connect::{self, Found, Live};
+use super::connect::{self, DaemonFound, Live};
 use super::exit::{ExitKind, Failure};
 use super::kill;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::wire::control::Role;
@@ -66,7 +66,7 @@ enum Heard {
 /// # Errors
 ///
 /// When none can be started, with the child's own reason.
-pub fn start(setting: &Setting, clears_kill: bool) -> Result<Published, Failure> {
+pub fn start(setting: &ProjectContext, clears_kill: bool) -> Result<Published, Failure> {
     match spawn(setting, clears_kill) {
         Ok(()) => {}
         Err(failure) if failure.code == "already_running" => {}
@@ -81,16 +81,16 @@ pub fn start(setting: &Setting, clears_kill: bool) -> Result<Published, Failure>
 /// # Errors
 ///
 /// As [`start`]; and when something that is no daemon of ours answers.
-pub fn ensure(setting: &Setting) -> Result<(), Failure> {
+pub fn ensure(setting: &ProjectContext) -> Result<(), Failure> {
     match connect::runtime()?.block_on(connect::control(setting)) {
-        Found::Live(_) => Ok(()),
-        Found::Nobody => start(setting, true).map(drop),
-        unfit @ Found::Unfit(_) => connect::needed(unfit).map(drop),
+        DaemonFound::Live(_) => Ok(()),
+        DaemonFound::Nobody => start(setting, true).map(drop),
+        unfit @ DaemonFound::Unfit(_) => connect::needed(unfit).map(drop),
     }
 }
 
 /// Waits for a daemon that is about to answer.
-async fn answering(setting: &Setting) -> Result<Live, Failure> {
+async fn answering(setting: &ProjectContext) -> Result<Live, Failure> {
     let client = dial(WebsocketOptions {
         dial: project_dial(setting.dirs.clone(), Role::Cli, None),
         hello: setting.hello(Role::Cli, None),
@@ -115,7 +115,7 @@ async fn answering(setting: &Setting) -> Result<Live, Failure> {
     }
 }
 
-fn holds_and_is_silent(setting: &Setting) -> Failure {
+fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     let pid = kill::owner(&setting.dirs)
         .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));
     Failure::unavailable(
@@ -125,7 +125,7 @@ fn holds_and_is_silent(setting: &Setting) -> Failure {
     )
 }
 
-fn spawn(setting: &Setting, clears_kill: bool) -> Result<(), Failure> {
+fn spawn(setting: &ProjectContext, clears_kill: bool) -> Result<(), Failure> {
     let mut command = Command::new(&setting.own_program);
     command
         .args(["--json", "daemon", "--detached-child"])

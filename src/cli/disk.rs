@@ -5,14 +5,14 @@
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::context::Context;
+use super::context::CliContext;
 use super::exit::Failure;
 use super::words::{count, now_ms};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, exists, open_private};
 use crate::store::disk_space::DiskSpace;
@@ -38,7 +38,7 @@ const TOUCHED: &str = "somebody else was at the record while no daemon ran: what
                        verify`)";
 
 /// What is kept of the project outside of it. What is no head counts as none, as for a daemon.
-fn kept(setting: &Setting) -> Option<Kept> {
+fn kept(setting: &ProjectContext) -> Option<Kept> {
     head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_else(|error| {
         tracing::warn!(%error, "the outside head cannot be read");
         None
@@ -51,7 +51,7 @@ fn kept(setting: &Setting) -> Option<Kept> {
 /// # Errors
 ///
 /// When `current` cannot be read.
-pub fn current(setting: &Setting) -> Result<Option<(SessionId, PathBuf)>, Failure> {
+pub fn current(setting: &ProjectContext) -> Result<Option<(SessionId, PathBuf)>, Failure> {
     let dirs = &setting.dirs;
     if let Some(kept) = kept(setting) {
         let path = dirs.ledger(&kept.head.session_id);
@@ -96,15 +96,15 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
 /// # Errors
 ///
 /// When there is no such session, or its file cannot be read.
-pub fn reading(context: &Context, session: &str) -> Result<Reading, Failure> {
+pub fn reading(context: &CliContext, session: &str) -> Result<Reading, Failure> {
     let path = session_file(&context.setting.dirs, session)?;
     believed(&context.setting, &SessionId::new(session), &path)
         .map_err(|error| unreadable(&path, &error))
 }
 
 /// A ledger up to where it is believed, as a daemon would that starts now.
-fn believed(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<Reading> {
-    let Setting {
+fn believed(setting: &ProjectContext, session: &SessionId, path: &Path) -> io::Result<Reading> {
+    let ProjectContext {
         dirs, user_dirs, ..
     } = setting;
     let is_known = registry::is_known(user_dirs, dirs).unwrap_or(false);
@@ -123,7 +123,7 @@ fn believed(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<R
 
 /// How far the file of a session is the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reach {
+pub struct RecordReach {
     /// Where the last line ends that is believed; the largest number where nothing outside of the
     /// project knows of this session, as of an archived one.
     pub bytes: u64,
@@ -131,7 +131,7 @@ pub struct Reach {
     pub foreign_lines: u64,
 }
 
-impl Reach {
+impl RecordReach {
     /// What has to be said to whoever reads what stands in it.
     pub fn remark(self) -> Option<String> {
         (self.foreign_lines > 0).then(|| {
@@ -149,15 +149,19 @@ impl Reach {
 /// # Errors
 ///
 /// When it cannot be read.
-pub fn reach(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<Reach> {
+pub fn reach(
+    setting: &ProjectContext,
+    session: &SessionId,
+    path: &Path,
+) -> io::Result<RecordReach> {
     if kept(setting).is_none_or(|kept| kept.head.session_id != *session) {
-        return Ok(Reach {
+        return Ok(RecordReach {
             bytes: u64::MAX,
             foreign_lines: 0,
         });
     }
     let reading = believed(setting, session, path)?;
-    Ok(Reach {
+    Ok(RecordReach {
         bytes: reading.stats().bytes,
         foreign_lines: reading.foreign_lines()?,
     })
@@ -168,7 +172,7 @@ pub fn reach(setting: &Setting, session: &SessionId, path: &Path) -> io::Result<
 /// # Errors
 ///
 /// When its file cannot be read.
-pub fn current_reading(setting: &Setting) -> Result<Option<Reading>, Failure> {
+pub fn current_reading(setting: &ProjectContext) -> Result<Option<Reading>, Failure> {
     let Some((session, path)) = current(setting)? else {
         return Ok(None);
     };
@@ -184,7 +188,7 @@ pub fn current_reading(setting: &Setting) -> Result<Option<Reading>, Failure> {
 /// # Errors
 ///
 /// As [`current_reading`].
-pub fn snapshot(setting: &Setting) -> Result<Snapshot, Failure> {
+pub fn snapshot(setting: &ProjectContext) -> Result<Snapshot, Failure> {
     let reading = current_reading(setting)?;
     Ok(reading.map_or_else(Snapshot::default, |reading| reading.snapshot().clone()))
 }
@@ -203,7 +207,7 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
 /// # Errors
 ///
 /// When the current ledger cannot be read.
-pub fn status(setting: &Setting) -> Result<Status, Failure> {
+pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
     let dirs = &setting.dirs;
     let mut status = Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -10,16 +10,16 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::claude::{plugin_dir, plugin_spec};
-use super::connect::{self, Found, runtime};
-use super::context::Context;
+use super::connect::{self, DaemonFound, runtime};
+use super::context::CliContext;
 use super::disk;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{Homes, Plan};
 use super::launch::capture;
 use super::output::Tone;
 use super::settings::{environment, find_program};
 use crate::adapters::port_holder::holder;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::dirs::exists;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
@@ -80,7 +80,7 @@ fn bad(id: &'static str, message: impl Into<String>, hint: impl Into<String>) ->
     }
 }
 
-pub fn run(context: &Context, _args: &Args) -> Verdict {
+pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let setting = &context.setting;
     let found = runtime()?.block_on(connect::control(setting));
     let checks = vec![
@@ -111,7 +111,7 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
     })
 }
 
-fn show(context: &Context, checks: &[Check]) -> Result<(), Failure> {
+fn show(context: &CliContext, checks: &[Check]) -> Result<(), Failure> {
     for check in checks {
         let (tone, word) = match (check.ok, check.hint.is_empty()) {
             (true, true) => (Tone::Good, "ok    "),
@@ -132,7 +132,7 @@ fn show(context: &Context, checks: &[Check]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn project(setting: &Setting) -> Check {
+fn project(setting: &ProjectContext) -> Check {
     let root = &setting.dirs.root;
     let target = if exists(&setting.dirs.relay) {
         &setting.dirs.relay
@@ -152,7 +152,7 @@ fn project(setting: &Setting) -> Check {
     }
 }
 
-fn git(setting: &Setting) -> Check {
+fn git(setting: &ProjectContext) -> Check {
     if find_program(Path::new("git"), environment("PATH").as_deref()).is_none() {
         return bad(
             "git",
@@ -176,7 +176,7 @@ fn git(setting: &Setting) -> Check {
     }
 }
 
-fn instructions(setting: &Setting) -> Check {
+fn instructions(setting: &ProjectContext) -> Check {
     const ID: &str = "instructions";
     let plan = Plan::of(&setting.dirs.root, &Homes::from_env());
     let hidden: Vec<String> = plan.hiding.iter().map(ToString::to_string).collect();
@@ -187,7 +187,7 @@ fn instructions(setting: &Setting) -> Check {
     }
 }
 
-fn permissions(setting: &Setting) -> Check {
+fn permissions(setting: &ProjectContext) -> Check {
     const ID: &str = "permissions";
     let dirs = &setting.dirs;
     if !exists(&dirs.state) {
@@ -234,10 +234,10 @@ fn permissions(setting: &Setting) -> Check {
     good(ID, "the state folder is yours alone")
 }
 
-fn daemon(setting: &Setting, found: &Found) -> Check {
+fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
     const ID: &str = "daemon";
     match found {
-        Found::Live(live) if live.welcome.version != env!("CARGO_PKG_VERSION") => note(
+        DaemonFound::Live(live) if live.welcome.version != env!("CARGO_PKG_VERSION") => note(
             ID,
             format!(
                 "the daemon is version {}, this program {}",
@@ -246,27 +246,27 @@ fn daemon(setting: &Setting, found: &Found) -> Check {
             ),
             "restart it when it is idle",
         ),
-        Found::Live(_) => good(ID, "the daemon answers"),
-        Found::Unfit(why) => bad(
+        DaemonFound::Live(_) => good(ID, "the daemon answers"),
+        DaemonFound::Unfit(why) => bad(
             ID,
             format!("the daemon cannot be asked: {why}"),
             "stop it with `ctxrelay kill` and start it again",
         ),
-        Found::Nobody if sentinel::is_killed(&setting.dirs) => {
+        DaemonFound::Nobody if sentinel::is_killed(&setting.dirs) => {
             note(ID, "stopped by `ctxrelay kill`", "start it with `ctxrelay`")
         }
-        Found::Nobody if is_held(&setting.dirs) => bad(
+        DaemonFound::Nobody if is_held(&setting.dirs) => bad(
             ID,
             "a process owns this project and does not answer",
             "stop it with `ctxrelay kill`, or see who holds .contextrelay/state/daemon.lock",
         ),
-        Found::Nobody => note(ID, "no daemon runs", "start it with `ctxrelay`"),
+        DaemonFound::Nobody => note(ID, "no daemon runs", "start it with `ctxrelay`"),
     }
 }
 
-fn ports(setting: &Setting, found: &Found) -> Check {
+fn ports(setting: &ProjectContext, found: &DaemonFound) -> Check {
     const ID: &str = "ports";
-    if let (Found::Live(_), Some(published)) = (found, Published::read(&setting.dirs)) {
+    if let (DaemonFound::Live(_), Some(published)) = (found, Published::read(&setting.dirs)) {
         return good(
             ID,
             format!(
@@ -299,7 +299,7 @@ fn ports(setting: &Setting, found: &Found) -> Check {
     )
 }
 
-fn tokens(setting: &Setting) -> Check {
+fn tokens(setting: &ProjectContext) -> Check {
     const ID: &str = "tokens";
     for secret in [Secret::Claude, Secret::Codex, Secret::Reader, Secret::Proxy] {
         match read_token(&setting.dirs, secret) {
@@ -323,7 +323,7 @@ fn tokens(setting: &Setting) -> Check {
     good(ID, "the tokens are there and private")
 }
 
-fn record(setting: &Setting) -> Check {
+fn record(setting: &ProjectContext) -> Check {
     const ID: &str = "record";
     let (session, path) = match disk::current(setting) {
         Ok(Some(current)) => current,
@@ -382,7 +382,7 @@ fn record(setting: &Setting) -> Check {
     }
 }
 
-fn codex(setting: &Setting) -> Check {
+fn codex(setting: &ProjectContext) -> Check {
     let Some(program) = &setting.codex_program else {
         return note(
             "codex",
@@ -401,7 +401,7 @@ fn codex(setting: &Setting) -> Check {
     }
 }
 
-fn claude(setting: &Setting) -> Check {
+fn claude(setting: &ProjectContext) -> Check {
     let Some(program) = &setting.claude_program else {
         return note(
             "claude",
@@ -426,7 +426,7 @@ struct Version {
     numbers: [u64; 3],
 }
 
-fn version(setting: &Setting, program: &Path) -> Result<Version, String> {
+fn version(setting: &ProjectContext, program: &Path) -> Result<Version, String> {
     let said = capture(
         program,
         &["--version".into()],
@@ -462,7 +462,7 @@ fn numbers(line: &str) -> Option<[u64; 3]> {
     })
 }
 
-fn plugin(setting: &Setting) -> Check {
+fn plugin(setting: &ProjectContext) -> Check {
     const ID: &str = "plugin";
     let dir = plugin_dir(setting);
     if plugin_spec(setting).is_current(&dir) {
@@ -482,7 +482,7 @@ fn plugin(setting: &Setting) -> Check {
     )
 }
 
-fn tmux(setting: &Setting) -> Check {
+fn tmux(setting: &ProjectContext) -> Check {
     const ID: &str = "tmux";
     let Some(program) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
         return note(

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::bridge;
 use super::connect::runtime;
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::logging;
 use crate::bridge::doorbell;
 use crate::client::{Client, Dial, DialError, WebsocketOptions, connect};
 use crate::core::id::RuntimeSession;
 use crate::wire::control::{Command, DeliveryMode, Hello, PROTOCOL, Role};
 
-pub fn run(context: &Context) -> Verdict {
+pub fn run(context: &CliContext) -> CliOutcome {
     let log = logging::start(&context.setting);
     runtime()?.block_on(async {
         let claude = claude_pid();
@@ -26,7 +26,7 @@ pub fn run(context: &Context) -> Verdict {
 
 /// A monitor that cannot work still has to last as long as its Claude: one that ends costs a turn
 /// and is never started again.
-pub fn idle(failure: &Failure) -> Verdict {
+pub fn idle(failure: &Failure) -> CliOutcome {
     let why = failure.message.clone();
     runtime()?.block_on(async {
         let claude = claude_pid();

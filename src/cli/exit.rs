@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::client::ClientError;
-use crate::host::{Fault, StartError};
+use crate::host::{DaemonFault, StartError};
 use crate::wire::control::Refusal;
 
 /// How the program ends.
@@ -85,7 +85,7 @@ pub struct Failure {
 }
 
 /// What a verb ends with.
-pub type Verdict = Result<ExitKind, Failure>;
+pub type CliOutcome = Result<ExitKind, Failure>;
 
 impl Failure {
     /// A failure.
@@ -187,13 +187,13 @@ impl From<StartError> for Failure {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<DaemonFault> for Failure {
+    fn from(fault: DaemonFault) -> Self {
         Self::new(
             ExitKind::Internal,
             fault.code(),
             fault.to_string(),
-            Fault::HINT,
+            DaemonFault::HINT,
         )
     }
 }

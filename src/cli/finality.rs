@@ -3,10 +3,10 @@
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use super::connect::{self, Found, runtime, unexpected};
-use super::context::Context;
+use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::context::CliContext;
 use super::disk;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::output::Tone;
 use super::words::{age, now_ms, short};
@@ -59,30 +59,34 @@ pub struct RejectArgs {
 #[derive(Debug, clap::Args)]
 pub struct ModeArgs {
     /// The operator, or the gates
-    pub mode: Mode,
+    pub mode: SignOffMode,
 }
 
 /// Who signs off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
+pub enum SignOffMode {
     /// The operator alone.
     Manual,
     /// The gates (not in this version).
     Auto,
 }
 
-pub fn run(context: &Context, verb: Verb) -> Verdict {
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::List => list(context),
         Verb::Show(args) => show(context, &args.id),
         Verb::Approve(args) => decide(context, &args.id, None),
         Verb::Reject(args) => decide(context, &args.id, Some(args.reason)),
-        Verb::Mode(ModeArgs { mode: Mode::Auto }) => Err(Failure::state(
+        Verb::Mode(ModeArgs {
+            mode: SignOffMode::Auto,
+        }) => Err(Failure::state(
             "not_in_this_version",
             "finality `auto` is not in this version",
             "decide in the deck, or with `ctxrelay finality approve`",
         )),
-        Verb::Mode(ModeArgs { mode: Mode::Manual }) => {
+        Verb::Mode(ModeArgs {
+            mode: SignOffMode::Manual,
+        }) => {
             if context.out.is_json() {
                 context.out.json(&json!({"mode": "manual"}))?;
             } else {
@@ -96,13 +100,13 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
 }
 
 /// From the daemon, or folded from the disk when none runs.
-async fn world(context: &Context) -> Result<Snapshot, Failure> {
+async fn world(context: &CliContext) -> Result<Snapshot, Failure> {
     match connect::control(&context.setting).await {
-        Found::Live(live) => match live.ask(Command::ReadSnapshot).await? {
+        DaemonFound::Live(live) => match live.ask(Command::ReadSnapshot).await? {
             Reply::Snapshot(world) => Ok(*world),
             other => Err(unexpected(&other)),
         },
-        Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting),
+        DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(&context.setting),
     }
 }
 
@@ -144,7 +148,7 @@ fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
     })
 }
 
-fn list(context: &Context) -> Verdict {
+fn list(context: &CliContext) -> CliOutcome {
     let world = runtime()?.block_on(world(context))?;
     let proposals = proposals(&world);
     if context.out.is_json() {
@@ -166,7 +170,7 @@ fn list(context: &Context) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn row(context: &Context, proposal: &ProposalSnapshot) -> Result<(), Failure> {
+fn row(context: &CliContext, proposal: &ProposalSnapshot) -> Result<(), Failure> {
     let word = status(proposal);
     let tone = match word {
         "pending" => Tone::Warning,
@@ -190,7 +194,7 @@ fn row(context: &Context, proposal: &ProposalSnapshot) -> Result<(), Failure> {
     ])
 }
 
-fn show(context: &Context, name: &str) -> Verdict {
+fn show(context: &CliContext, name: &str) -> CliOutcome {
     let world = runtime()?.block_on(world(context))?;
     let proposal = find(&world, name)?;
     if context.out.is_json() {
@@ -201,7 +205,11 @@ fn show(context: &Context, name: &str) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-fn card(context: &Context, world: &Snapshot, proposal: &ProposalSnapshot) -> Result<(), Failure> {
+fn card(
+    context: &CliContext,
+    world: &Snapshot,
+    proposal: &ProposalSnapshot,
+) -> Result<(), Failure> {
     let out = &context.out;
     row(context, proposal)?;
     out.block("  ", &proposal.proposal.summary)?;
@@ -258,7 +266,7 @@ fn find<'a>(world: &'a Snapshot, name: &str) -> Result<&'a ProposalSnapshot, Fai
     }
 }
 
-fn decide(context: &Context, name: &str, rejection: Option<String>) -> Verdict {
+fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOutcome {
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
     runtime()?.block_on(async {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::exit::Failure;
-use super::successor::Successor;
-use crate::host::{Running, Setting};
+use super::successor::NextDaemon;
+use crate::host::{ProjectContext, Running};
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
 const LEAVE_WAIT: Duration = Duration::from_secs(25);
@@ -27,7 +27,7 @@ pub enum HandedOver {
 /// Has a program go on in place of this process, which ends by itself when nobody needs it if
 /// `detached`. `begun` is told whether it can, before anything is stopped.
 pub async fn hand_over(
-    setting: &Setting,
+    setting: &ProjectContext,
     running: Running,
     program: &Path,
     detached: bool,
@@ -35,7 +35,7 @@ pub async fn hand_over(
 ) -> HandedOver {
     let successor = {
         let (setting, program) = (setting.clone(), program.to_owned());
-        blocking(move || Successor::start(&setting, &program)).await
+        blocking(move || NextDaemon::start(&setting, &program)).await
     };
     let successor = match successor {
         Ok(successor) => successor,
@@ -52,7 +52,7 @@ pub async fn hand_over(
     }
     begun(Ok(()));
     let was_detached = running.published.detached;
-    let Ok(Ok(mut estate)) = timeout(LEAVE_WAIT, running.estate).await else {
+    let Ok(Ok(mut takeover)) = timeout(LEAVE_WAIT, running.takeover).await else {
         successor.dismiss();
         return HandedOver::Ended(Failure::unavailable(
             "not_handed_over",
@@ -60,12 +60,15 @@ pub async fn hand_over(
             "see .contextrelay/state/contextrelay.log",
         ));
     };
-    estate.detached = detached;
-    match blocking(move || Ok(successor.give(estate))).await {
+    takeover.detached = detached;
+    match blocking(move || Ok(successor.give(takeover))).await {
         Ok(Ok(())) => HandedOver::Done,
-        Ok(Err((estate, failure))) => {
+        Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
-            match setting.take_over(*estate, ready(true), was_detached).await {
+            match setting
+                .take_over(*takeover, ready(true), was_detached)
+                .await
+            {
                 Ok(running) => HandedOver::Kept(Box::new(running), failure),
                 Err(error) => HandedOver::Ended(error.into()),
             }

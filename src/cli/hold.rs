@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::exit::Verdict;
+use super::exit::CliOutcome;
 use crate::adapters;
 
 /// Arguments of `hold`.
@@ -14,6 +14,6 @@ pub struct Args {
 }
 
 /// Ends with the child's own exit code, which is none of ours.
-pub fn run(args: Args) -> Verdict {
+pub fn run(args: Args) -> CliOutcome {
     std::process::exit(adapters::hold::hold(args.command));
 }

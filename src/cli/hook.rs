@@ -2,11 +2,11 @@
 
 use super::bridge;
 use super::connect::runtime;
-use super::context::Context;
+use super::context::CliContext;
 use super::doorbell::claude_pid;
-use super::exit::{ExitKind, Verdict};
+use super::exit::{CliOutcome, ExitKind};
 use super::logging;
-use crate::bridge::hook::{self, Caller};
+use crate::bridge::hook::{self, HookCaller};
 use crate::wire::control::Role;
 
 /// What Claude Code 2.1.330 calls itself in its terminal (observed).
@@ -19,12 +19,12 @@ pub struct Args {
     pub event: String,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     // It runs at each of Claude's steps, and has nothing to say that nobody asked for.
     let log = logging::is_asked_for().then(|| logging::start(&context.setting));
     if let Ok(runtime) = runtime() {
         runtime.block_on(async {
-            let caller = Caller {
+            let caller = HookCaller {
                 pid: claude_pid(),
                 has_monitors: std::env::var_os("CLAUDE_CODE_ENTRYPOINT")
                     .is_none_or(|entry| entry == IN_ITS_TERMINAL),

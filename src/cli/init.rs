@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::claude::{plugin_dir, plugin_spec, write_plugin};
-use super::connect::{self, Found, runtime};
-use super::context::Context;
+use super::connect::{self, DaemonFound, runtime};
+use super::context::CliContext;
 use super::disk::{self, unreadable};
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{FILE_BYTES_MAX, Homes, Plan};
 use super::managed_block::{Unpaired, diff, with_block, without_block};
 use super::output::Tone;
@@ -59,14 +59,14 @@ pub enum Instructions {
 
 /// One thing that was done, or not.
 #[derive(Debug)]
-pub struct Step {
+pub struct InitStep {
     /// What.
     pub what: String,
     /// `made`, `removed`, `there`, `left` or `would`.
     pub state: &'static str,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let mut steps = vec![
         session(context, args.dry_run)?,
         config(context, args.dry_run)?,
@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 }
 
 /// The block in the files that the agents read, and out of those in which it is in the way.
-fn instruct(context: &Context, args: &Args) -> Result<Vec<Step>, Failure> {
+fn instruct(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     let root = &context.setting.dirs.root;
     let plan = Plan::of(root, &Homes::from_env());
     let mut steps = Vec::new();
@@ -98,7 +98,7 @@ fn instruct(context: &Context, args: &Args) -> Result<Vec<Step>, Failure> {
     for name in &plan.without {
         steps.extend(take_out(context, name, args.yes, args.dry_run)?);
     }
-    steps.extend(plan.left.map(|what| Step {
+    steps.extend(plan.left.map(|what| InitStep {
         what,
         state: "left",
     }));
@@ -112,11 +112,11 @@ fn instruct(context: &Context, args: &Args) -> Result<Vec<Step>, Failure> {
 ///
 /// As [`edit`].
 pub fn take_out(
-    context: &Context,
+    context: &CliContext,
     name: &str,
     yes: bool,
     dry_run: bool,
-) -> Result<Option<Step>, Failure> {
+) -> Result<Option<InitStep>, Failure> {
     let path = context.setting.dirs.root.join(name);
     let mut step = edit(context, &path, yes, dry_run, without_block)?;
     if step.state == "made" {
@@ -130,7 +130,7 @@ pub fn take_out(
 /// # Errors
 ///
 /// When standard output cannot be written.
-pub fn report(context: &Context, steps: &[Step]) -> Result<(), Failure> {
+pub fn report(context: &CliContext, steps: &[InitStep]) -> Result<(), Failure> {
     if context.out.is_json() {
         let steps: Vec<Value> = steps
             .iter()
@@ -154,24 +154,24 @@ pub fn report(context: &Context, steps: &[Step]) -> Result<(), Failure> {
 
 /// The folders, `current` and the first session: what a daemon makes when it starts. One that
 /// runs has done so; else one runs for a moment, so that there is one way to begin a record.
-fn session(context: &Context, dry_run: bool) -> Result<Step, Failure> {
+fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let setting = &context.setting;
     let what = "the project's record in .contextrelay/".to_owned();
     let begun = disk::current(setting)?.is_some_and(|(_, path)| exists(&path));
     if begun {
-        return Ok(Step {
+        return Ok(InitStep {
             what,
             state: "there",
         });
     }
     if dry_run {
-        return Ok(Step {
+        return Ok(InitStep {
             what,
             state: "would",
         });
     }
     runtime()?.block_on(async {
-        if let Found::Live(_) = connect::control(setting).await {
+        if let DaemonFound::Live(_) = connect::control(setting).await {
             return Ok(());
         }
         let running = setting.start_daemon(false, true).await?;
@@ -179,18 +179,18 @@ fn session(context: &Context, dry_run: bool) -> Result<Step, Failure> {
         let ended = timeout(END_WAIT, running.handle.ended().cancelled()).await;
         ended.map_err(|_| Failure::internal("begin the record", "the daemon did not end in time"))
     })?;
-    Ok(Step {
+    Ok(InitStep {
         what,
         state: "made",
     })
 }
 
 /// An empty configuration to be filled; an existing one is never touched.
-fn config(context: &Context, dry_run: bool) -> Result<Step, Failure> {
+fn config(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let path = context.setting.dirs.config();
     let what = "the configuration .contextrelay/config.json".to_owned();
     if exists(&path) {
-        return Ok(Step {
+        return Ok(InitStep {
             what,
             state: "there",
         });
@@ -199,13 +199,13 @@ fn config(context: &Context, dry_run: bool) -> Result<Step, Failure> {
         write_private(&path, b"{\n  \"version\": 1\n}\n")
             .map_err(|error| unwritable(&path, &error))?;
     }
-    Ok(Step {
+    Ok(InitStep {
         what,
         state: if dry_run { "would" } else { "made" },
     })
 }
 
-fn plugin(context: &Context, dry_run: bool) -> Result<Step, Failure> {
+fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let setting = &context.setting;
     let dir = plugin_dir(setting);
     let state = if plugin_spec(setting).is_current(&dir) {
@@ -216,7 +216,7 @@ fn plugin(context: &Context, dry_run: bool) -> Result<Step, Failure> {
         write_plugin(setting)?;
         "made"
     };
-    Ok(Step {
+    Ok(InitStep {
         what: format!("the Claude plugin in {}", dir.display()),
         state,
     })
@@ -230,18 +230,18 @@ fn plugin(context: &Context, dry_run: bool) -> Result<Step, Failure> {
 ///
 /// When the file cannot be read or written.
 pub fn edit(
-    context: &Context,
+    context: &CliContext,
     path: &Path,
     yes: bool,
     dry_run: bool,
     change: impl Fn(&str) -> Result<Option<String>, Unpaired>,
-) -> Result<Step, Failure> {
+) -> Result<InitStep, Failure> {
     let name = path
         .strip_prefix(&context.setting.dirs.root)
         .unwrap_or(path)
         .display()
         .to_string();
-    let step = |what: String, state| Ok(Step { what, state });
+    let step = |what: String, state| Ok(InitStep { what, state });
     // A link is followed to a file of the project: AGENTS.md is often one to CLAUDE.md.
     let real = match real_file(context, path) {
         Ok(real) => real,
@@ -286,7 +286,7 @@ pub fn edit(
     step(format!("the instructions in {name}"), "made")
 }
 
-fn agrees(context: &Context, name: &str) -> Result<bool, Failure> {
+fn agrees(context: &CliContext, name: &str) -> Result<bool, Failure> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);
     }
@@ -295,7 +295,7 @@ fn agrees(context: &Context, name: &str) -> Result<bool, Failure> {
 }
 
 /// The file behind the name, if it lies in the project.
-fn real_file(context: &Context, path: &Path) -> Result<PathBuf, &'static str> {
+fn real_file(context: &CliContext, path: &Path) -> Result<PathBuf, &'static str> {
     match path.symlink_metadata() {
         Err(_) => Ok(path.to_path_buf()),
         Ok(_) => match path.canonicalize() {

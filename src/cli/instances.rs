@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::context::Context;
+use super::context::CliContext;
 use super::disk::unreadable;
-use super::exit::{ExitKind, Verdict};
+use super::exit::{CliOutcome, ExitKind};
 use super::output::Tone;
 use crate::store::dirs::ProjectDirs;
 use crate::store::published::Published;
@@ -27,7 +27,7 @@ struct Row {
     live: Option<Published>,
 }
 
-pub fn run(context: &Context, _args: &Args) -> Verdict {
+pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let user = &context.setting.user_dirs;
     let rows: Vec<Row> = registry::list(user)
         .map_err(|error| unreadable(&user.instances(), &error))?

@@ -12,13 +12,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::connect::{self, Found, runtime};
-use super::context::Context;
+use super::connect::{self, DaemonFound, runtime};
+use super::context::CliContext;
 use super::disk::unreadable;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::words::{count, now_ms};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
 use crate::store::owner::{is_free, is_owned};
 use crate::store::published::Published;
@@ -65,7 +65,7 @@ enum Was {
     Stuck(Pid),
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     runtime()?.block_on(async {
         let stop = Command::Stop(StopParams { kill: true });
         operator::check(context, &stop).await?;
@@ -105,7 +105,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     })
 }
 
-fn report(context: &Context, killed: &[Killed]) -> Result<(), Failure> {
+fn report(context: &CliContext, killed: &[Killed]) -> Result<(), Failure> {
     if context.out.is_json() {
         let rows: Vec<Value> = killed
             .iter()
@@ -142,7 +142,7 @@ fn report(context: &Context, killed: &[Killed]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn targets(context: &Context, all: bool) -> Result<Vec<Setting>, Failure> {
+fn targets(context: &CliContext, all: bool) -> Result<Vec<ProjectContext>, Failure> {
     let own = &context.setting;
     if !all {
         return Ok(vec![own.clone()]);
@@ -156,7 +156,7 @@ fn targets(context: &Context, all: bool) -> Result<Vec<Setting>, Failure> {
             ProjectDirs::new(instance.project_root, state)
         })
         .filter(|dirs| exists(&dirs.relay))
-        .map(|dirs| Setting {
+        .map(|dirs| ProjectContext {
             begun: dirs.relay.clone(),
             dirs,
             ..own.clone()
@@ -164,15 +164,15 @@ fn targets(context: &Context, all: bool) -> Result<Vec<Setting>, Failure> {
         .collect())
 }
 
-async fn kill(setting: &Setting, stop: Command) -> Result<Was, Failure> {
+async fn kill(setting: &ProjectContext, stop: Command) -> Result<Was, Failure> {
     let asked = match connect::operator(setting).await {
-        Found::Live(live) => match live.ask(stop).await {
+        DaemonFound::Live(live) => match live.ask(stop).await {
             Ok(_) => true,
             // It went silent over it, or is of another version and does not know the word.
             Err(failure) if failure.kind == ExitKind::Unavailable => false,
             Err(failure) => return Err(failure),
         },
-        Found::Nobody | Found::Unfit(_) => false,
+        DaemonFound::Nobody | DaemonFound::Unfit(_) => false,
     };
     // The daemon writes it as it ends; here it also stands when there was none, or a stuck one.
     make_private_dir(&setting.dirs.relay)

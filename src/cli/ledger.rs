@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 
-use super::context::Context;
-use super::exit::Verdict;
+use super::context::CliContext;
+use super::exit::CliOutcome;
 
 mod clear;
 mod compact;
@@ -37,7 +37,7 @@ pub enum Verb {
     Rebuild(rebuild::Args),
 }
 
-pub fn run(context: &Context, verb: Verb) -> Verdict {
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::List(args) => list::run(context, args),
         Verb::Show(args) => show::run(context, &args),

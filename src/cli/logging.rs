@@ -16,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::core::panicked::Panicked;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 
 /// The longest that the log gets, in bytes; with the one before it, twice that on disk.
 const LOG_BYTES_MAX: u64 = 10 * 1024 * 1024;
@@ -36,7 +36,7 @@ pub fn is_asked_for() -> bool {
 /// Begins to log. Keep the guard: what still waits is written when it is dropped.
 ///
 /// `None` when this process logs already.
-pub fn start(setting: &Setting) -> Option<WorkerGuard> {
+pub fn start(setting: &ProjectContext) -> Option<WorkerGuard> {
     let file = LogFile::new(setting.dirs.state_file("contextrelay.log"));
     let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
         .buffered_lines_limit(LINES_MAX)

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::command;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 
 /// Arguments of `man`.
@@ -11,7 +11,7 @@ use super::output::Output;
 #[command(after_help = "Example: ctxrelay man | man -l -")]
 pub struct Args {}
 
-pub fn run(out: &Output, _args: &Args) -> Verdict {
+pub fn run(out: &Output, _args: &Args) -> CliOutcome {
     let mut page = Vec::new();
     clap_mangen::Man::new(command())
         .render(&mut page)

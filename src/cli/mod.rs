@@ -1,4 +1,4 @@
-//! The command line: one file per verb, each `run(&Context, Args) -> Verdict`.
+//! The command line: one file per verb, each `run(&CliContext, Args) -> CliOutcome`.
 //!
 //! - [`args`]: what can be typed; [`settings`]: what the environment adds, checked once.
 //! - [`output`]: the only place that prints; [`exit`]: what the exit codes mean.

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
 use super::connect::{self, Live};
-use super::context::Context;
+use super::context::CliContext;
 use super::exit::{ExitKind, Failure};
 use crate::core::agent::is_agents_variable;
 use crate::wire::control::{Command, Reply};
@@ -48,7 +48,7 @@ pub fn own_refusal() -> Option<Failure> {
 /// # Errors
 ///
 /// When something else is typed, or the input ends.
-pub fn confirm(context: &Context, what: &str, word: &str) -> Result<(), Failure> {
+pub fn confirm(context: &CliContext, what: &str, word: &str) -> Result<(), Failure> {
     context.out.note(what);
     let answer = context.out.ask(&format!(
         "Type `{word}` to go on, anything else to leave it:"
@@ -71,7 +71,7 @@ pub fn confirm(context: &Context, what: &str, word: &str) -> Result<(), Failure>
 ///
 /// When this is not the operator, nothing was confirmed, no daemon runs, or it refuses.
 pub async fn ask(
-    context: &Context,
+    context: &CliContext,
     command: Command,
     what: &str,
     word: &str,
@@ -87,7 +87,7 @@ pub async fn ask(
 /// # Errors
 ///
 /// When this is not the operator.
-pub async fn check(context: &Context, command: &Command) -> Result<(), Failure> {
+pub async fn check(context: &CliContext, command: &Command) -> Result<(), Failure> {
     match own_refusal() {
         None => Ok(()),
         Some(failure) => {
@@ -102,7 +102,7 @@ pub async fn check(context: &Context, command: &Command) -> Result<(), Failure> 
 /// # Errors
 ///
 /// When no daemon runs, or it does not take this process for the operator's.
-pub async fn live(context: &Context) -> Result<Live, Failure> {
+pub async fn live(context: &CliContext) -> Result<Live, Failure> {
     let live = connect::needed(connect::operator(&context.setting).await)?;
     if live.welcome.operator {
         return Ok(live);
@@ -122,7 +122,7 @@ pub async fn live(context: &Context) -> Result<Live, Failure> {
 /// # Errors
 ///
 /// When the answer is no, or nobody can be asked.
-pub fn may_change(context: &Context, what: &str, yes: bool) -> Result<(), Failure> {
+pub fn may_change(context: &CliContext, what: &str, yes: bool) -> Result<(), Failure> {
     context.out.note(what);
     if yes {
         return Ok(());
@@ -147,11 +147,11 @@ pub fn may_change(context: &Context, what: &str, yes: bool) -> Result<(), Failur
 }
 
 /// Sends the command on the control port, where it is never accepted and always recorded.
-async fn report(context: &Context, command: &Command) {
+async fn report(context: &CliContext, command: &Command) {
     if !command.is_operator_only() {
         return;
     }
-    if let connect::Found::Live(live) = connect::control(&context.setting).await
+    if let connect::DaemonFound::Live(live) = connect::control(&context.setting).await
         && let Ok(reply) = live.ask(command.clone()).await
     {
         tracing::error!(?reply, "the control port accepted an operator command");

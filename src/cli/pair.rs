@@ -5,14 +5,14 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::context::Context;
+use super::context::CliContext;
 use super::deck;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{is_ours, kept, server, socket};
 use super::settings::{environment, find_program};
 use super::shell::quoted;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::operator_socket;
 
 /// How long one tmux command may take.
@@ -44,7 +44,7 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
     let Some(tmux) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
         return by_hand(context);
@@ -112,7 +112,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 }
 
 /// Whether the pair's own server has its session already.
-fn has_session(setting: &Setting, tmux: &Path) -> Result<bool, Failure> {
+fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
     let mut args: Vec<OsString> = server(&socket(setting)).into();
     let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
     args.extend([
@@ -154,7 +154,7 @@ fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<(), Failure> 
 }
 
 /// What to type, where there is no tmux.
-fn by_hand(context: &Context) -> Verdict {
+fn by_hand(context: &CliContext) -> CliOutcome {
     context
         .out
         .note("tmux is not installed; run these in three terminals:");
@@ -164,7 +164,7 @@ fn by_hand(context: &Context) -> Verdict {
 }
 
 /// Prints commands and runs none.
-fn would(context: &Context, lines: &[String]) -> Verdict {
+fn would(context: &CliContext, lines: &[String]) -> CliOutcome {
     if context.out.is_json() {
         show_dry_run(&context.out, lines)?;
         return Ok(ExitKind::Ok);
@@ -176,7 +176,7 @@ fn would(context: &Context, lines: &[String]) -> Verdict {
 }
 
 /// Our own program in this project.
-fn own(setting: &Setting, verb: Option<&str>) -> Vec<OsString> {
+fn own(setting: &ProjectContext, verb: Option<&str>) -> Vec<OsString> {
     let mut words = vec![
         setting.own_program.clone().into_os_string(),
         "--project".into(),
@@ -189,7 +189,7 @@ fn own(setting: &Setting, verb: Option<&str>) -> Vec<OsString> {
 /// The tmux commands: two splits beside our own pane, or a session with three panes and, last,
 /// the attach.
 fn commands(
-    setting: &Setting,
+    setting: &ProjectContext,
     inside: bool,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<Vec<OsString>> {

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::operator_socket;
 
 /// Runs the words behind it. When they fail, or end within ten seconds, the pane stays with what
@@ -28,7 +28,7 @@ pub fn kept(name: &str, command: Vec<OsString>) -> Vec<OsString> {
 
 /// The socket of the pair's tmux server: in a folder that is private, beside the operator's, and
 /// not one that a tmux of the user's would look for.
-pub fn socket(setting: &Setting) -> PathBuf {
+pub fn socket(setting: &ProjectContext) -> PathBuf {
     let operator = operator_socket::place(&setting.user_dirs, &setting.dirs.instance_id());
     operator.with_extension("tmux")
 }
@@ -39,7 +39,7 @@ pub fn server(socket: &Path) -> [OsString; 2] {
 }
 
 /// Whether `TMUX` names this server: `SOCKET,PROCESS,SESSION`.
-pub fn is_ours(setting: &Setting, tmux: Option<&OsStr>) -> bool {
+pub fn is_ours(setting: &ProjectContext, tmux: Option<&OsStr>) -> bool {
     let socket = socket(setting);
     tmux.and_then(|tmux| tmux.as_bytes().strip_prefix(socket.as_os_str().as_bytes()))
         .is_some_and(|rest| rest.first() == Some(&b','))

@@ -4,9 +4,9 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::connect::{self, Live, runtime, unexpected};
-use super::context::Context;
+use super::context::CliContext;
 use super::disk;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::output::Tone;
 use super::words::{age, now_ms};
@@ -24,10 +24,10 @@ pub enum Verb {
     Show(ShowArgs),
     /// Send an ambiguous message again (operator)
     #[command(after_help = "Example: ctxrelay queue retry 01997b2e-… --apply")]
-    Retry(ChangeArgs),
+    Retry(QueueChangeArgs),
     /// Take a message back (operator)
     #[command(after_help = "Example: ctxrelay queue remove 01997b2e-… --apply")]
-    Remove(ChangeArgs),
+    Remove(QueueChangeArgs),
     /// Take back everything that can be taken back (operator)
     #[command(after_help = "Example: ctxrelay queue drain --to claude --apply")]
     Drain(DrainArgs),
@@ -46,7 +46,7 @@ pub struct ShowArgs {
 
 /// Arguments of `queue retry` and `queue remove`.
 #[derive(Debug, clap::Args)]
-pub struct ChangeArgs {
+pub struct QueueChangeArgs {
     /// Its id, or the end of it
     #[arg(value_name = "ID")]
     pub id: String,
@@ -74,7 +74,7 @@ pub struct RebuildArgs {
     pub apply: bool,
 }
 
-pub fn run(context: &Context, verb: Verb) -> Verdict {
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::List => list(context),
         Verb::Show(args) => show(context, &args.id),
@@ -86,7 +86,7 @@ pub fn run(context: &Context, verb: Verb) -> Verdict {
 }
 
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
-pub(super) fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
+pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> {
     let world = disk::snapshot(&context.setting)?;
     let now = now_ms();
     let mut rows: Vec<_> = world.unsettled.iter().collect();
@@ -108,7 +108,7 @@ pub(super) fn from_disk(context: &Context) -> Result<Vec<QueueRow>, Failure> {
 }
 
 /// What waits, from the daemon, which alone can change it.
-pub(super) async fn rows(context: &Context) -> Result<(Live, Vec<QueueRow>), Failure> {
+pub(super) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), Failure> {
     let live = connect::needed(connect::control(&context.setting).await)?;
     match live.ask(Command::QueueList).await? {
         Reply::Queue(rows) => Ok((live, rows)),
@@ -116,7 +116,7 @@ pub(super) async fn rows(context: &Context) -> Result<(Live, Vec<QueueRow>), Fai
     }
 }
 
-fn list(context: &Context) -> Verdict {
+fn list(context: &CliContext) -> CliOutcome {
     let rows = match runtime()?.block_on(rows(context)) {
         Ok((_, rows)) => rows,
         Err(failure) if failure.kind == ExitKind::Unavailable => {
@@ -142,7 +142,7 @@ fn list(context: &Context) -> Verdict {
 const COLUMNS: [&str; 6] = ["ID", "TO", "STATE", "TRIES", "AGE", "WHEN BUSY"];
 
 /// Prints rows as a table; nothing when there are none.
-pub(super) fn show_rows(context: &Context, rows: &[QueueRow]) -> Result<(), Failure> {
+pub(super) fn show_rows(context: &CliContext, rows: &[QueueRow]) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn cells(row: &QueueRow) -> [String; 6] {
 
 /// One line: who, how it stands, and the rest, each in its tone.
 fn show_cells(
-    context: &Context,
+    context: &CliContext,
     cells: &[String; 6],
     widths: &[usize; 6],
     tones: [Tone; 3],
@@ -224,7 +224,7 @@ fn find<'a>(rows: &'a [QueueRow], name: &str) -> Result<&'a QueueRow, Failure> {
     }
 }
 
-fn show(context: &Context, name: &str) -> Verdict {
+fn show(context: &CliContext, name: &str) -> CliOutcome {
     runtime()?.block_on(async {
         let (live, rows) = rows(context).await?;
         let row = find(&rows, name)?;
@@ -248,7 +248,7 @@ fn show(context: &Context, name: &str) -> Verdict {
     })
 }
 
-fn change(context: &Context, args: &ChangeArgs, change: QueueChange) -> Verdict {
+fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> CliOutcome {
     let (word, what) = match change {
         QueueChange::Retry => ("retry", "is sent again: its receiver may get it twice"),
         QueueChange::Remove => ("remove", "is never sent"),

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::alone::{alone, unwritable};
 use super::connect::{runtime, unexpected};
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, show_rows};
 use super::words::count;
@@ -16,7 +16,7 @@ use crate::store::queue::Queue;
 use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
 
 /// `queue drain`.
-pub fn drain(context: &Context, args: &DrainArgs) -> Verdict {
+pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
     let to = args.to.as_deref().map(agent);
     runtime()?.block_on(async {
         let (_, rows) = rows(context).await?;
@@ -47,7 +47,7 @@ pub fn drain(context: &Context, args: &DrainArgs) -> Verdict {
 
 /// `queue rebuild`: by the daemon, or here under the owner's lock when none runs, so that it does
 /// not depend on what it repairs.
-pub fn rebuild(context: &Context, args: &RebuildArgs) -> Verdict {
+pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
     let live = match runtime()?.block_on(rows(context)) {
         Ok((_, rows)) => Some(rows),
         Err(failure) if failure.kind == ExitKind::Unavailable => None,
@@ -87,7 +87,7 @@ pub fn rebuild(context: &Context, args: &RebuildArgs) -> Verdict {
 }
 
 /// Without a daemon: the next start finds no queue, and calls ambiguous what has no proof.
-fn here(context: &Context) -> Result<(), Failure> {
+fn here(context: &CliContext) -> Result<(), Failure> {
     let dirs = &context.setting.dirs;
     let _lock = alone(dirs)?;
     Queue::set_aside(dirs).map_err(|error| unwritable(dirs, error))
@@ -110,7 +110,7 @@ fn are(number: usize) -> String {
     format!("{} {verb}", count(number as u64, "message", "messages"))
 }
 
-fn would(context: &Context, change: &str, rows: &[QueueRow], what: &str) -> Verdict {
+fn would(context: &CliContext, change: &str, rows: &[QueueRow], what: &str) -> CliOutcome {
     if context.out.is_json() {
         context
             .out
@@ -123,7 +123,7 @@ fn would(context: &Context, change: &str, rows: &[QueueRow], what: &str) -> Verd
     Ok(ExitKind::Ok)
 }
 
-fn done(context: &Context, change: &str, ids: &[EntryId], what: &str) -> Verdict {
+fn done(context: &CliContext, change: &str, ids: &[EntryId], what: &str) -> CliOutcome {
     if context.out.is_json() {
         context.out.json(&json!({"change": change, "ids": ids}))?;
     } else {

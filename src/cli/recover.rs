@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::context::Context;
+use super::context::CliContext;
 use super::disk;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::{Output, Tone};
 use super::status;
 use super::words::{age, now_ms, short};
@@ -21,7 +21,7 @@ use crate::core::fold::fold;
 use crate::core::snapshot::{HandoffSnapshot, Snapshot};
 use crate::store::ledger;
 use crate::wire::status::Status;
-use standing::Standing;
+use standing::RecoveredState;
 
 /// How many failures and interrupted turns are told: the last ones are what one recovers from.
 const RECENT_MAX: usize = 10;
@@ -38,11 +38,11 @@ pub struct Args {}
 #[derive(Default)]
 struct Past {
     world: Snapshot,
-    standing: Standing,
+    standing: RecoveredState,
     interrupted: VecDeque<Entry>,
 }
 
-pub fn run(context: &Context, _args: &Args) -> Verdict {
+pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let status = status::read(context)?;
     let past = past(context)?;
     let tree = git::work_tree(&context.setting.dirs.root);
@@ -56,7 +56,7 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
 
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
-fn past(context: &Context) -> Result<Past, Failure> {
+fn past(context: &CliContext) -> Result<Past, Failure> {
     let Some(believed) = disk::current_reading(&context.setting)? else {
         return Ok(Past::default());
     };
@@ -218,7 +218,7 @@ fn line(out: &Output, age_ms: i64, id: &str, text: &str) -> Result<(), Failure> 
 }
 
 fn show(
-    context: &Context,
+    context: &CliContext,
     status: &Status,
     past: &Past,
     tree: Option<&WorkTree>,

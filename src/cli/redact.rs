@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::words::count;
 use crate::core::redact::Redactor;
 use crate::store::config;
@@ -23,7 +23,7 @@ pub struct Args {
     pub check: PathBuf,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let text = read(&args.check)?;
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::connect::{self, Found, Live, unexpected};
-use super::context::Context;
+use super::connect::{self, DaemonFound, Live, unexpected};
+use super::context::CliContext;
 use super::detach;
 use super::exit::Failure;
 use super::kill::becomes_free;
@@ -15,7 +15,7 @@ use super::operator;
 use super::successor::CANNOT_TAKE_OVER;
 use crate::client::Connection;
 use crate::core::agent::AgentState;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::owner::is_free;
 use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Reply};
@@ -37,7 +37,7 @@ pub(super) const NO_SUCH_METHOD: &str = "rpc-32601";
 /// # Errors
 ///
 /// When no daemon runs, it refuses, or it has to be stopped while Codex works.
-pub fn replace(context: &Context, runtime: &Runtime) -> Result<Published, Failure> {
+pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Failure> {
     let setting = &context.setting;
     let live = runtime.block_on(operator::live(context))?;
     match runtime.block_on(hand_over(setting, &live)) {
@@ -66,7 +66,7 @@ pub fn replace(context: &Context, runtime: &Runtime) -> Result<Published, Failur
 }
 
 /// Returns the daemon that goes on; `None` when nobody does, because the one before ended.
-async fn hand_over(setting: &Setting, live: &Live) -> Result<Option<Published>, Failure> {
+async fn hand_over(setting: &ProjectContext, live: &Live) -> Result<Option<Published>, Failure> {
     let before = Published::read(&setting.dirs).map(|published| published.pid);
     let mut connection = live.client.connection();
     connection.borrow_and_update();
@@ -118,7 +118,7 @@ fn not_replaced(answers: bool) -> Failure {
 
 /// When the running daemon is of another version: offers to replace it. Returns why the deck must
 /// leave it alone, if it must.
-pub fn offer(context: &Context, runtime: &Runtime) -> Option<String> {
+pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
     let published = Published::read(&context.setting.dirs)?;
     let own = env!("CARGO_PKG_VERSION");
     if published.version == own {
@@ -127,7 +127,7 @@ pub fn offer(context: &Context, runtime: &Runtime) -> Option<String> {
     let versions = format!("the daemon is version {}, this is {own}", published.version);
     let status = runtime.block_on(async {
         match connect::control(&context.setting).await {
-            Found::Live(live) => read_status(&live).await.ok(),
+            DaemonFound::Live(live) => read_status(&live).await.ok(),
             _ => None,
         }
     });

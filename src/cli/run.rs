@@ -6,8 +6,8 @@ use clap::error::ErrorKind;
 use serde_json::json;
 
 use super::args::{Cli, Verb, command, parse};
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::settings::Named;
 use super::{
@@ -113,7 +113,7 @@ fn verb_of(words: &[OsString]) -> (String, clap::Command) {
     (path, verb)
 }
 
-fn dispatch(cli: Cli, out: Output) -> Verdict {
+fn dispatch(cli: Cli, out: Output) -> CliOutcome {
     let verb = match cli.verb {
         // These need no project, and must work where none can be found.
         Some(Verb::Completions(args)) => return completions::run(&out, &args),
@@ -142,7 +142,7 @@ fn dispatch(cli: Cli, out: Output) -> Verdict {
         (Some(Verb::Doorbell), Err(failure)) => return doorbell::idle(&failure),
         (_, setting) => setting?,
     };
-    let context = Context { setting, out };
+    let context = CliContext { setting, out };
     let context = &context;
     match verb {
         None => deck::run(context),

@@ -1,4 +1,4 @@
-//! [`resolve`]: the command line and the environment, checked once, as a [`Setting`].
+//! [`resolve`]: the command line and the environment, checked once, as a [`ProjectContext`].
 //!
 //! Knows names and shapes of variables; opens nothing but the folders that it has to find.
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 use crate::core::id::RuntimeSession;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
 use crate::wire::control::DeliveryMode;
@@ -45,7 +45,7 @@ pub fn resolve(
     project: Option<&Path>,
     named: Named,
     var: impl Fn(&str) -> Option<OsString>,
-) -> Result<Setting, Failure> {
+) -> Result<ProjectContext, Failure> {
     // An empty variable is an unset one: that is how a shell takes one away for one command.
     let var = |name: &str| var(name).filter(|value| !value.is_empty());
     let user_dirs = UserDirs::from_env(|name| var(name).map(PathBuf::from)).ok_or_else(|| {
@@ -59,7 +59,7 @@ pub fn resolve(
         .map_err(|error| Failure::internal("find our own program", error))?;
     let home = var("HOME").map(PathBuf::from);
     let (dirs, begun) = project_dirs(project, named, home.as_deref(), &var)?;
-    Ok(Setting {
+    Ok(ProjectContext {
         dirs,
         begun,
         user_dirs,

@@ -1,15 +1,15 @@
 //! `ctxrelay status`.
 
-use super::connect::{self, Found, runtime, unexpected};
-use super::context::Context;
+use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::context::CliContext;
 use super::disk;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::kill;
 use super::output::Tone;
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
 use crate::core::delivery::{LimitMode, Watched};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::wire::control::{Command, Reply};
 use crate::wire::status::{DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status};
@@ -19,7 +19,7 @@ use crate::wire::status::{DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus
 #[command(after_help = "Example: ctxrelay status --json | jq .agents")]
 pub struct Args {}
 
-pub fn run(context: &Context, _args: &Args) -> Verdict {
+pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let mut status = read(context)?;
     if let Some(main) = context.setting.dirs.main_of_worktree() {
         status.notices.push(format!(
@@ -40,22 +40,24 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
 /// # Errors
 ///
 /// When neither can be read.
-pub fn read(context: &Context) -> Result<Status, Failure> {
+pub fn read(context: &CliContext) -> Result<Status, Failure> {
     runtime()?.block_on(async {
         match connect::control(&context.setting).await {
-            Found::Live(live) => match live.ask(Command::ReadStatus).await? {
+            DaemonFound::Live(live) => match live.ask(Command::ReadStatus).await? {
                 Reply::Status(status) => Ok(*status),
                 other => Err(unexpected(&other)),
             },
-            Found::Nobody if !is_held(&context.setting.dirs) => disk::status(&context.setting),
-            Found::Nobody => silent(&context.setting, "it is not where it said"),
-            Found::Unfit(why) => silent(&context.setting, &why),
+            DaemonFound::Nobody if !is_held(&context.setting.dirs) => {
+                disk::status(&context.setting)
+            }
+            DaemonFound::Nobody => silent(&context.setting, "it is not where it said"),
+            DaemonFound::Unfit(why) => silent(&context.setting, &why),
         }
     })
 }
 
 /// As far as the disk tells, of a daemon that has the project and cannot be asked.
-fn silent(setting: &Setting, why: &str) -> Result<Status, Failure> {
+fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
     let mut status = disk::status(setting)?;
     status.running = true;
     status.answers = false;
@@ -70,7 +72,7 @@ fn silent(setting: &Setting, why: &str) -> Result<Status, Failure> {
     Ok(status)
 }
 
-fn show(context: &Context, status: &Status) -> Result<(), Failure> {
+fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
     let out = &context.out;
     out.spans(&[(Tone::Strong, &status.project_root)])?;
     if status.running && !status.answers {
@@ -193,7 +195,7 @@ fn show(context: &Context, status: &Status) -> Result<(), Failure> {
 /// What it wants of its human, a silent turn, a usage limit, and what lost its turn, each on a line
 /// below its agent.
 fn attention(
-    context: &Context,
+    context: &CliContext,
     silence: Option<&SilenceStatus>,
     limit: Option<&LimitStatus>,
     cut_off: u64,
@@ -237,7 +239,7 @@ fn attention(
 }
 
 fn agent(
-    context: &Context,
+    context: &CliContext,
     name: &str,
     state: AgentState,
     delivery: &DeliveryStatus,

@@ -1,4 +1,4 @@
-//! [`Successor`]: the process that goes on in place of this one, seen from here; and [`Before`]:
+//! [`NextDaemon`]: the process that goes on in place of this one, seen from here; and [`PreviousDaemon`]:
 //! the process before this one, seen from the other side.
 //!
 //! They speak over a Unix socket that is the successor's standard input: it greets with the form
@@ -30,9 +30,9 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::{ExitKind, Failure};
 use crate::client::forget_agent;
-use crate::daemon::estate::FORMAT;
 use crate::daemon::start::StartError;
-use crate::host::{Estate, Setting};
+use crate::daemon::takeover::FORMAT;
+use crate::host::{ProjectContext, Takeover};
 
 /// The code of a program that does not know how to take over from this one.
 pub const CANNOT_TAKE_OVER: &str = "cannot_take_over";
@@ -80,19 +80,19 @@ enum Yield {
 
 /// A process that waits to go on.
 #[derive(Debug)]
-pub struct Successor {
+pub struct NextDaemon {
     child: Child,
     socket: UnixStream,
 }
 
-impl Successor {
+impl NextDaemon {
     /// Starts a program as the successor, and waits for its greeting. Blocks.
     ///
     /// # Errors
     ///
     /// With the code [`CANNOT_TAKE_OVER`] when the program is of a version that cannot; nothing is
     /// left of it then.
-    pub fn start(setting: &Setting, program: &Path) -> Result<Self, Failure> {
+    pub fn start(setting: &ProjectContext, program: &Path) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::internal("start the next daemon", error);
         let (socket, theirs) = UnixStream::pair().map_err(failed)?;
         let mut command = Command::new(program);
@@ -131,17 +131,17 @@ impl Successor {
     /// # Errors
     ///
     /// With the estate, when the successor failed; it is certain then that nobody else has it.
-    pub fn give(mut self, estate: Estate) -> Result<(), (Box<Estate>, Failure)> {
+    pub fn give(mut self, takeover: Takeover) -> Result<(), (Box<Takeover>, Failure)> {
         let given = self
             .socket
             .set_write_timeout(Some(READY_WAIT))
-            .and_then(|()| estate.send(&self.socket));
+            .and_then(|()| takeover.send(&self.socket));
         let why = match given {
             Err(error) => error.to_string(),
             Ok(()) => match self.line(READY_WAIT) {
                 Some(Word::Ready) => match say(&self.socket, &Yield::Yours) {
                     Ok(()) => {
-                        estate.leave();
+                        takeover.leave();
                         return Ok(());
                     }
                     Err(error) => format!("it ended before it began: {error}"),
@@ -157,7 +157,7 @@ impl Successor {
             format!("the next daemon did not come up: {why}"),
             "see .contextrelay/state/contextrelay.log",
         );
-        Err((Box::new(estate), failure))
+        Err((Box::new(takeover), failure))
     }
 
     /// Sends it away.
@@ -183,17 +183,17 @@ impl Successor {
 
 /// The process before this one.
 #[derive(Debug)]
-pub struct Before {
+pub struct PreviousDaemon {
     socket: UnixStream,
 }
 
-impl Before {
+impl PreviousDaemon {
     /// Greets it over our standard input, and takes what it leaves. Blocks.
     ///
     /// # Errors
     ///
     /// When standard input leads to no such process, or it gives nothing.
-    pub fn estate(setting: &Setting) -> Result<(Self, Estate), Failure> {
+    pub fn takeover(setting: &ProjectContext) -> Result<(Self, Takeover), Failure> {
         let nobody = |error: io::Error| {
             Failure::new(
                 ExitKind::Usage,
@@ -215,11 +215,11 @@ impl Before {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         say(&before.socket, &greeting).map_err(nobody)?;
-        let estate = Estate::receive(&before.socket, &setting.dirs).map_err(|error| {
+        let takeover = Takeover::receive(&before.socket, &setting.dirs).map_err(|error| {
             tracing::error!(%error, "nothing was taken over");
             Failure::internal("take over", error)
         })?;
-        Ok((before, estate))
+        Ok((before, takeover))
     }
 
     /// Says that our daemon can run, and waits until the estate is ours. Blocks.
@@ -280,9 +280,9 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(20);
 
-    fn sockets() -> (UnixStream, Before) {
+    fn sockets() -> (UnixStream, PreviousDaemon) {
         let (theirs, socket) = UnixStream::pair().unwrap();
-        (theirs, Before { socket })
+        (theirs, PreviousDaemon { socket })
     }
 
     #[test]

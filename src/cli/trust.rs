@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::connect::{runtime, unexpected};
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::managed_block::diff;
 use super::operator;
 use super::output::Tone;
@@ -21,7 +21,7 @@ pub struct Args {
     pub show: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     if loaded.file.is_none() {
@@ -63,7 +63,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     })
 }
 
-fn show(context: &Context, loaded: &Loaded) -> Result<(), Failure> {
+fn show(context: &CliContext, loaded: &Loaded) -> Result<(), Failure> {
     if context.out.is_json() {
         let waiting: Vec<Value> = loaded
             .waiting
@@ -95,7 +95,7 @@ fn show(context: &Context, loaded: &Loaded) -> Result<(), Failure> {
 }
 
 /// The keys that wait, each with what was trusted and what the file says.
-fn print(context: &Context, loaded: &Loaded) -> Result<(), Failure> {
+fn print(context: &CliContext, loaded: &Loaded) -> Result<(), Failure> {
     for waiting in &loaded.waiting {
         let note = if waiting.matters_now() {
             ""

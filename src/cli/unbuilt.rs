@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::exit::{Failure, Verdict};
+use super::exit::{CliOutcome, Failure};
 
 /// Whatever stands behind such a verb.
 #[derive(Debug, clap::Args)]
@@ -14,13 +14,13 @@ pub struct Args {
 
 impl Args {
     /// Says so.
-    pub fn refuse(&self) -> Verdict {
+    pub fn refuse(&self) -> CliOutcome {
         refuse()
     }
 }
 
 /// Says so.
-pub fn refuse() -> Verdict {
+pub fn refuse() -> CliOutcome {
     Err(Failure::state(
         "not_in_this_version",
         "not in this version",

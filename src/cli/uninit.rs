@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use super::claude::plugin_dir;
-use super::connect::{self, Found, runtime};
-use super::context::Context;
-use super::exit::{ExitKind, Failure, Verdict};
-use super::init::{Step, report, take_out};
+use super::connect::{self, DaemonFound, runtime};
+use super::context::CliContext;
+use super::exit::{CliOutcome, ExitKind, Failure};
+use super::init::{InitStep, report, take_out};
 use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::exists;
@@ -25,10 +25,10 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
     if !args.dry_run
-        && let Found::Live(_) = runtime()?.block_on(connect::control(setting))
+        && let DaemonFound::Live(_) = runtime()?.block_on(connect::control(setting))
     {
         return Err(Failure::state(
             "running",
@@ -49,23 +49,23 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 }
 
 /// The record is the operator's: to end it needs a terminal and its name typed.
-fn record(context: &Context, args: &Args) -> Result<Step, Failure> {
+fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     let dirs = &context.setting.dirs;
     let name = ".contextrelay/ with the whole record";
     if !exists(&dirs.relay) {
-        return Ok(Step {
+        return Ok(InitStep {
             what: name.to_owned(),
             state: "absent",
         });
     }
     if args.dry_run {
-        return Ok(Step {
+        return Ok(InitStep {
             what: name.to_owned(),
             state: "would",
         });
     }
     if operator::own_refusal().is_some() {
-        return Ok(Step {
+        return Ok(InitStep {
             what: format!("{name}; it goes only from a terminal of your own"),
             state: "left",
         });
@@ -77,7 +77,7 @@ fn record(context: &Context, args: &Args) -> Result<Step, Failure> {
     match operator::confirm(context, &what, "delete") {
         Ok(()) => {}
         Err(failure) if failure.code == "not_confirmed" => {
-            return Ok(Step {
+            return Ok(InitStep {
                 what: name.to_owned(),
                 state: "left",
             });
@@ -93,9 +93,9 @@ fn record(context: &Context, args: &Args) -> Result<Step, Failure> {
     Ok(step)
 }
 
-fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<Step, Failure> {
+fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {
     let step = |state| {
-        Ok(Step {
+        Ok(InitStep {
             what: what.to_owned(),
             state,
         })

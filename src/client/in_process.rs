@@ -9,7 +9,7 @@ use crate::wire::control::{Command, Hello, Notification, Refusal, Reply};
 
 /// A client in the daemon's own process.
 #[derive(Clone)]
-pub(super) struct Handle {
+pub(super) struct InProcessHandle {
     daemon: DaemonHandle,
     conn: ConnId,
     notifications: broadcast::Sender<Notification>,
@@ -31,7 +31,7 @@ impl Client {
         let mut joined = daemon.join(hello, operator).await?;
         let (notifications, _) = broadcast::channel(NOTIFICATIONS_MAX);
         let (connected, connection) = watch::channel(Connection::Connected(joined.welcome));
-        let handle = Handle {
+        let handle = InProcessHandle {
             daemon: daemon.clone(),
             conn: joined.conn,
             notifications: notifications.clone(),
@@ -65,7 +65,7 @@ impl Client {
     }
 }
 
-impl Handle {
+impl InProcessHandle {
     pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {
         self.daemon
             .call(self.conn, command)

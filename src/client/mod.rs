@@ -116,8 +116,8 @@ pub struct Client {
 
 #[derive(Clone)]
 enum Transport {
-    InProcess(in_process::Handle),
-    Websocket(websocket::Handle),
+    InProcess(in_process::InProcessHandle),
+    Websocket(websocket::WebSocketHandle),
 }
 
 impl fmt::Debug for Client {

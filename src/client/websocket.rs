@@ -110,7 +110,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
         }
     });
     Client {
-        transport: Transport::Websocket(Handle {
+        transport: Transport::Websocket(WebSocketHandle {
             calls,
             notifications,
             connection,
@@ -122,7 +122,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
 
 /// A caller's end.
 #[derive(Clone)]
-pub(super) struct Handle {
+pub(super) struct WebSocketHandle {
     calls: mpsc::Sender<Call>,
     notifications: broadcast::Sender<Notification>,
     /// Never marked as seen, so that a clone reports the first attempt as a change even when it
@@ -141,7 +141,7 @@ struct Call {
     answer: oneshot::Sender<Result<Value, ClientError>>,
 }
 
-impl Handle {
+impl WebSocketHandle {
     /// Asks. When the daemon goes on in another process just then, that one is asked: the first
     /// said that it did nothing.
     pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {

@@ -1,4 +1,4 @@
-//! [`Carried`]: where an entry stood before a compaction carried it into a new file.
+//! [`CarriedEntry`]: where an entry stood before a compaction carried it into a new file.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::id::{Seq, SessionId};
 /// whoever holds that goes on using it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Carried {
+pub struct CarriedEntry {
     /// The sealed session in which it was recorded first.
     pub session_id: SessionId,
     /// Its number there.

@@ -17,7 +17,7 @@
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
-//! - [`Effect`]: what a machine wants done, in this order.
+//! - [`DeliveryEffect`]: what a machine wants done, in this order.
 //!
 //! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
 //! arrive late, twice, out of order, or from an app-server or bridge that is gone.
@@ -45,12 +45,14 @@ mod tests;
 pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
 pub use claude::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
-pub use codex::{Activity, Answer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms};
-pub use effect::{Effect, Moment};
-pub use ladder::{Carrier, Ladder, LadderInput, LadderTerms, Mode, Rung};
+pub use codex::{
+    Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms,
+};
+pub use effect::{DeliveryEffect, Moment};
+pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTerms, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
 pub use load::{BEGINNING_CHARS, Fit, Load};
-pub use page::{Cut, MessageCursor, page_order};
+pub use page::{CutMessage, MessageCursor, page_order};
 pub use row::{Delivery, DeliveryFact};
 pub use shown::Shown;
 pub use watchdog::{Watchdog, Watched};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, AgentState, Party};
-use super::carried::Carried;
+use super::carried::CarriedEntry;
 use super::delivery::{OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
@@ -33,7 +33,7 @@ pub struct Entry {
     /// The pair that it belongs to; `None` in entries of older ledgers means shared by all.
     pub runtime_session: Option<RuntimeSession>,
     /// Where it stood before a compaction carried it here.
-    pub carried: Option<Carried>,
+    pub carried: Option<CarriedEntry>,
     /// Further `meta` keys, kept as they were read.
     pub meta: Map<String, Value>,
     /// Where in the ledger it stands. [`Seq`] 0 until it is appended.

@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use assign::Assignments;
 use mark::mark;
-use own::{OwnRule, Work};
+use own::{CompiledRule, Work};
 use rule::{Rule, mask_all};
 use walk::Reach;
 
@@ -135,7 +135,7 @@ impl RuleSet {
     }
 
     /// How many marks were set; `None` when the work that a text may cost was used up.
-    fn round(&self, own: &[OwnRule], text: &mut Cow<'_, str>, work: &mut Work) -> Option<u32> {
+    fn round(&self, own: &[CompiledRule], text: &mut Cow<'_, str>, work: &mut Work) -> Option<u32> {
         let mut marks = 0;
         let mut take = |text: &mut Cow<'_, str>, masked: Option<(String, u32)>| {
             if let Some((masked, set)) = masked {

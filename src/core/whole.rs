@@ -29,7 +29,7 @@ pub struct Whole {
 
 /// The content of a line, when the text is too long for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct CutText {
     /// The beginning and the mark that says so.
     pub content: String,
     /// The length of the whole text in UTF-16 units.
@@ -40,9 +40,9 @@ pub struct Cut {
 ///
 /// Never inside a character or a redaction mark: half a mark, redacted again, would give another
 /// text.
-pub fn cut(text: &str) -> Option<Cut> {
+pub fn cut(text: &str) -> Option<CutText> {
     let (kept, left, units) = split(text, LINE_UNITS_MAX)?;
-    Some(Cut {
+    Some(CutText {
         content: format!("{kept}\n[TRUNCATED {left} chars]"),
         units,
     })

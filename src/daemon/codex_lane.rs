@@ -4,14 +4,14 @@
 //! [`CodexLane`] is what is known; `deliver` hands over, `facts` takes in what the adapter tells,
 //! `turns` keeps the record of turns and relays answers.
 
+mod bounded_map;
 mod carried;
 mod deliver;
 mod facts;
 mod markers;
-mod remembered;
 mod turns;
 
-pub(super) use carried::CarriedLane;
+pub(super) use carried::LaneState;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::core::delivery::{Checked, CodexFlow, OnBusy, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
-pub(super) use remembered::Remembered;
+pub(super) use bounded_map::BoundedMap;
 use turns::Relayed;
 
 /// Why a Codex without an account does nothing.
@@ -44,12 +44,12 @@ const REMEMBERED_MAX: usize = 256;
 pub struct CodexLane {
     adapter: CodexHandle,
     /// What became of messages whose senders may wait for it.
-    pub receipts: Remembered<EntryId, Outcome>,
-    attempts: Remembered<EntryId, AttemptId>,
-    relayed: Remembered<TurnId, Vec<Relayed>>,
-    answered: Remembered<TurnId, ()>,
+    pub receipts: BoundedMap<EntryId, Outcome>,
+    attempts: BoundedMap<EntryId, AttemptId>,
+    relayed: BoundedMap<TurnId, Vec<Relayed>>,
+    answered: BoundedMap<TurnId, ()>,
     /// Ends of turns that were recorded, or are on their way to the record.
-    ends: Remembered<(TurnId, TurnStatus), ()>,
+    ends: BoundedMap<(TurnId, TurnStatus), ()>,
     turns_noted: HashSet<TurnId>,
     /// The app-server that runs, or ran last.
     server: Option<(AppServerStatus, Option<u16>)>,
@@ -68,11 +68,11 @@ impl CodexLane {
     pub(super) fn new(adapter: CodexHandle) -> Self {
         Self {
             adapter,
-            receipts: Remembered::default(),
-            attempts: Remembered::default(),
-            relayed: Remembered::default(),
-            answered: Remembered::default(),
-            ends: Remembered::default(),
+            receipts: BoundedMap::default(),
+            attempts: BoundedMap::default(),
+            relayed: BoundedMap::default(),
+            answered: BoundedMap::default(),
+            ends: BoundedMap::default(),
             turns_noted: HashSet::new(),
             server: None,
             tui: false,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::SessionId;
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
-use crate::store::ledger::{Filter, Ledger};
+use crate::store::ledger::{EntryFilter, Ledger};
 
 /// How many decided proposals it names.
 const DECISIONS_MAX: usize = 10;
@@ -41,7 +41,7 @@ impl<'a> Digest<'a> {
     ///
     /// When the ledger cannot be read.
     pub(super) fn of(ledger: &Ledger, world: &'a Snapshot, carried: u64) -> io::Result<Self> {
-        let first = ledger.page(&Filter::default(), None, true, 1)?;
+        let first = ledger.page(&EntryFilter::default(), None, true, 1)?;
         let mut digest = Self {
             world,
             session: world
@@ -56,9 +56,9 @@ impl<'a> Digest<'a> {
             earlier: [0; 3],
         };
         if world.counts.contains_key("summary") {
-            let filter = Filter {
+            let filter = EntryFilter {
                 entry_type: Some("summary".to_owned()),
-                ..Filter::default()
+                ..EntryFilter::default()
             };
             let page = ledger.page(&filter, None, true, 1)?;
             if let Some(stored) = page.entries.first()

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::run::Daemon;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{CodexInput, Effect, LadderInput, Moment};
+use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput, Moment};
 use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::core::trace;
@@ -41,16 +41,20 @@ impl Daemon {
     /// # Errors
     ///
     /// When a row could not be written; nothing has left after it.
-    pub(super) fn perform(&mut self, agent: Agent, effects: Vec<Effect>) -> Result<(), Refusal> {
+    pub(super) fn perform(
+        &mut self,
+        agent: Agent,
+        effects: Vec<DeliveryEffect>,
+    ) -> Result<(), Refusal> {
         let mut stored = Ok(());
         let mut effects = effects.into_iter().peekable();
         while let Some(effect) = effects.next() {
             match effect {
-                Effect::Store(id) => {
+                DeliveryEffect::Store(id) => {
                     // Each step on disk is a sync: what is written together is one.
                     let mut ids = vec![id];
-                    while let Some(Effect::Store(id)) =
-                        effects.next_if(|next| matches!(next, Effect::Store(_)))
+                    while let Some(DeliveryEffect::Store(id)) =
+                        effects.next_if(|next| matches!(next, DeliveryEffect::Store(_)))
                     {
                         ids.push(id);
                     }
@@ -59,8 +63,8 @@ impl Daemon {
                         stored = Err(refusal);
                     }
                 }
-                Effect::Forget(id) => self.outbox.forget(&id),
-                Effect::Record {
+                DeliveryEffect::Forget(id) => self.outbox.forget(&id),
+                DeliveryEffect::Record {
                     id,
                     to,
                     result,
@@ -69,38 +73,38 @@ impl Daemon {
                 } => {
                     let entry = self.delivery_entry(&id, to, result, rung.as_deref(), turn);
                     let mut results = vec![(id, result, entry)];
-                    while let Some(Effect::Record {
+                    while let Some(DeliveryEffect::Record {
                         id,
                         to,
                         result,
                         rung,
                         turn,
-                    }) = effects.next_if(|next| matches!(next, Effect::Record { .. }))
+                    }) = effects.next_if(|next| matches!(next, DeliveryEffect::Record { .. }))
                     {
                         let entry = self.delivery_entry(&id, to, result, rung.as_deref(), turn);
                         results.push((id, result, entry));
                     }
                     self.record_results(results);
                 }
-                Effect::HandOver { id, .. } if stored.is_err() => {
+                DeliveryEffect::HandOver { id, .. } if stored.is_err() => {
                     self.not_sent(id, "the queue could not be written");
                 }
-                Effect::HandOver {
+                DeliveryEffect::HandOver {
                     id,
                     attempt,
                     on_busy,
                     repeat,
-                } => self.hand_over(id, attempt, on_busy, repeat),
-                Effect::Recover(ids) => self.ask_what_became_of(ids),
-                Effect::Wake => self.wake_codex(),
-                Effect::Receipt { id, outcome } => self.codex.receipts.insert(id, outcome),
-                Effect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
-                Effect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
+                } => self.deliver_to_adapter(id, attempt, on_busy, repeat),
+                DeliveryEffect::Recover(ids) => self.ask_what_became_of(ids),
+                DeliveryEffect::Wake => self.wake_codex(),
+                DeliveryEffect::Receipt { id, outcome } => self.codex.receipts.insert(id, outcome),
+                DeliveryEffect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
+                DeliveryEffect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
                 // Claude's own hook has said it already.
-                Effect::Limit(_) => self.status_changed(),
+                DeliveryEffect::Limit(_) => self.status_changed(),
                 // The lane says so itself.
-                Effect::Held(_) => self.status_changed(),
-                Effect::Stale { what, of, current } => {
+                DeliveryEffect::Held(_) => self.status_changed(),
+                DeliveryEffect::Stale { what, of, current } => {
                     tracing::info!(
                         what,
                         of,
@@ -108,14 +112,16 @@ impl Daemon {
                         "refused a fact of something that is gone"
                     );
                 }
-                Effect::Push { id, .. } if stored.is_err() => {
+                DeliveryEffect::Push { id, .. } if stored.is_err() => {
                     if let Some(pair) = self.pair_of(&id) {
                         self.tell_ladder(&pair, LadderInput::NotStored { id });
                     }
                 }
-                Effect::Push { bridge, id, repeat } => self.push_to_claude(bridge, id, repeat),
-                Effect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
-                Effect::ReleaseQueue => self.release_codex_queue(),
+                DeliveryEffect::Push { bridge, id, repeat } => {
+                    self.push_to_claude(bridge, id, repeat)
+                }
+                DeliveryEffect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
+                DeliveryEffect::ReleaseQueue => self.release_codex_queue(),
             }
         }
         stored
@@ -192,7 +198,7 @@ impl Daemon {
     pub(super) fn result_is_durable(&mut self, id: EntryId, result: DeliveryResult) {
         if matches!(result, DeliveryResult::Rejected | DeliveryResult::Cancelled) {
             // Sent again it is another one.
-            self.same_handoffs.forget(&id);
+            self.handoff_dedup.forget(&id);
         }
         let row = self.outbox.get(&id);
         match row.map(|row| (row.to, row.runtime_session.clone())) {

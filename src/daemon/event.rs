@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
-use super::watch::WatchFact;
+use super::tamper::WatchFact;
 use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
@@ -17,7 +17,7 @@ use crate::wire::control::{
 };
 
 /// The answer to a command.
-pub type Answer = oneshot::Sender<Result<Reply, Refusal>>;
+pub type ReplySender = oneshot::Sender<Result<Reply, Refusal>>;
 
 /// What wakes the loop.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub enum Event {
         /// What it asks.
         command: Box<Command>,
         /// The answer; dropped when the client has gone meanwhile.
-        reply: Answer,
+        reply: ReplySender,
     },
     /// The ledger's writer.
     Ledger(WriterEvent),
@@ -121,13 +121,13 @@ pub enum TreePurpose {
         /// What it proposes.
         params: ProposeParams,
         /// The answer; `None` when it was the last words of a turn.
-        reply: Option<Answer>,
+        reply: Option<ReplySender>,
     },
     /// The operator decides.
     Decide {
         /// What is decided.
         params: DecideParams,
         /// The answer.
-        reply: Answer,
+        reply: ReplySender,
     },
 }

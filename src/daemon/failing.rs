@@ -13,7 +13,7 @@ use super::codex_lane::CodexLane;
 use super::ending::LAST_ANSWERS;
 use super::ending::STEP;
 use super::event::Event;
-use super::fault::Fault;
+use super::fault::DaemonFault;
 use super::run::{Daemon, Keepers};
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
@@ -37,7 +37,11 @@ struct Sound {
 
 impl Daemon {
     /// Ends because of a fault.
-    pub(super) async fn fail(self, fault: Fault, mut events: mpsc::Receiver<Event>) -> Fault {
+    pub(super) async fn fail(
+        self,
+        fault: DaemonFault,
+        mut events: mpsc::Receiver<Event>,
+    ) -> DaemonFault {
         self.fault.set(fault);
         tracing::error!(code = fault.code(), "{fault}: it ends");
         let Sound {
@@ -76,7 +80,7 @@ impl Daemon {
                 // Every line up to there is ours, whatever became of the loop: with the mark of an
                 // orderly end nothing that is put behind it counts. A writer that failed may have
                 // left anything.
-                let head = ledger.stats().head.filter(|_| fault != Fault::Writer);
+                let head = ledger.stats().head.filter(|_| fault != DaemonFault::Writer);
                 heads.close(head.map(|(seq, hash)| Head {
                     seq,
                     hash,
@@ -94,7 +98,7 @@ impl Daemon {
     }
 
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.
-    fn dismantle(self, fault: Fault) -> Sound {
+    fn dismantle(self, fault: DaemonFault) -> Sound {
         let is_disowned = self.disowned.load(Ordering::Acquire);
         if !is_disowned && let Err(error) = failed::write(&self.dirs, fault.code()) {
             tracing::warn!(%error, "the next start will not know that this daemon failed");
@@ -121,7 +125,7 @@ impl Daemon {
         let Some(fault) = failed::take(&self.dirs) else {
             return;
         };
-        let what = Fault::of_code(&fault).unwrap_or(Fault::Loop);
+        let what = DaemonFault::of_code(&fault).unwrap_or(DaemonFault::Loop);
         let text = format!(
             "before this start {what}; what was acknowledged is here, and \
              .contextrelay/state/contextrelay.log says where it was"

@@ -1,13 +1,13 @@
-//! [`Fault`]: a failure of our own that ends the daemon; and [`Ended`], how its loop came to an end.
+//! [`DaemonFault`]: a failure of our own that ends the daemon; and [`Ended`], how its loop came to an end.
 
 use std::sync::{Arc, OnceLock};
 
-use super::estate::Remains;
+use super::takeover::LoopState;
 
 /// A failure of our own after which the daemon cannot go on. Told without what the panic said,
 /// which may quote what was being handled; where it happened stands in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Fault {
+pub enum DaemonFault {
     /// The loop panicked.
     #[error("the daemon failed by a fault of ctxrelay's own")]
     Loop,
@@ -20,7 +20,7 @@ pub enum Fault {
     Codex,
 }
 
-impl Fault {
+impl DaemonFault {
     const ALL: [Self; 3] = [Self::Loop, Self::Writer, Self::Codex];
 
     /// The next step.
@@ -44,15 +44,15 @@ impl Fault {
 
 /// The fault that ended a daemon, once there is one. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FaultSlot(Arc<OnceLock<Fault>>);
+pub(super) struct FaultSlot(Arc<OnceLock<DaemonFault>>);
 
 impl FaultSlot {
     /// One failure leads to the next: the first is the one to tell of.
-    pub(super) fn set(&self, fault: Fault) {
+    pub(super) fn set(&self, fault: DaemonFault) {
         let _ = self.0.set(fault);
     }
 
-    pub(super) fn get(&self) -> Option<Fault> {
+    pub(super) fn get(&self) -> Option<DaemonFault> {
         self.0.get().copied()
     }
 }
@@ -63,7 +63,7 @@ pub(super) enum Ended {
     /// It was told to, or nobody needed it.
     Stopped,
     /// Another process is to go on with this.
-    Left(Box<Remains>),
+    Left(Box<LoopState>),
     /// Something of ours failed.
-    Failed(Fault),
+    Failed(DaemonFault),
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::commands::record::not_found;
-use super::event::Answer;
+use super::event::ReplySender;
 use super::run::{Daemon, answer};
 use crate::core::agent::Party;
 use crate::core::alarm::{ACKNOWLEDGED, Alarm, META};
@@ -67,7 +67,7 @@ impl Daemon {
     }
 
     /// The operator has seen an alarm. Nothing of what it is about becomes true by that.
-    pub(super) fn acknowledge_alarm(&mut self, params: &AcknowledgeParams, reply: Answer) {
+    pub(super) fn acknowledge_alarm(&mut self, params: &AcknowledgeParams, reply: ReplySender) {
         let seen = self
             .world
             .open_alarms()

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attach::{ConnId, Outlet};
 use super::event::Event;
-use super::fault::{Fault, FaultSlot};
+use super::fault::{DaemonFault, FaultSlot};
 use crate::wire::control::{Command, Hello, Notification, Refusal, Reply, Role, Welcome};
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
@@ -53,7 +53,7 @@ impl DaemonHandle {
     }
 
     /// The fault that ended the daemon.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<DaemonFault> {
         self.fault.get()
     }
 
@@ -161,7 +161,7 @@ impl DaemonHandle {
         let _ = self.events.send(Event::Shutdown { kill }).await;
     }
 
-    /// Has the daemon leave everything to another process; see `Running::estate`.
+    /// Has the daemon leave everything to another process; see `Running::takeover`.
     ///
     /// # Errors
     ///

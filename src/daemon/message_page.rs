@@ -1,4 +1,4 @@
-//! [`Query`] and the page that answers it: as much of what waits for an agent as fits into one
+//! [`PageQuery`] and the page that answers it: as much of what waits for an agent as fits into one
 //! result of a tool, and the cursor to the rest.
 //!
 //! The daemon cuts the page, and not the bridge that shows it, so that exactly what leaves is
@@ -7,12 +7,12 @@
 
 use std::collections::VecDeque;
 
-use super::event::Answer;
+use super::event::ReplySender;
 use super::inbox::answers;
 use super::run::{Daemon, answer};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    CodexInput, Cut, Delivery, DeliveryState, MessageCursor, Shown, page_order,
+    CodexInput, CutMessage, Delivery, DeliveryState, MessageCursor, Shown, page_order,
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::wire::control::{InboxMessage, MessagePage, PAGE_CHARS_MAX, Refusal, Reply, TextPart};
@@ -40,7 +40,7 @@ const CLAIM_MS: i64 = 20_000;
 
 /// Which messages somebody asks for.
 #[derive(Debug, Clone)]
-pub(super) struct Query<'a> {
+pub(super) struct PageQuery<'a> {
     pub agent: Agent,
     pub runtime_session: &'a RuntimeSession,
     pub after: Option<&'a MessageCursor>,
@@ -52,7 +52,7 @@ pub(super) struct Query<'a> {
 
 impl Daemon {
     /// A page of what waits for an agent.
-    pub(super) fn message_page(&self, query: &Query<'_>) -> MessagePage {
+    pub(super) fn message_page(&self, query: &PageQuery<'_>) -> MessagePage {
         let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let start = MessageCursor::default();
         let cursor = query.after.unwrap_or(&start);
@@ -93,7 +93,7 @@ impl Daemon {
             messages.push(message);
             if left > 0 {
                 let id = row.id.clone();
-                next.cut = Some(Cut { id, rest: left });
+                next.cut = Some(CutMessage { id, rest: left });
                 more = true;
                 break;
             }
@@ -147,7 +147,7 @@ impl Daemon {
     }
 
     /// The message of a row, if it is one that was asked for.
-    fn asked_for(&self, row: &Delivery, query: &Query<'_>) -> Option<InboxMessage> {
+    fn asked_for(&self, row: &Delivery, query: &PageQuery<'_>) -> Option<InboxMessage> {
         if let Some(question) = query.reply_to {
             // An answer stands after its question: most rows need not be read.
             let asked_at: Option<Seq> = self.ledger.seq_of(question);
@@ -191,7 +191,7 @@ impl Daemon {
             let Some(pair) = whole.iter().chain(&head).find_map(|id| self.pair_of(id)) else {
                 return Ok(());
             };
-            return self.hand_out(&pair, whole, head);
+            return self.claim_rows(&pair, whole, head);
         }
         let at = self.moment();
         let until = at.now_ms + CLAIM_MS;
@@ -217,7 +217,7 @@ impl Daemon {
     }
 
     /// Answers with a page, once what it holds is noted as handed out.
-    pub(super) fn answer_page(&mut self, reply: Answer, page: MessagePage, agent: Agent) {
+    pub(super) fn answer_page(&mut self, reply: ReplySender, page: MessagePage, agent: Agent) {
         let claimed = self.claim(&page, agent);
         answer(reply, claimed.map(|()| Reply::Messages(page)));
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
-use super::control::admission::Admission;
+use super::control::admission::HelloAdmission;
 use super::control::connection;
 use super::control::lobby::{InLobby, Lobby};
 use super::control::refusals::Refusals;
@@ -72,7 +72,7 @@ pub(super) async fn serve(
 async fn connection_of(
     stream: InLobby<UnixStream>,
     daemon: DaemonHandle,
-    admission: Admission,
+    admission: HelloAdmission,
     peer: Peer,
 ) {
     let place = stream.place().clone();
@@ -80,7 +80,7 @@ async fn connection_of(
         Ok(socket) => {
             place.stay();
             // Nothing else tells the many readers without a token apart from silent ones.
-            let place = (admission == Admission::Operator).then_some(place);
+            let place = (admission == HelloAdmission::Operator).then_some(place);
             connection::serve_socket(socket, daemon, admission, peer, place).await;
         }
         Err(error) => tracing::debug!(%error, "no WebSocket on the operator's socket"),
@@ -91,8 +91,8 @@ async fn admit(
     stream: &UnixStream,
     daemon: &DaemonHandle,
     registry: Arc<Path>,
-) -> (Peer, Admission) {
-    let refused = (Peer::Unknown, Admission::Reader);
+) -> (Peer, HelloAdmission) {
+    let refused = (Peer::Unknown, HelloAdmission::Reader);
     let Ok(cred) = stream.peer_cred() else {
         return refused;
     };
@@ -107,12 +107,12 @@ async fn admit(
     };
     let checked = tokio::task::spawn_blocking(move || gate::check(pid, &agents, &registry)).await;
     let admission = match checked {
-        Ok(Ok(())) => Admission::Operator,
+        Ok(Ok(())) => HelloAdmission::Operator,
         Ok(Err(why)) => {
             tracing::debug!(pid, %why, "a process that is not the operator's came to the socket");
-            Admission::Reader
+            HelloAdmission::Reader
         }
-        Err(_) => Admission::Reader,
+        Err(_) => HelloAdmission::Reader,
     };
     (Peer::Process(pid), admission)
 }

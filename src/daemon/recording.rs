@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::fault::Fault;
+use super::fault::DaemonFault;
 use super::run::{Daemon, RECENT_ENTRIES_MAX, now_ms};
 use super::space::space_refused;
 use crate::core::agent::Party;
@@ -270,8 +270,8 @@ impl Daemon {
 
     /// Nothing can be recorded any more: the daemon ends, and who waits hears why.
     fn writer_gone(&mut self, error: &LedgerError) -> Refusal {
-        self.fault.set(Fault::Writer);
-        Refusal::new(WRITER_GONE, error.to_string(), Fault::HINT)
+        self.fault.set(DaemonFault::Writer);
+        Refusal::new(WRITER_GONE, error.to_string(), DaemonFault::HINT)
     }
 
     /// The last append failed, and none has succeeded since.

@@ -12,28 +12,28 @@ use tokio::time::{Instant, sleep_until};
 
 use super::agent_processes::AgentProcesses;
 use super::attach::{Attachment, ConnId};
-use super::challenge::Challenges;
 use super::claude_lane::ClaudeLane;
 use super::clock::Clock;
-use super::codex_lane::{CodexLane, Remembered};
+use super::codex_lane::{BoundedMap, CodexLane};
 use super::configuration::Configuration;
 use super::ending::Stop;
-use super::event::{Answer, Event};
-use super::fault::{Ended, Fault, FaultSlot};
+use super::event::{Event, ReplySender};
+use super::fault::{DaemonFault, Ended, FaultSlot};
+use super::handoff_dedup::HandoffDedup;
 use super::identity::Identity;
-use super::leaving::Leaving;
 use super::limits::Limits;
+use super::liveness_probe::Challenges;
 use super::notices::Notices;
 use super::operator_refusals::OperatorRefusals;
 use super::outbox::Outbox;
 use super::outdated::OutdatedAgents;
 use super::recording::{Pending, ThenDurable};
 use super::running::Replacement;
-use super::same_handoff::SameHandoffs;
 use super::silence::Silences;
 use super::start::WriterEvents;
+use super::takeover::Leaving;
+use super::tamper::{Alarms, TamperWatch};
 use super::waiters::Waiter;
-use super::watch::{Alarms, Watch};
 use crate::core::delivery::LimitInput;
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, SessionId};
@@ -70,9 +70,9 @@ pub struct Daemon {
     pub(super) limits: Limits,
     pub(super) challenges: Challenges,
     /// The first line of what was last given of each message, until the record has it.
-    pub(super) given: Remembered<EntryId, String>,
+    pub(super) given: BoundedMap<EntryId, String>,
     pub(super) notices: Notices,
-    pub(super) same_handoffs: SameHandoffs,
+    pub(super) handoff_dedup: HandoffDedup,
     /// Proposals whose decision is being recorded.
     pub(super) deciding: HashSet<EntryId>,
     /// Entries of which the record says already that their whole text is lost.
@@ -103,7 +103,7 @@ pub struct Daemon {
     pub(super) configuration: Option<Configuration>,
     pub(super) alarms: Alarms,
     /// Ends with the daemon.
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<TamperWatch>,
     /// What others read on the disk.
     pub(super) board: Board,
 }
@@ -143,7 +143,7 @@ impl Daemon {
         writer_events: WriterEvents,
     ) -> Self {
         let clock = Clock::start();
-        let same_handoffs = SameHandoffs::of(&world, clock.now_ms());
+        let handoff_dedup = HandoffDedup::of(&world, clock.now_ms());
         Self {
             dirs,
             identity,
@@ -162,9 +162,9 @@ impl Daemon {
             silences: Silences::default(),
             limits: Limits::default(),
             challenges: Challenges::default(),
-            given: Remembered::default(),
+            given: BoundedMap::default(),
             notices: Notices::default(),
-            same_handoffs,
+            handoff_dedup,
             deciding: HashSet::new(),
             lost_texts: HashSet::new(),
             agent_processes: AgentProcesses::default(),
@@ -207,7 +207,7 @@ impl Daemon {
                 Ok(Some(next)) => deadline = next,
                 Ok(None) if self.fault.get().is_none() => break,
                 Ok(None) => {}
-                Err(_) => self.fault.set(Fault::Loop),
+                Err(_) => self.fault.set(DaemonFault::Loop),
             }
             if let Some(fault) = self.fault.get() {
                 return Ended::Failed(self.fail(fault, events).await);
@@ -379,7 +379,7 @@ pub(super) fn stopping() -> Refusal {
 }
 
 /// Answers, unless the asker has gone.
-pub(super) fn answer(reply: Answer, result: Result<Reply, Refusal>) {
+pub(super) fn answer(reply: ReplySender, result: Result<Reply, Refusal>) {
     let _ = reply.send(result);
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::estate::Estate;
-use super::event::Answer;
-use super::fault::Fault;
+use super::event::ReplySender;
+use super::fault::DaemonFault;
 use super::handle::DaemonHandle;
+use super::takeover::Takeover;
 use crate::store::published::Published;
 
 /// A daemon that runs.
@@ -19,11 +19,11 @@ pub struct Running {
     /// What it published.
     pub published: Published,
     /// What it leaves when it was told to leave; an error when it ended without.
-    pub estate: oneshot::Receiver<Estate>,
+    pub takeover: oneshot::Receiver<Takeover>,
     /// Programs that the operator wants to go on in its place. Where nobody takes them, the
     /// operator is told that it cannot be done.
     pub successors: mpsc::Receiver<Replacement>,
-    pub(super) task: JoinHandle<Option<Fault>>,
+    pub(super) task: JoinHandle<Option<DaemonFault>>,
 }
 
 impl Running {
@@ -32,11 +32,11 @@ impl Running {
     /// # Errors
     ///
     /// The fault that ended it, when nobody had told it to end.
-    pub async fn ended(&mut self) -> Result<(), Fault> {
+    pub async fn ended(&mut self) -> Result<(), DaemonFault> {
         match (&mut self.task).await {
             Ok(None) => Ok(()),
             Ok(Some(fault)) => Err(fault),
-            Err(_) => Err(Fault::Loop),
+            Err(_) => Err(DaemonFault::Loop),
         }
     }
 }
@@ -47,5 +47,5 @@ pub struct Replacement {
     /// The program, absolute.
     pub program: PathBuf,
     /// Whether it has begun.
-    pub reply: Answer,
+    pub reply: ReplySender,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
-use crate::store::publisher::Shown;
+use crate::store::publisher::PublishedState;
 use crate::wire::control::Role;
 
 impl Daemon {
@@ -20,7 +20,7 @@ impl Daemon {
         if self.codex.state().is_attached() {
             participants.insert((RuntimeSession::default(), Agent::Codex));
         }
-        self.board.set(Shown {
+        self.board.set(PublishedState {
             app_server_port: self.codex.app_server_port(),
             participants,
         });

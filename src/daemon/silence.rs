@@ -8,7 +8,7 @@
 use tokio::time::Instant;
 
 use super::run::Daemon;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, Watchdog, Watched};
 use crate::core::entry::EntryKind;
@@ -143,7 +143,7 @@ impl Daemon {
     pub(super) fn watch_codex(&mut self, fact: &CodexFact) {
         match fact {
             CodexFact::ThreadStatus {
-                status: ThreadStatus::Active { waiting },
+                status: ReportedStatus::Active { waiting },
             } => {
                 if !self.silences.is_on(Agent::Codex) {
                     self.turn_lives(Agent::Codex);

@@ -4,7 +4,6 @@
 
 mod answers;
 mod bounds;
-mod challenge;
 mod claude;
 mod clear;
 mod codex;
@@ -17,15 +16,16 @@ mod held;
 mod ladder;
 mod leaving;
 mod limits;
+mod liveness_probe;
 mod markers;
 mod page;
 mod queue;
 mod resolved;
 mod rig;
+mod rollover;
 mod silence;
 mod space;
 mod start;
-mod succession;
+mod tamper;
 mod unwritten;
-mod watch;
 mod whole;

@@ -2,8 +2,8 @@
 
 use tokio::time::Instant;
 
-use super::event::Answer;
-use super::message_page::Query;
+use super::event::ReplySender;
+use super::message_page::PageQuery;
 use super::run::{Daemon, answer};
 use crate::core::agent::Agent;
 use crate::core::delivery::{MessageCursor, Outcome};
@@ -22,7 +22,7 @@ pub struct Waiter {
     /// What it waits for.
     pub wants: Wants,
     /// The answer.
-    pub reply: Answer,
+    pub reply: ReplySender,
 }
 
 /// What somebody waits for.
@@ -89,7 +89,7 @@ impl Daemon {
                 after,
                 reply_to,
             } => {
-                let page = self.message_page(&Query {
+                let page = self.message_page(&PageQuery {
                     agent: *agent,
                     runtime_session,
                     after: after.as_ref(),

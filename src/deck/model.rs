@@ -17,7 +17,7 @@ const ENTRIES_MAX: usize = 2_000;
 
 /// How we stand to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Link {
+pub enum DaemonLink {
     /// It runs in this process.
     Hosting,
     /// It runs in another one and answers.
@@ -32,7 +32,7 @@ pub enum Link {
 #[derive(Debug)]
 pub struct Model {
     /// How we stand to it.
-    pub link: Link,
+    pub link: DaemonLink,
     /// Its status, once told.
     pub status: Status,
     /// The folded world.
@@ -58,7 +58,7 @@ pub struct Model {
 
 impl Model {
     /// Nothing was told yet.
-    pub fn new(link: Link, project: String, runtime_session: String, demo: bool) -> Self {
+    pub fn new(link: DaemonLink, project: String, runtime_session: String, demo: bool) -> Self {
         Self {
             link,
             status: Status::default(),

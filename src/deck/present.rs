@@ -10,7 +10,7 @@ pub(in crate::deck) use rows::detail;
 use rows::{ROW_CHARS_MAX, is_worth_a_row, row};
 
 use super::attention;
-use super::model::{Link, Model};
+use super::model::{DaemonLink, Model};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::DeliveryResult;
 use crate::core::snapshot::{HandoffSnapshot, Lane, ProposalSnapshot};
@@ -38,14 +38,14 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
                     .map_or(id, |(_, digits)| digits)
                     .to_owned()
             }),
-        ports: ui::Ports {
+        ports: ui::HeaderPorts {
             control: status.control_port,
             proxy: status.proxy_port,
             codex: status.codex_port,
         },
         daemon: daemon(model),
         banner: banner(model),
-        ledger: ui::Ledger {
+        ledger: ui::HeaderLedger {
             entries: model.world.seq.0.max(status.ledger.entries),
             chain: match status.ledger.chain.as_str() {
                 "ok" => ui::Chain::Ok,
@@ -92,21 +92,21 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
     }
 }
 
-fn daemon(model: &Model) -> ui::Daemon {
+fn daemon(model: &Model) -> ui::HeaderDaemon {
     match &model.link {
-        Link::Hosting => ui::Daemon {
+        DaemonLink::Hosting => ui::HeaderDaemon {
             state: ui::DaemonState::Hosting,
             message: None,
         },
-        Link::Attached => ui::Daemon {
+        DaemonLink::Attached => ui::HeaderDaemon {
             state: ui::DaemonState::Attached,
             message: None,
         },
-        Link::Reconnecting(why) => ui::Daemon {
+        DaemonLink::Reconnecting(why) => ui::HeaderDaemon {
             state: ui::DaemonState::Reconnecting,
             message: Some(why.clone()),
         },
-        Link::Ended(why) => ui::Daemon {
+        DaemonLink::Ended(why) => ui::HeaderDaemon {
             state: ui::DaemonState::Ended,
             message: Some(why.clone()),
         },
@@ -114,7 +114,7 @@ fn daemon(model: &Model) -> ui::Daemon {
 }
 
 fn banner(model: &Model) -> Option<ui::Banner> {
-    if let Link::Ended(why) = &model.link {
+    if let DaemonLink::Ended(why) = &model.link {
         return Some(ui::Banner {
             level: ui::Level::Error,
             text: format!(
@@ -435,12 +435,12 @@ fn state_of(state: AgentState) -> ui::AgentState {
     }
 }
 
-fn lane_of(lane: Lane) -> ui::Lane {
+fn lane_of(lane: Lane) -> ui::TaskColumn {
     match lane {
-        Lane::Open => ui::Lane::Open,
-        Lane::Active => ui::Lane::Active,
-        Lane::Blocked => ui::Lane::Blocked,
-        Lane::Stale => ui::Lane::Stale,
-        Lane::Done => ui::Lane::Done,
+        Lane::Open => ui::TaskColumn::Open,
+        Lane::Active => ui::TaskColumn::Active,
+        Lane::Blocked => ui::TaskColumn::Blocked,
+        Lane::Stale => ui::TaskColumn::Stale,
+        Lane::Done => ui::TaskColumn::Done,
     }
 }

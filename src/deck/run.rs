@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::model::{Link, Model};
+use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform};
 use super::present::present;
 use super::term::Screen;
@@ -102,7 +102,7 @@ impl std::fmt::Debug for DeckOptions {
 
 /// How the deck was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum DeckExit {
     /// By key, with this choice.
     Chosen(QuitChoice),
     /// By a signal, or because the terminal went away.
@@ -137,7 +137,7 @@ type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
 /// # Errors
 ///
 /// See [`DeckError`].
-pub async fn run(options: DeckOptions) -> Result<Left, DeckError> {
+pub async fn run(options: DeckOptions) -> Result<DeckExit, DeckError> {
     let deck = Deck::new(options.settings.clone())
         .map_err(|error| DeckError::Settings(error.to_string()))?;
     let screen = Screen::take()?;
@@ -164,7 +164,7 @@ pub async fn run(options: DeckOptions) -> Result<Left, DeckError> {
     }
     super::term::restore();
     let has_failed = drawing.is_finished() && drawing.join().is_err();
-    Ok(if has_failed { Left::Failed } else { left })
+    Ok(if has_failed { DeckExit::Failed } else { left })
 }
 
 /// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
@@ -256,11 +256,11 @@ async fn follow(
     inputs: SyncSender<Input>,
     mut effects: mpsc::Receiver<Effect>,
     slot: Slot,
-) -> Left {
+) -> DeckExit {
     let link = if options.hosting {
-        Link::Hosting
+        DaemonLink::Hosting
     } else {
-        Link::Reconnecting("connecting".to_owned())
+        DaemonLink::Reconnecting("connecting".to_owned())
     };
     let mut model = Model::new(
         link,
@@ -302,7 +302,7 @@ async fn follow(
             let view = present(&model, now_ms(), options.utc_offset_s);
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(view));
             if let Err(TrySendError::Disconnected(_)) = inputs.try_send(Input::Look) {
-                return Left::Gone;
+                return DeckExit::Gone;
             }
             // Behind the first view, which brings the time that a notice stands for.
             if let Some(notice) = notice.take() {
@@ -327,7 +327,7 @@ async fn follow(
             () = sleep_until(wake) => {}
             changed = connection.changed(), if !has_failed => {
                 if changed.is_err() {
-                    return Left::Gone;
+                    return DeckExit::Gone;
                 }
                 has_failed = matches!(*connection.borrow(), Connection::Ended { .. });
                 stale |= on_connection(&connection.borrow_and_update(), options.hosting, &mut model);
@@ -350,13 +350,13 @@ async fn follow(
                         stale = true;
                     }
                     Ok(_) => {}
-                    Err(broadcast::error::RecvError::Closed) => return Left::Gone,
+                    Err(broadcast::error::RecvError::Closed) => return DeckExit::Gone,
                 }
             }
             effect = effects.recv() => {
-                let Some(effect) = effect else { return Left::Gone };
+                let Some(effect) = effect else { return DeckExit::Gone };
                 if let Effect::Quit(choice) = effect {
-                    return Left::Chosen(choice);
+                    return DeckExit::Chosen(choice);
                 }
                 if matches!(effect, Effect::StartAgent(_)) {
                     // By then it is there, or worth a hint.
@@ -380,7 +380,7 @@ async fn follow(
                         Err(why) => Msg::Notice(Level::Error, why),
                     };
                     if inputs.try_send(Input::Msg(Box::new(msg))).is_err() {
-                        return Left::Gone;
+                        return DeckExit::Gone;
                     }
                     view_due = Some(Instant::now());
                     continue;
@@ -388,7 +388,7 @@ async fn follow(
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && inputs.try_send(Input::Msg(Box::new(msg))).is_err()
                 {
-                    return Left::Gone;
+                    return DeckExit::Gone;
                 }
                 view_due = Some(Instant::now());
             }
@@ -398,7 +398,7 @@ async fn follow(
             }
             ended = told_to_end.changed() => {
                 if ended.is_err() || *told_to_end.borrow() {
-                    return Left::Gone;
+                    return DeckExit::Gone;
                 }
             }
         }
@@ -427,22 +427,22 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
     match connection {
         Connection::Connected(_) => {
             model.link = if hosting {
-                Link::Hosting
+                DaemonLink::Hosting
             } else {
-                Link::Attached
+                DaemonLink::Attached
             };
             true
         }
         Connection::Connecting { why } => {
-            model.link = Link::Reconnecting(why.clone());
+            model.link = DaemonLink::Reconnecting(why.clone());
             false
         }
         Connection::Ended { why } => {
-            model.link = Link::Ended(why.clone());
+            model.link = DaemonLink::Ended(why.clone());
             false
         }
         Connection::Dormant(_) => {
-            model.link = Link::Reconnecting(
+            model.link = DaemonLink::Reconnecting(
                 "the daemon was killed: `ctxrelay daemon` starts it again".to_owned(),
             );
             false

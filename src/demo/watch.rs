@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::DemoError;
 use crate::client::Client;
 use crate::core::snapshot::Snapshot;
-use crate::host::{Running, Setting};
+use crate::host::{ProjectContext, Running};
 use crate::wire::control::{Command, Notification, Reply, Role};
 use crate::wire::status::Status;
 
@@ -22,7 +22,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) async fn open(setting: &Setting, running: &Running) -> Result<Self, DemoError> {
+    pub(super) async fn open(
+        setting: &ProjectContext,
+        running: &Running,
+    ) -> Result<Self, DemoError> {
         let hello = setting.hello(Role::Cli, None);
         let client = Client::in_process(running.handle.clone(), hello, false)
             .await

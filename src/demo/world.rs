@@ -16,7 +16,7 @@ use super::DemoError;
 use super::codex::VERSION;
 use super::pace::Pace;
 use crate::core::id::RuntimeSession;
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::wire::control::DeliveryMode;
 
@@ -45,8 +45,8 @@ pub(super) const REFRESH_FIXED: &str = include_str!("project/refresh_fixed.rs.tx
 /// [`super::play::play`] as well.
 #[derive(Debug)]
 pub struct DemoWorld {
-    /// For [`Setting::start_daemon`], and for whoever shows the project.
-    pub setting: Setting,
+    /// For [`ProjectContext::start_daemon`], and for whoever shows the project.
+    pub setting: ProjectContext,
     pub(super) pace: Pace,
     folder: TempDir,
 }
@@ -74,7 +74,7 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
     let codex = base.join("bin/codex");
     write(&codex, &codex_script(&own_program, pace), 0o755).map_err(DemoError::io(doing))?;
     Ok(DemoWorld {
-        setting: Setting {
+        setting: ProjectContext {
             begun: root.clone(),
             dirs: ProjectDirs::new(root, None),
             user_dirs: UserDirs {

@@ -180,7 +180,7 @@ pub struct LockPlace {
 
 /// What has become of an owner's locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum LockState {
     /// They are where others look for them. Also when it cannot be looked there.
     Held,
     /// The lock file has lost its name, with the state folder or without it.
@@ -191,14 +191,14 @@ pub enum Standing {
 
 impl LockPlace {
     /// Looks where others do.
-    pub fn look(&self, dirs: &ProjectDirs) -> Standing {
+    pub fn look(&self, dirs: &ProjectDirs) -> LockState {
         let is_lost = |path: &Path, ours| identity(path).is_ok_and(|there| there != Some(ours));
         if is_lost(&dirs.relay, self.folder) {
-            Standing::FolderLost
+            LockState::FolderLost
         } else if is_lost(&lock_path(dirs), self.file) {
-            Standing::LockLost
+            LockState::LockLost
         } else {
-            Standing::Held
+            LockState::Held
         }
     }
 }

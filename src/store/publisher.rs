@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::dirs::{ProjectDirs, write_fleeting, write_private};
 use super::latest::Latest;
-use super::owner::{LockPlace, Standing};
+use super::owner::{LockPlace, LockState};
 use super::published::{Places, Published};
 use super::session::began_ms;
 use crate::core::agent::Agent;
@@ -42,7 +42,7 @@ pub struct Imprint {
 
 /// What is shown and changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Shown {
+pub struct PublishedState {
     /// The app-server's port, while one runs.
     pub app_server_port: Option<u16>,
     /// Who is there, by pair.
@@ -52,13 +52,13 @@ pub struct Shown {
 /// Where the loop puts what is to be shown. Never waits for the disk.
 #[derive(Debug, Default)]
 pub struct Board {
-    latest: Arc<Latest<Shown>>,
-    shown: Shown,
+    latest: Arc<Latest<PublishedState>>,
+    shown: PublishedState,
 }
 
 impl Board {
     /// Shows it from now on, if it is news.
-    pub fn set(&mut self, shown: Shown) {
+    pub fn set(&mut self, shown: PublishedState) {
         if shown != self.shown {
             self.latest.put(shown.clone());
             self.shown = shown;
@@ -70,7 +70,7 @@ impl Board {
 #[derive(Debug)]
 pub struct Publisher {
     place: Place,
-    latest: Arc<Latest<Shown>>,
+    latest: Arc<Latest<PublishedState>>,
     thread: Option<JoinHandle<()>>,
     /// Another owner takes it back.
     is_left: bool,
@@ -112,7 +112,7 @@ impl Publisher {
             is_left: is_heir,
         };
         let mut writer = Writer::new(place, imprint);
-        writer.write(&Shown::default());
+        writer.write(&PublishedState::default());
         let latest = Arc::clone(&board.latest);
         publisher.thread = Some(
             thread::Builder::new()
@@ -151,7 +151,7 @@ impl Place {
     /// Whether what lies there is still the owner's. In a folder that was made anew it is the next
     /// one's.
     fn is_ours(&self) -> bool {
-        self.lock.look(&self.dirs) == Standing::Held
+        self.lock.look(&self.dirs) == LockState::Held
     }
 }
 
@@ -177,7 +177,7 @@ impl Writer {
         }
     }
 
-    fn keep(mut self, latest: &Latest<Shown>) {
+    fn keep(mut self, latest: &Latest<PublishedState>) {
         loop {
             latest.rest(WRITE_INTERVAL);
             let Some(shown) = latest.take() else { return };
@@ -185,7 +185,7 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, shown: &Shown) {
+    fn write(&mut self, shown: &PublishedState) {
         if !self.place.is_ours() {
             return;
         }
@@ -220,7 +220,7 @@ impl Writer {
         }
     }
 
-    fn status(&self, shown: &Shown) -> Value {
+    fn status(&self, shown: &PublishedState) -> Value {
         let url = |port: u16| format!("ws://127.0.0.1:{port}");
         let (dirs, published) = (&self.place.dirs, &self.imprint.published);
         json!({

@@ -1,4 +1,4 @@
-//! The ledger line: [`serialize`], [`parse`] and the hash chain ([`seal`], [`Link`]).
+//! The ledger line: [`serialize`], [`parse`] and the hash chain ([`seal`], [`ChainLink`]).
 //!
 //! A line is one JSON object in the `v1` shape of ContextRelay 3.13: `schema, id, timestamp,
 //! sessionId, type, source, target?, content`, then the detail fields of its type, `meta`, and
@@ -17,7 +17,7 @@ pub(crate) mod hostile;
 #[cfg(test)]
 mod tests;
 
-pub use chain::{GENESIS, Link, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
+pub use chain::{ChainLink, GENESIS, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
 pub use read::{BadLine, ParsedLine, parse, parse_link};
 pub use write::serialize;
 

@@ -14,7 +14,7 @@ use ctxrelay::cli::settings::{Named, resolve};
 use ctxrelay::client::Client;
 use ctxrelay::core::agent::Agent as Who;
 use ctxrelay::core::entry::NoteKind;
-use ctxrelay::host::{Running, Setting};
+use ctxrelay::host::{ProjectContext, Running};
 use ctxrelay::wire::control::{Command, NoteParams, Reply, Role, SendParams};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -148,7 +148,7 @@ fn note(agent: &mut Agent) {
 struct Hosted {
     runtime: Runtime,
     running: Running,
-    setting: Setting,
+    setting: ProjectContext,
 }
 
 impl Hosted {

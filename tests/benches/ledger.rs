@@ -14,8 +14,8 @@ use ctxrelay::core::fold::fold;
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::store::dirs::{ProjectDirs, UserDirs};
 use ctxrelay::store::ledger::{
-    Checkpoint, CheckpointKeeper, Filter, Ledger, OpenOptions, Opened, WriterEvent, open,
-    read_checkpoint, verify,
+    Checkpoint, CheckpointKeeper, EntryFilter, Ledger, OpenOptions, OpenedLedger, WriterEvent,
+    open, read_checkpoint, verify,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -134,7 +134,7 @@ fn laid(record: &Record) -> (TempDir, ProjectDirs) {
     (folder, dirs)
 }
 
-fn open_at(dirs: &ProjectDirs, on_event: impl Fn(WriterEvent) + Send + 'static) -> Opened {
+fn open_at(dirs: &ProjectDirs, on_event: impl Fn(WriterEvent) + Send + 'static) -> OpenedLedger {
     open_with(dirs, None, on_event)
 }
 
@@ -142,7 +142,7 @@ fn open_with(
     dirs: &ProjectDirs,
     checkpoint: Option<Checkpoint>,
     on_event: impl Fn(WriterEvent) + Send + 'static,
-) -> Opened {
+) -> OpenedLedger {
     let options = OpenOptions {
         dirs: dirs.clone(),
         session: Record::session(),
@@ -328,7 +328,7 @@ fn pages(table: &mut Table, record: &Record) {
         place = (place + 7_368_787) % span;
         let page = times.time(|| {
             let from = Some(place as u64);
-            bench.ledger.page(&Filter::default(), from, true, PAGE)
+            bench.ledger.page(&EntryFilter::default(), from, true, PAGE)
         });
         assert_eq!(page.unwrap().entries.len(), PAGE);
     }

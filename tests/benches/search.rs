@@ -12,7 +12,7 @@ use ctxrelay::core::id::{EntryId, Seq, SessionId};
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::store::ledger::{self, Ledger, OpenOptions, WriterEvent};
-use ctxrelay::store::search::{Query, Request, Search, rebuild_file, search_file};
+use ctxrelay::store::search::{Query, Search, SearchRequest, rebuild_file, search_file};
 
 use crate::figure::{Series, Table, mib, ms};
 
@@ -82,7 +82,7 @@ fn of(entries: u64, table: &mut Table) {
     .unwrap();
     assert!(search.wait_for(entries, PATIENCE));
     for (typed, what) in SEARCHES {
-        let request = Request {
+        let request = SearchRequest {
             query: Query::parse(typed).unwrap(),
             before: None,
             limit: 50,

@@ -1,6 +1,7 @@
 //! The rules of the house that a compiler does not hold: who imports whom, who may touch the
 //! clock, the disk and the terminal.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -180,6 +181,45 @@ fn type_names_say_what_a_type_is() {
         }
     }
     assert!(wrong.is_empty(), "say what it is:\n{}", wrong.join("\n"));
+}
+
+/// A verb's arguments and its own verbs are read with their module: `clear::Args`.
+const NAMED_BY_MODULE: [&str; 2] = ["Args", "Verb"];
+
+/// The screen knows no room of the product, and says these three things as it does.
+const ALSO_OF_THE_SCREEN: [&str; 3] = ["Agent", "AgentState", "Party"];
+
+#[test]
+fn public_type_names_are_unique() {
+    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for folder in ["src", "ui/src"] {
+        for source in sources(folder) {
+            for (_, line) in code_lines(&source) {
+                let Some(rest) = line.trim_start().strip_prefix("pub") else {
+                    continue;
+                };
+                let mut words = rest
+                    .split_whitespace()
+                    .skip_while(|word| !["struct", "enum", "trait", "type"].contains(word));
+                let Some(name) = words.nth(1) else { continue };
+                let name: String = name
+                    .chars()
+                    .take_while(|letter| letter.is_alphanumeric())
+                    .collect();
+                places.entry(name).or_default().push(source.path.clone());
+            }
+        }
+    }
+    assert!(places.len() > 500, "only {} types found", places.len());
+    places.retain(|name, places| {
+        let screens = places
+            .iter()
+            .filter(|path| path.starts_with(root().join("ui")))
+            .count();
+        let is_both = ALSO_OF_THE_SCREEN.contains(&name.as_str()) && screens == 1;
+        places.len() > 1 + usize::from(is_both) && !NAMED_BY_MODULE.contains(&name.as_str())
+    });
+    assert!(places.is_empty(), "two types of one name: {places:#?}");
 }
 
 #[test]

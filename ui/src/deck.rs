@@ -9,8 +9,8 @@ use crate::action::Action;
 use crate::drafts::Drafts;
 use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
-use crate::keymap::{Context, Keymap};
-use crate::model::{AgentState, DeckView, Field, InboxCard, Lane, Level, OutcomeState};
+use crate::keymap::{KeyContext, Keymap};
+use crate::model::{AgentState, DeckView, Field, InboxCard, Level, OutcomeState, TaskColumn};
 use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::source_error::SourceError;
@@ -182,7 +182,7 @@ impl Deck {
             .tasks
             .rows
             .iter()
-            .filter(|row| row.lane == Lane::Active)
+            .filter(|row| row.lane == TaskColumn::Active)
             .map(|row| row.since_ms);
         for since in busy
             .chain(unconfirmed)
@@ -232,32 +232,32 @@ impl Deck {
     }
 
     /// The contexts whose keys count now, nearest first.
-    pub(crate) fn contexts(&self) -> Vec<Context> {
+    pub(crate) fn contexts(&self) -> Vec<KeyContext> {
         match self.overlays.last() {
             Some(overlay) => overlay.contexts().to_vec(),
-            None => vec![self.pane_context(), Context::Global],
+            None => vec![self.pane_context(), KeyContext::Global],
         }
     }
 
     /// The key of an action on the panes, as a person would say it.
     pub(crate) fn key(&self, action: Action) -> String {
-        self.key_in(&[self.pane_context(), Context::Global], action)
+        self.key_in(&[self.pane_context(), KeyContext::Global], action)
     }
 
     /// The key of an action in these contexts; its name where no key does it.
-    pub(crate) fn key_in(&self, contexts: &[Context], action: Action) -> String {
+    pub(crate) fn key_in(&self, contexts: &[KeyContext], action: Action) -> String {
         self.keymap
             .key_of(contexts, action)
             .unwrap_or_else(|| format!("'{}'", action.name()))
     }
 
-    pub(crate) fn pane_context(&self) -> Context {
+    pub(crate) fn pane_context(&self) -> KeyContext {
         match self.focus {
-            Pane::Agents => Context::Agents,
-            Pane::Timeline => Context::Timeline,
-            Pane::Inbox => Context::Inbox,
-            Pane::Tasks => Context::Tasks,
-            Pane::Handoffs => Context::Handoffs,
+            Pane::Agents => KeyContext::Agents,
+            Pane::Timeline => KeyContext::Timeline,
+            Pane::Inbox => KeyContext::Inbox,
+            Pane::Tasks => KeyContext::Tasks,
+            Pane::Handoffs => KeyContext::Handoffs,
         }
     }
 

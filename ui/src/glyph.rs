@@ -6,7 +6,9 @@
 use ratatui::symbols::border;
 
 use crate::model::{Agent, GateState};
-use crate::model::{AgentState, HandoffState, InboxKind, Lane, OutcomeState, Party, SilenceLevel};
+use crate::model::{
+    AgentState, HandoffState, InboxKind, OutcomeState, Party, SilenceLevel, TaskColumn,
+};
 
 /// Which set is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,13 +78,13 @@ impl Glyphs {
     }
 
     /// A lane.
-    pub fn lane(self, lane: Lane) -> &'static str {
+    pub fn lane(self, lane: TaskColumn) -> &'static str {
         match lane {
-            Lane::Open => self.pick("○", "-"),
-            Lane::Active => self.pick("●", "*"),
-            Lane::Blocked => self.pick("▲", "!"),
-            Lane::Stale => self.pick("◌", "~"),
-            Lane::Done => self.pick("✓", "v"),
+            TaskColumn::Open => self.pick("○", "-"),
+            TaskColumn::Active => self.pick("●", "*"),
+            TaskColumn::Blocked => self.pick("▲", "!"),
+            TaskColumn::Stale => self.pick("◌", "~"),
+            TaskColumn::Done => self.pick("✓", "v"),
         }
     }
 

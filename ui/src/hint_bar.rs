@@ -9,7 +9,7 @@ use crate::deck::Deck;
 use crate::glyph::Glyphs;
 use crate::model::Level;
 use crate::sanitize;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::update::applies;
 use crate::widgets::{blank, fit_line, width_of};
 
@@ -57,9 +57,15 @@ pub(crate) fn draw_hints(deck: &Deck, area: Rect, buf: &mut Buffer) {
             continue;
         }
         let line = Line::from(vec![
-            Span::styled(key_text(deck, &key.to_string()), theme.style(Role::Key)),
+            Span::styled(
+                key_text(deck, &key.to_string()),
+                theme.style(ThemeRole::Key),
+            ),
             blank(1),
-            Span::styled(word(deck, binding.action, hint), theme.style(Role::KeyHint)),
+            Span::styled(
+                word(deck, binding.action, hint),
+                theme.style(ThemeRole::KeyHint),
+            ),
         ]);
         if matches!(binding.action, Action::Help | Action::Quit) {
             right.push(line)

@@ -12,7 +12,7 @@ use crate::source_error::SourceError;
 
 /// Where a binding counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Context {
+pub enum KeyContext {
     /// Every pane.
     Global,
     /// The Agents pane.
@@ -39,7 +39,7 @@ pub enum Context {
     Composer,
 }
 
-impl Context {
+impl KeyContext {
     /// All, in the order of the help.
     pub const ALL: [Self; 12] = [
         Self::Global,
@@ -120,7 +120,7 @@ impl Binding {
 /// The resolved map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
-    contexts: BTreeMap<Context, Vec<Binding>>,
+    contexts: BTreeMap<KeyContext, Vec<Binding>>,
 }
 
 #[derive(Deserialize)]
@@ -160,7 +160,7 @@ impl Keymap {
         let raw: Raw =
             toml::from_str(text).map_err(|error| SourceError::from_toml(text, &error))?;
         for (name, bindings) in &raw {
-            let context = Context::ALL
+            let context = KeyContext::ALL
                 .into_iter()
                 .find(|context| context.name() == name.get_ref())
                 .ok_or_else(|| {
@@ -221,7 +221,7 @@ impl Keymap {
         Ok(self)
     }
 
-    fn describe(&self, context: Context, action: Action) -> Option<(String, Option<String>)> {
+    fn describe(&self, context: KeyContext, action: Action) -> Option<(String, Option<String>)> {
         self.bindings(context)
             .iter()
             .find(|binding| binding.action == action)
@@ -229,7 +229,7 @@ impl Keymap {
     }
 
     /// What a key does: the first of the contexts that binds it.
-    pub fn action(&self, contexts: &[Context], key: Key) -> Option<Action> {
+    pub fn action(&self, contexts: &[KeyContext], key: Key) -> Option<Action> {
         contexts.iter().find_map(|context| {
             self.bindings(*context)
                 .iter()
@@ -239,12 +239,12 @@ impl Keymap {
     }
 
     /// The bindings of one context, in the order of the file.
-    pub fn bindings(&self, context: Context) -> &[Binding] {
+    pub fn bindings(&self, context: KeyContext) -> &[Binding] {
         self.contexts.get(&context).map_or(&[], Vec::as_slice)
     }
 
     /// The bindings that count in these contexts, each action once, nearest context first.
-    pub fn reachable(&self, contexts: &[Context]) -> Vec<&Binding> {
+    pub fn reachable(&self, contexts: &[KeyContext]) -> Vec<&Binding> {
         let mut out: Vec<&Binding> = Vec::new();
         for context in contexts {
             for binding in self.bindings(*context) {
@@ -259,7 +259,7 @@ impl Keymap {
     /// The whole map as a Markdown table for each context; the README's keys come from here.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
-        for context in Context::ALL {
+        for context in KeyContext::ALL {
             let bindings = self.bindings(context);
             if bindings.is_empty() {
                 continue;
@@ -278,7 +278,7 @@ impl Keymap {
     }
 
     /// The key of an action in these contexts, as it is written.
-    pub fn key_of(&self, contexts: &[Context], action: Action) -> Option<String> {
+    pub fn key_of(&self, contexts: &[KeyContext], action: Action) -> Option<String> {
         self.reachable(contexts)
             .into_iter()
             .find(|binding| binding.action == action)
@@ -291,7 +291,7 @@ impl Keymap {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use super::{Context, Keymap};
+    use super::{KeyContext, Keymap};
     use crate::action::Action;
 
     fn error(text: &str) -> String {
@@ -307,11 +307,11 @@ mod tests {
         let map = Keymap::builtin().unwrap();
         let g = "g".parse().unwrap();
         assert_eq!(
-            map.action(&[Context::Timeline, Context::Global], g),
+            map.action(&[KeyContext::Timeline, KeyContext::Global], g),
             Some(Action::Newest)
         );
         assert_eq!(
-            map.action(&[Context::Inbox, Context::Global], g),
+            map.action(&[KeyContext::Inbox, KeyContext::Global], g),
             Some(Action::MoveFirst)
         );
     }
@@ -325,16 +325,19 @@ mod tests {
             )
             .unwrap();
         assert_eq!(
-            map.action(&[Context::Global], "H".parse().unwrap()),
+            map.action(&[KeyContext::Global], "H".parse().unwrap()),
             Some(Action::Help)
         );
         assert_eq!(
-            map.action(&[Context::Global], "?".parse().unwrap()),
+            map.action(&[KeyContext::Global], "?".parse().unwrap()),
             Some(Action::Help)
         );
-        assert_eq!(map.action(&[Context::Global], "C".parse().unwrap()), None);
+        assert_eq!(
+            map.action(&[KeyContext::Global], "C".parse().unwrap()),
+            None
+        );
         let help: Vec<_> = map
-            .bindings(Context::Global)
+            .bindings(KeyContext::Global)
             .iter()
             .filter(|b| b.action == Action::Help)
             .collect();
@@ -374,7 +377,7 @@ mod tests {
         for name in Action::names() {
             let action = Action::parse(name).unwrap();
             assert!(
-                Context::ALL.iter().any(|context| map
+                KeyContext::ALL.iter().any(|context| map
                     .bindings(*context)
                     .iter()
                     .any(|binding| binding.action == action)),

@@ -23,7 +23,7 @@ const MARGIN: f32 = 10.0;
 
 /// A colour of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Paint {
+pub enum CellPaint {
     /// The terminal's own.
     #[default]
     Default,
@@ -43,9 +43,9 @@ pub struct Cell {
     /// What stands in it; empty for the second half of a wide one.
     pub text: String,
     /// Foreground.
-    pub fg: Paint,
+    pub fg: CellPaint,
     /// Background.
-    pub bg: Paint,
+    pub bg: CellPaint,
     /// Bold.
     pub bold: bool,
     /// Dim.
@@ -114,10 +114,10 @@ pub fn cells(buf: &Buffer) -> Vec<Cell> {
     out
 }
 
-fn paint(color: Color) -> Paint {
+fn paint(color: Color) -> CellPaint {
     let index = match color {
-        Color::Reset => return Paint::Default,
-        Color::Rgb(r, g, b) => return Paint::Rgb(r, g, b),
+        Color::Reset => return CellPaint::Default,
+        Color::Rgb(r, g, b) => return CellPaint::Rgb(r, g, b),
         Color::Indexed(index) => index,
         Color::Black => 0,
         Color::Red => 1,
@@ -136,7 +136,7 @@ fn paint(color: Color) -> Paint {
         Color::LightCyan => 14,
         Color::White => 15,
     };
-    Paint::Indexed(index)
+    CellPaint::Indexed(index)
 }
 
 /// The picture of a screen of `columns` by `rows`. Cells may come in any order; cells that are
@@ -280,7 +280,7 @@ fn hex(rgb: [u8; 3]) -> String {
     format!("#{:02x}{:02x}{:02x}", rgb[0], rgb[1], rgb[2])
 }
 
-fn rgb(paint: Paint, own: [u8; 3]) -> [u8; 3] {
+fn rgb(paint: CellPaint, own: [u8; 3]) -> [u8; 3] {
     const SIXTEEN: [[u8; 3]; 16] = [
         [46, 52, 64],
         [205, 80, 84],
@@ -300,21 +300,21 @@ fn rgb(paint: Paint, own: [u8; 3]) -> [u8; 3] {
         [240, 243, 247],
     ];
     match paint {
-        Paint::Default => own,
-        Paint::Rgb(r, g, b) => [r, g, b],
-        Paint::Indexed(index @ 0..16) => SIXTEEN[usize::from(index)],
-        Paint::Indexed(index @ 16..232) => {
+        CellPaint::Default => own,
+        CellPaint::Rgb(r, g, b) => [r, g, b],
+        CellPaint::Indexed(index @ 0..16) => SIXTEEN[usize::from(index)],
+        CellPaint::Indexed(index @ 16..232) => {
             let index = index - 16;
             [index / 36, index / 6 % 6, index % 6]
                 .map(|step| if step == 0 { 0 } else { 55 + 40 * step })
         }
-        Paint::Indexed(index) => [8 + 10 * (index - 232); 3],
+        CellPaint::Indexed(index) => [8 + 10 * (index - 232); 3],
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Paint, TerminalColors, svg};
+    use super::{Cell, CellPaint, TerminalColors, svg};
 
     #[test]
     fn markup_in_a_cell_stays_text() {
@@ -337,7 +337,7 @@ mod tests {
         let cell = |x, reversed| Cell {
             x,
             text: "a".to_owned(),
-            fg: Paint::Rgb(1, 2, 3),
+            fg: CellPaint::Rgb(1, 2, 3),
             reversed,
             ..Cell::default()
         };

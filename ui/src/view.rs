@@ -14,7 +14,7 @@ use crate::pane::Pane;
 use crate::panes::{draw_header, draw_pane, draw_too_small};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::fit_line;
 
 /// Draws the whole screen. Any size will do, also one the deck was not told of.
@@ -29,7 +29,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
         return;
     }
     let theme = &deck.theme;
-    buf.set_style(area, theme.style(Role::Screen));
+    buf.set_style(area, theme.style(ThemeRole::Screen));
     let layout = Layout::of(deck, area);
     if layout.too_small {
         draw_too_small(deck, area, buf);
@@ -54,7 +54,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
 fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
     if deck.overlays.iter().any(|overlay| overlay.is_modal()) {
         // What is behind steps back; it keeps its place and its words.
-        buf.set_style(area, deck.theme.style(Role::TextFaint));
+        buf.set_style(area, deck.theme.style(ThemeRole::TextFaint));
     }
     for overlay in &deck.overlays {
         overlay.draw(deck, area, buf);
@@ -104,15 +104,25 @@ pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
             let theme = &deck.theme;
             let focus = deck.focus == pane;
             let mut spans = vec![
-                Span::styled(format!("{} ", pane.number()), theme.style(Role::TextFaint)),
+                Span::styled(
+                    format!("{} ", pane.number()),
+                    theme.style(ThemeRole::TextFaint),
+                ),
                 Span::styled(
                     pane.title(),
-                    theme.style(if focus { Role::TitleFocus } else { Role::Title }),
+                    theme.style(if focus {
+                        ThemeRole::TitleFocus
+                    } else {
+                        ThemeRole::Title
+                    }),
                 ),
             ];
             let waiting = deck.view.inbox.len();
             if pane == Pane::Inbox && waiting > 0 {
-                spans.push(Span::styled(format!(" {waiting}"), theme.style(Role::Wait)));
+                spans.push(Span::styled(
+                    format!(" {waiting}"),
+                    theme.style(ThemeRole::Wait),
+                ));
             }
             (pane, Line::from(spans))
         })
@@ -142,7 +152,7 @@ fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
                 height: 1,
             }
             .intersection(area);
-            buf.set_style(chip, deck.theme.style(Role::SelectionFocus));
+            buf.set_style(chip, deck.theme.style(ThemeRole::SelectionFocus));
         }
         x += width + TAB_GAP as u16;
     }

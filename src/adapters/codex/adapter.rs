@@ -13,13 +13,13 @@ use crate::adapters::hold::ChildRecord;
 use crate::core::id::ThreadId;
 
 use super::fact::CodexFact;
-use super::launch::Surroundings;
-use super::memory::Memory;
+use super::launch::LaunchEnv;
 use super::passed::Passed;
 use super::proxy::{Proxy, Waits};
 use super::request::CodexRequest;
-use super::run::{Left, Patience, Run};
-use super::session::Terms;
+use super::run::{LeftServer, RetryPolicy, Run};
+use super::session::Timeouts;
+use super::thread_state::ThreadState;
 
 /// Requests that wait for the adapter. The daemon hands over one message at a time.
 const REQUESTS_MAX: usize = 64;
@@ -96,7 +96,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         server: inherited,
         terminals,
     } = options.inherited.unwrap_or_else(|| Passed {
-        memory: Memory::new(options.resume_thread),
+        memory: ThreadState::new(options.resume_thread),
         ..Passed::default()
     });
     let release = CancellationToken::new();
@@ -114,13 +114,13 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
 
     let name = options.project_root.file_name();
     let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let terms = Terms {
+    let terms = Timeouts {
         project_root: options.project_root.to_string_lossy().into_owned(),
         thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
         facts,
     };
     let run = Run {
-        surroundings: Surroundings {
+        surroundings: LaunchEnv {
             project_root: options.project_root,
             program: options.program,
             hold_program: options.hold_program,
@@ -129,7 +129,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
             mcp_token: options.mcp_token,
         },
         terms,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
         memory,
         inherited,
         preferred_port: options.preferred_port,
@@ -142,7 +142,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     let failed = run.terms.facts.clone();
     tokio::spawn(async move {
         let left = watched(run.until_dropped(), failed).await;
-        let Some(Left {
+        let Some(LeftServer {
             reply,
             memory,
             server,

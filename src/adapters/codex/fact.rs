@@ -40,7 +40,7 @@ pub enum CodexFact {
     /// The thread's status changed.
     ThreadStatus {
         /// What it is doing.
-        status: ThreadStatus,
+        status: ReportedStatus,
     },
     /// A turn began.
     TurnStarted {
@@ -149,7 +149,7 @@ pub enum CodexFact {
 
 /// `thread/status/changed`, in Codex's own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThreadStatus {
+pub enum ReportedStatus {
     /// Loaded, no turn.
     Idle,
     /// A turn runs.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::delivery::recovery::Doubt;
+use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
 /// The daemon hands over one at a time; more come only from recovery.
@@ -20,7 +20,7 @@ pub(super) struct Unproven {
     /// The turn that it was to join. When that ends without it, it is in doubt.
     pub(super) steered_into: Option<TurnId>,
     /// Something happened that may have lost it.
-    pub(super) doubt: Option<Doubt>,
+    pub(super) doubt: Option<Unconfirmed>,
 }
 
 /// The messages without proof, oldest first.
@@ -65,7 +65,7 @@ impl Inflight {
     pub(super) fn doubt_all(&mut self) {
         for message in &mut self.messages {
             message.steered_into = None;
-            message.doubt = Some(Doubt::default());
+            message.doubt = Some(Unconfirmed::default());
         }
     }
 
@@ -79,7 +79,7 @@ impl Inflight {
                 .is_some_and(|turn| turn.as_str() == turn_id)
             {
                 message.steered_into = None;
-                message.doubt = Some(Doubt::default());
+                message.doubt = Some(Unconfirmed::default());
                 any = true;
             }
         }

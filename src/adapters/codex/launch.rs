@@ -1,4 +1,4 @@
-//! [`Launch`]: which program, how old, and with which arguments; everything before the spawn.
+//! [`ServerLaunch`]: which program, how old, and with which arguments; everything before the spawn.
 //!
 //! Reads the user's MCP entries by `codex mcp list --json` and keeps their names only: that output
 //! holds environment values in clear and is never logged.
@@ -36,7 +36,7 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
 /// What is the same for every start.
 #[derive(Debug, Clone)]
-pub(super) struct Surroundings {
+pub(super) struct LaunchEnv {
     /// The project, which becomes the threads' folder.
     pub(super) project_root: PathBuf,
     /// `codex`, when it is not to be looked for on `PATH`.
@@ -70,7 +70,7 @@ impl Unavailable {
 
 /// What a start needs to know about this machine's Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Launch {
+pub(super) struct ServerLaunch {
     /// The program.
     pub(super) program: PathBuf,
     /// What `--version` says, where it can be read.
@@ -79,9 +79,9 @@ pub(super) struct Launch {
     pub(super) mcp_names: Vec<String>,
 }
 
-impl Launch {
+impl ServerLaunch {
     /// Asks the installed Codex.
-    pub(super) async fn inspect(surroundings: &Surroundings) -> Result<Self, Unavailable> {
+    pub(super) async fn inspect(surroundings: &LaunchEnv) -> Result<Self, Unavailable> {
         let program = find(surroundings.program.as_deref()).ok_or_else(|| match &surroundings.program {
             Some(program) => Unavailable::new(
                 "not_found",
@@ -192,7 +192,7 @@ pub(super) fn invalid_configuration() -> Unavailable {
 }
 
 /// A command under the hold, in the project, without our own variables.
-pub(super) fn held(surroundings: &Surroundings, program: &Path) -> Command {
+pub(super) fn held(surroundings: &LaunchEnv, program: &Path) -> Command {
     let mut command = hold::command(&surroundings.hold_program, program.as_os_str());
     command.current_dir(&surroundings.project_root);
     for (name, _) in std::env::vars_os() {
@@ -205,7 +205,7 @@ pub(super) fn held(surroundings: &Surroundings, program: &Path) -> Command {
 }
 
 /// Names one start of a child.
-pub(super) fn mark(surroundings: &Surroundings) -> String {
+pub(super) fn mark(surroundings: &LaunchEnv) -> String {
     format!(
         "{}:{}",
         surroundings.instance_id,
@@ -220,7 +220,7 @@ struct Answer {
 
 /// Runs a command of the program to its end. What it says to standard error is thrown away.
 async fn ask(
-    surroundings: &Surroundings,
+    surroundings: &LaunchEnv,
     program: &Path,
     args: &[&str],
 ) -> Result<Answer, Unavailable> {

@@ -9,7 +9,6 @@ pub mod adapter;
 pub mod fact;
 mod inflight;
 mod launch;
-mod memory;
 pub mod passed;
 mod proxy;
 pub mod request;
@@ -17,6 +16,7 @@ mod rpc;
 mod run;
 mod server;
 mod session;
+mod thread_state;
 mod turns;
 
 #[cfg(test)]

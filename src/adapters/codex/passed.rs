@@ -6,15 +6,15 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use serde::{Deserialize, Serialize};
 
-use super::memory::Memory;
 use super::proxy::{PassedTerminal, Unwritten};
 use super::server::{PassedServer, Upstream};
+use super::thread_state::ThreadState;
 use crate::adapters::hold::{ChildRecord, PassedChild};
 
 /// What an adapter leaves behind. Dropping it ends the app-server and the terminals' connections.
 #[derive(Debug, Default)]
 pub struct Passed {
-    pub(super) memory: Memory,
+    pub(super) memory: ThreadState,
     pub(super) server: Option<PassedServer>,
     pub(super) terminals: Vec<PassedTerminal>,
 }
@@ -23,7 +23,7 @@ pub struct Passed {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PassedText {
-    memory: Memory,
+    memory: ThreadState,
     server: Option<ServerText>,
     terminals: Vec<Unwritten>,
 }

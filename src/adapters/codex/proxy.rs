@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::fact::CodexFact;
 use super::server::Upstream;
 use crate::adapters::process::loopback;
-use head::{Refusal, check, read_head};
+use head::{ProxyRefusal, check, read_head};
 use pass::Passage;
 
 /// Connecting, and the app-server's answer to the upgrade.
@@ -160,19 +160,19 @@ impl Proxy {
         let head = match timeout(self.waits.head, read_head(&mut stream)).await {
             Ok(Ok(head)) => head,
             Ok(Err(refusal)) => return refuse(stream, &refusal).await,
-            Err(_) => return refuse(stream, &Refusal::Slow).await,
+            Err(_) => return refuse(stream, &ProxyRefusal::Slow).await,
         };
         let request = match check(&head.bytes, port, &self.token) {
             Ok(request) => request,
             Err(refusal) => {
-                if refusal == Refusal::Token {
+                if refusal == ProxyRefusal::Token {
                     self.count_refused(shared).await;
                 }
                 return refuse(stream, &refusal).await;
             }
         };
         let Some(upstream) = self.upstream().await else {
-            return refuse(stream, &Refusal::NoAppServer).await;
+            return refuse(stream, &ProxyRefusal::NoAppServer).await;
         };
         let upgrade = async {
             let mut server = TcpStream::connect(("127.0.0.1", upstream.port)).await?;
@@ -187,7 +187,7 @@ impl Proxy {
         };
         let (server, answer) = match timeout(UPGRADE_WAIT, upgrade).await {
             Ok(Ok(upgraded)) => upgraded,
-            _ => return refuse(stream, &Refusal::NoAppServer).await,
+            _ => return refuse(stream, &ProxyRefusal::NoAppServer).await,
         };
         stream.write_all(&answer).await?;
         let mut passage = Passage::new(stream, server);
@@ -271,7 +271,7 @@ impl Proxy {
     }
 }
 
-async fn refuse(mut stream: TcpStream, refusal: &Refusal) -> io::Result<Option<Passage>> {
+async fn refuse(mut stream: TcpStream, refusal: &ProxyRefusal) -> io::Result<Option<Passage>> {
     stream.write_all(refusal.response().as_bytes()).await?;
     stream.shutdown().await?;
     Ok(None)

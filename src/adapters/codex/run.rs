@@ -23,12 +23,12 @@ use crate::core::id::ThreadId;
 
 use super::adapter::RecordChild;
 use super::fact::CodexFact;
-use super::launch::{Launch, Surroundings, Unavailable};
-use super::memory::Memory;
+use super::launch::{LaunchEnv, ServerLaunch, Unavailable};
 use super::passed::Passed;
 use super::request::CodexRequest;
 use super::server::{AppServer, PassedServer, Upstream};
-use super::session::{CallError, Session, Terms};
+use super::session::{CallError, Session, Timeouts};
+use super::thread_state::ThreadState;
 use backlog::{interruptible, take_end};
 
 /// Between an app-server that went away and the next, at the most.
@@ -46,14 +46,14 @@ const EXIT_WAIT: Duration = Duration::from_secs(1);
 
 /// How an app-server that fails is borne with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct RetryPolicy {
     /// Between the first that went away and the next; twice as long each time.
     pub(super) backoff_min: Duration,
     /// One that could not be used for this long counts as a failure, however long it took.
     pub(super) quick: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             backoff_min: Duration::from_millis(200),
@@ -64,10 +64,10 @@ impl Default for Patience {
 
 /// The adapter's state.
 pub(super) struct Run {
-    pub(super) surroundings: Surroundings,
-    pub(super) terms: Terms,
-    pub(super) patience: Patience,
-    pub(super) memory: Memory,
+    pub(super) surroundings: LaunchEnv,
+    pub(super) terms: Timeouts,
+    pub(super) patience: RetryPolicy,
+    pub(super) memory: ThreadState,
     /// The app-server of the owner before us, until it is connected to.
     pub(super) inherited: Option<PassedServer>,
     pub(super) preferred_port: u16,
@@ -109,15 +109,15 @@ struct Life {
 }
 
 /// What is left for another process, and who waits for it.
-pub(super) struct Left {
+pub(super) struct LeftServer {
     pub(super) reply: oneshot::Sender<Passed>,
-    pub(super) memory: Memory,
+    pub(super) memory: ThreadState,
     pub(super) server: Option<PassedServer>,
 }
 
 impl Run {
     /// Works until the last handle is dropped, or until another process goes on.
-    pub(super) async fn until_dropped(mut self) -> Option<Left> {
+    pub(super) async fn until_dropped(mut self) -> Option<LeftServer> {
         let mut rest_until = Instant::now();
         loop {
             let end = match self.wait_for_need(rest_until).await {
@@ -130,7 +130,7 @@ impl Run {
                 }
                 End::Release(reply, server) => {
                     self.leave_backlog().await;
-                    return Some(Left {
+                    return Some(LeftServer {
                         reply,
                         memory: self.memory,
                         server,
@@ -223,7 +223,7 @@ impl Run {
             None => {
                 tracing::debug!("starting the app-server");
                 let starting = async {
-                    let launch = Launch::inspect(&self.surroundings).await?;
+                    let launch = ServerLaunch::inspect(&self.surroundings).await?;
                     AppServer::start(&self.surroundings, &launch, self.preferred_port).await
                 };
                 match interruptible(&mut self.requests, &mut self.backlog, starting).await {

@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::launch::{
-    Launch, Surroundings, Unavailable, cannot_start, held, invalid_configuration, mark,
+    LaunchEnv, ServerLaunch, Unavailable, cannot_start, held, invalid_configuration, mark,
 };
 use crate::adapters::hold::{ChildRecord, HeldChild, PassedChild, spawn_held};
 
@@ -80,8 +80,8 @@ enum Start {
 impl AppServer {
     /// Starts one on the preferred port, or on a free one when that is taken.
     pub(super) async fn start(
-        surroundings: &Surroundings,
-        launch: &Launch,
+        surroundings: &LaunchEnv,
+        launch: &ServerLaunch,
         preferred_port: u16,
     ) -> Result<Self, Unavailable> {
         // Spares a start that is bound to fail; that the port is free now is no promise.
@@ -96,8 +96,8 @@ impl AppServer {
     }
 
     async fn start_on(
-        surroundings: &Surroundings,
-        launch: &Launch,
+        surroundings: &LaunchEnv,
+        launch: &ServerLaunch,
         port: u16,
     ) -> Result<Start, Unavailable> {
         let token = fresh_token();

@@ -26,10 +26,10 @@ use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
 use crate::wire::codex::thread::Thread;
 
-use super::fact::{CodexFact, ThreadStatus};
-use super::memory::Memory;
+use super::fact::{CodexFact, ReportedStatus};
 use super::rpc::{Lost, Rpc};
 use super::server::Upstream;
+use super::thread_state::ThreadState;
 
 /// For the answer to a request. All of them are answered within milliseconds; a thread with a
 /// long history takes longer to load.
@@ -45,7 +45,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// What is the same for every session.
 #[derive(Debug)]
-pub(super) struct Terms {
+pub(super) struct Timeouts {
     /// The folder of new threads.
     pub(super) project_root: String,
     /// The name of new threads.
@@ -84,8 +84,8 @@ enum Todo {
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     rpc: Rpc,
-    terms: &'a Terms,
-    memory: &'a mut Memory,
+    terms: &'a Timeouts,
+    memory: &'a mut ThreadState,
     version: String,
     todo: VecDeque<Todo>,
     /// A thread that could not be resumed when it was started; its first turn makes it possible.
@@ -93,7 +93,7 @@ pub(super) struct Session<'a> {
     /// Where the visible thread's rollout lies.
     rollout: Option<String>,
     /// What the visible thread does.
-    status: ThreadStatus,
+    status: ReportedStatus,
     /// The app-server has `thread/queue/*`.
     has_queue: bool,
     /// When to look at the messages in doubt again.
@@ -106,8 +106,8 @@ impl<'a> Session<'a> {
     /// Connects. The session has no thread before [`Session::take_up`].
     pub(super) async fn open(
         upstream: &Upstream,
-        terms: &'a Terms,
-        memory: &'a mut Memory,
+        terms: &'a Timeouts,
+        memory: &'a mut ThreadState,
     ) -> Result<Self, CallError> {
         let rpc = Rpc::connect(upstream).await?;
         let mut session = Self {
@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
             todo: VecDeque::new(),
             candidate: None,
             rollout: None,
-            status: ThreadStatus::NotLoaded,
+            status: ReportedStatus::NotLoaded,
             has_queue: true,
             next_look: None,
             fresh: false,

@@ -24,7 +24,7 @@ fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
 async fn run_hook(place: &Place, event: &str, input: &str) -> String {
     let mut output = Vec::new();
     let client = place.client(Role::Hook);
-    let caller = Caller {
+    let caller = HookCaller {
         pid: Some(7),
         has_monitors: true,
     };
@@ -139,7 +139,7 @@ async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
         assert_eq!(params.monitor_runs, runs);
         assert_eq!(params.stop_hook_active, runs.is_some());
     }
-    let headless = Caller {
+    let headless = HookCaller {
         pid: None,
         has_monitors: false,
     };

@@ -12,7 +12,7 @@ use crate::wire::control::{Command, MessagePage, Recorded, Reply, Role};
 struct Host {
     input: WriteHalf<DuplexStream>,
     output: BufReader<ReadHalf<DuplexStream>>,
-    served: tokio::task::JoinHandle<Ended>,
+    served: tokio::task::JoinHandle<StdioEnded>,
 }
 
 impl Host {
@@ -293,7 +293,7 @@ async fn a_wait_ends_with_the_agent_and_takes_nothing() {
     daemon.seen(|seen| seen.len() == 1).await;
     claude.input.shutdown().await.unwrap();
     let ended = timeout(DEADLINE, claude.served).await.unwrap().unwrap();
-    assert_eq!(ended, Ended::Closed);
+    assert_eq!(ended, StdioEnded::Closed);
     assert_eq!(daemon.so_far().len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! [`Answer`]: what a tool gives back, before it is an MCP result.
+//! [`ToolResult`]: what a tool gives back, before it is an MCP result.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) use crate::wire::json_size::{escaped_chars, escaped_len, json_chars};
 
 /// A tool's answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::bridge) struct Answer {
+pub(in crate::bridge) struct ToolResult {
     /// An object. Where there is one, Claude Code 2.1.330 shows its model nothing else
     /// (observed), so it says everything.
     pub(super) structured: Value,
@@ -27,7 +27,7 @@ pub(in crate::bridge) struct Answer {
     pub(super) handed: Vec<EntryId>,
 }
 
-impl Answer {
+impl ToolResult {
     /// An answer without bodies.
     pub(super) fn new(structured: Value, text: impl Into<String>) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Answer {
 }
 
 /// An answer or a refusal as MCP says it.
-pub(in crate::bridge) fn to_result(answer: Result<Answer, Refusal>) -> CallToolResult {
+pub(in crate::bridge) fn to_result(answer: Result<ToolResult, Refusal>) -> CallToolResult {
     let mut result = CallToolResult::default();
     match answer {
         Ok(answer) => {
@@ -66,7 +66,7 @@ pub(in crate::bridge) fn to_result(answer: Result<Answer, Refusal>) -> CallToolR
 }
 
 /// The text twin, unless both together would be too long: then it names the structured one.
-fn fitting(answer: &Answer) -> String {
+fn fitting(answer: &ToolResult) -> String {
     let used = json_chars(&answer.structured);
     if used + escaped_chars(&answer.text) <= RESULT_CHARS_MAX - 500 {
         answer.text.clone()

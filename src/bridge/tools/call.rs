@@ -1,4 +1,4 @@
-//! [`Call`]: one call of a tool, from arguments to answer. Marks bodies as delivered, and only
+//! [`ToolCall`]: one call of a tool, from arguments to answer. Marks bodies as delivered, and only
 //! when the caller still listens.
 
 use std::future::Future;
@@ -6,7 +6,7 @@ use std::future::Future;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::Answer;
+use super::answer::ToolResult;
 use super::tool::Tool;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -15,7 +15,7 @@ use crate::wire::control::{Command, IdsParams, Refusal, Reply};
 
 /// One call.
 #[derive(Debug)]
-pub(in crate::bridge) struct Call {
+pub(in crate::bridge) struct ToolCall {
     /// The agent that calls.
     pub(in crate::bridge) side: Agent,
     /// The way to the daemon.
@@ -32,9 +32,9 @@ pub(in crate::bridge) struct Call {
     pub(in crate::bridge) gone: CancellationToken,
 }
 
-impl Call {
+impl ToolCall {
     /// Runs a tool.
-    pub(in crate::bridge) async fn run(&self, tool: Tool) -> Result<Answer, Refusal> {
+    pub(in crate::bridge) async fn run(&self, tool: Tool) -> Result<ToolResult, Refusal> {
         let answer = self.unless_cancelled(tool.call(self)).await??;
         if !answer.handed.is_empty() && !self.is_cancelled() {
             let fetched = Command::Fetched(IdsParams {

@@ -8,8 +8,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, PAGE_CHARS_MAX, escaped_chars, escaped_len, json_chars};
-use super::call::{Call, unexpected};
+use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, escaped_len, json_chars};
+use super::call::{ToolCall, unexpected};
 use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, schema};
@@ -64,7 +64,7 @@ pub(super) fn definition() -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
@@ -93,7 +93,7 @@ struct Ask {
 impl Ask {
     async fn page(
         &self,
-        call: &Call,
+        call: &ToolCall,
         limit: u32,
         cursor: Option<String>,
     ) -> Result<ContextPage, Refusal> {
@@ -167,11 +167,11 @@ impl PartPlace {
 }
 
 async fn entries(
-    call: &Call,
+    call: &ToolCall,
     ask: &Ask,
     limit: u32,
     record: Option<String>,
-) -> Result<Answer, Refusal> {
+) -> Result<ToolResult, Refusal> {
     let mut limit = limit;
     for _ in 0..SHRINKS_MAX {
         let page = ask.page(call, limit, record.clone()).await?;
@@ -205,7 +205,7 @@ async fn entries(
     ))
 }
 
-fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> Answer {
+fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
     let mut lines: Vec<String> = page.entries.iter().map(|e| line(ask.view, e)).collect();
     if lines.is_empty() {
         lines.push("No entries here.".to_owned());
@@ -219,7 +219,7 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> Answer {
     if let Some(cursor) = &page.cursor {
         lines.push(format!("Older entries: read_context with cursor {cursor}."));
     }
-    Answer::new(
+    ToolResult::new(
         json!({
             "entries": page.entries,
             "open_handoffs": handoffs.shown,
@@ -232,7 +232,7 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> Answer {
 }
 
 /// A stretch of one entry as on disk.
-async fn part(call: &Call, place: PartPlace) -> Result<Answer, Refusal> {
+async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult, Refusal> {
     let command = Command::LedgerShow {
         entry: place.id.clone(),
         full: false,
@@ -270,7 +270,7 @@ async fn part(call: &Call, place: PartPlace) -> Result<Answer, Refusal> {
     if let Some(cursor) = &cursor {
         text.push_str(&format!("\nGo on: read_context with cursor {cursor}."));
     }
-    Ok(Answer::new(
+    Ok(ToolResult::new(
         json!({
             "entries": [],
             "part": {"entry_id": id, "from": from, "to": to, "total": total, "json": chunk},
@@ -283,14 +283,14 @@ async fn part(call: &Call, place: PartPlace) -> Result<Answer, Refusal> {
 }
 
 /// Only open handoffs, from this one on.
-async fn handoffs(call: &Call, ask: &Ask, from: usize) -> Result<Answer, Refusal> {
+async fn handoffs(call: &ToolCall, ask: &Ask, from: usize) -> Result<ToolResult, Refusal> {
     let page = ask.page(call, 1, None).await?;
     let handoffs = Handoffs::of(&page.open_handoffs, from, PAGE_CHARS_MAX);
     let mut lines = handoffs.lines;
     if let Some(cursor) = &handoffs.cursor {
         lines.push(format!("More: read_context with cursor {cursor}."));
     }
-    Ok(Answer::new(
+    Ok(ToolResult::new(
         json!({
             "entries": [],
             "open_handoffs": handoffs.shown,

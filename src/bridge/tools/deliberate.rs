@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::message::wait_tool;
 use super::message_view::MessageView;
 use super::tool::Definition;
@@ -50,7 +50,7 @@ pub(super) fn definition(side: Agent) -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("question", &arguments.question)?;
     argument::optional_text("opening_position", arguments.opening_position.as_deref())?;
@@ -75,7 +75,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
     };
     let id = &sent.message_id;
     if sent.outcome == Outcome::Rejected {
-        return Ok(Answer::new(
+        return Ok(ToolResult::new(
             json!({"message_id": id, "outcome": sent.outcome, "status": "rejected"}),
             format!("question {id}: {}", send::in_words(&sent, peer)),
         ));
@@ -97,7 +97,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             "question {id} is recorded, {why}. Do not ask again: call {wait} with handoff_id {id}, \
              or go on; the answer will reach you."
         );
-        Answer::new(
+        ToolResult::new(
             json!({
                 "message_id": id,
                 "outcome": sent.outcome,
@@ -117,7 +117,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             let settled = format!(
                 "When it is settled, record it: append_note, kind decision, handles_handoff_id {id}."
             );
-            let mut answer = Answer::new(
+            let mut answer = ToolResult::new(
                 json!({
                     "message_id": id,
                     "outcome": sent.outcome,

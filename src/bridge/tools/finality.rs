@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::wire::control::{Command, ProposeParams, Refusal, Reply};
@@ -42,7 +42,7 @@ pub(super) fn definition() -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("summary", &arguments.summary)?;
     argument::texts("evidence", &arguments.evidence)?;
@@ -69,7 +69,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
                 text.push_str("\nblocker: ");
                 text.push_str(blocker);
             }
-            Ok(Answer::new(
+            Ok(ToolResult::new(
                 json!({
                     "proposal_id": proposed.proposal_id,
                     "seq": proposed.seq,

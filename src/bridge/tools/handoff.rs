@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
@@ -53,7 +53,7 @@ pub(super) fn definition(side: Agent) -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("ask", &arguments.ask)?;
     argument::text("reason", &arguments.reason)?;
@@ -92,7 +92,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             }
             let missing = send::missing(&sent, call.side.peer());
             send::note(&mut structured, &mut text, missing.as_slice());
-            Ok(Answer::new(structured, text))
+            Ok(ToolResult::new(structured, text))
         }
         other => Err(unexpected(&other)),
     }

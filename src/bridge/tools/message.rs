@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::message_view::MessageView;
 use super::tool::{Definition, Tool};
 use super::{argument, schema};
@@ -110,7 +110,7 @@ pub(super) fn ack_definition() -> Definition {
     }
 }
 
-pub(super) async fn get(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn get(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: GetArguments = argument::parse(&call.arguments)?;
     let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
@@ -131,7 +131,7 @@ pub(super) async fn get(call: &Call) -> Result<Answer, Refusal> {
     }
 }
 
-pub(super) async fn wait(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn wait(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: WaitArguments = argument::parse(&call.arguments)?;
     let reply_to = argument::ids("handoff_id", arguments.handoff_id)?.pop();
     let command = Command::WaitMessages(WaitMessagesParams {
@@ -147,7 +147,7 @@ pub(super) async fn wait(call: &Call) -> Result<Answer, Refusal> {
     }
 }
 
-pub(super) async fn ack(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn ack(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: AckArguments = argument::parse(&call.arguments)?;
     if arguments.ids.is_empty() {
         return Err(argument::invalid("`ids` is empty"));
@@ -165,7 +165,7 @@ pub(super) async fn ack(call: &Call) -> Result<Answer, Refusal> {
     }
 }
 
-fn acked_answer(ids: Vec<EntryId>, acked: Vec<EntryId>, unfinished: &[EntryId]) -> Answer {
+fn acked_answer(ids: Vec<EntryId>, acked: Vec<EntryId>, unfinished: &[EntryId]) -> ToolResult {
     let is_ignored = |id: &EntryId| !acked.contains(id) && !unfinished.contains(id);
     let ignored: Vec<_> = ids.into_iter().filter(is_ignored).collect();
     let mut answer = json!({"acked": acked});
@@ -178,7 +178,7 @@ fn acked_answer(ids: Vec<EntryId>, acked: Vec<EntryId>, unfinished: &[EntryId]) 
         answer["ignored"] = json!(ignored);
     }
     say_unfinished(unfinished, &mut answer, &mut lines);
-    Answer::new(answer, lines.join("; "))
+    ToolResult::new(answer, lines.join("; "))
 }
 
 /// An agent that acknowledges what it saw the beginning of would never see the rest.
@@ -195,7 +195,7 @@ fn say_unfinished(ids: &[EntryId], structured: &mut Value, lines: &mut Vec<Strin
     lines.push(next);
 }
 
-fn answer(call: &Call, page: &MessagePage) -> Answer {
+fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
     let view = MessageView::of(&page.messages);
     let mut lines = Vec::new();
     if view.messages.is_empty() {
@@ -231,7 +231,7 @@ fn answer(call: &Call, page: &MessagePage) -> Answer {
         structured["notice"] = json!(NOT_RECEIVER);
         lines.push(NOT_RECEIVER.to_owned());
     }
-    let mut answer = Answer::new(structured, lines.join("\n\n"));
+    let mut answer = ToolResult::new(structured, lines.join("\n\n"));
     answer.handed = view.handed;
     answer
 }

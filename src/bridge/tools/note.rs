@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::entry::NoteKind;
@@ -43,7 +43,7 @@ pub(super) fn definition() -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("text", &arguments.text)?;
     let command = Command::AppendNote(NoteParams {
@@ -54,7 +54,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         runtime_session_id: None,
     });
     match call.ask(command).await? {
-        Reply::Recorded(Recorded { entry_id, seq }) => Ok(Answer::new(
+        Reply::Recorded(Recorded { entry_id, seq }) => Ok(ToolResult::new(
             json!({"entry_id": entry_id, "seq": seq}),
             format!("recorded as {entry_id} (seq {seq})"),
         )),

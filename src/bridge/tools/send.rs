@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::agent::Agent;
@@ -64,7 +64,7 @@ pub(super) fn on_busy() -> Value {
     })
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("text", &arguments.text)?;
     let params = SendParams {
@@ -107,7 +107,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
                 ));
             }
             note(&mut structured, &mut text, &notes);
-            Ok(Answer::new(structured, text))
+            Ok(ToolResult::new(structured, text))
         }
         other => Err(unexpected(&other)),
     }

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::message::NOT_RECEIVER;
 use super::tool::Definition;
 use super::{argument, schema};
@@ -24,7 +24,7 @@ pub(super) fn definition() -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let NoArguments {} = argument::parse(&call.arguments)?;
     let status = match call.ask(Command::ReadStatus).await? {
         Reply::Status(status) => status,
@@ -63,5 +63,5 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
         text.push('\n');
         text.push_str(notice);
     }
-    Ok(Answer::new(structured, text))
+    Ok(ToolResult::new(structured, text))
 }

@@ -4,8 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::call::{Call, unexpected};
+use super::answer::ToolResult;
+use super::call::{ToolCall, unexpected};
 use super::excerpt::excerpt;
 use super::finality::at_most;
 use super::session::NoArguments;
@@ -37,7 +37,7 @@ pub(super) fn definition() -> Definition {
     }
 }
 
-pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let NoArguments {} = argument::parse(&call.arguments)?;
     let snapshot = match call.ask(Command::ReadSnapshot).await? {
         Reply::Snapshot(snapshot) => snapshot,
@@ -78,7 +78,7 @@ pub(super) async fn call(call: &Call) -> Result<Answer, Refusal> {
             field("reason")
         ));
     }
-    Ok(Answer::new(
+    Ok(ToolResult::new(
         json!({
             "lanes": {
                 Lane::Open.as_str(): open,

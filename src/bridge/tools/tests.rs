@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{Answer, RESULT_CHARS_MAX, to_result};
-use super::call::Call;
+use super::answer::{RESULT_CHARS_MAX, ToolResult, to_result};
+use super::call::ToolCall;
 use super::tool::Tool;
 use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::core::agent::Agent;
@@ -17,11 +17,16 @@ use crate::wire::control::{
     TextPart,
 };
 
-async fn run(place: &Place, side: Agent, tool: &str, arguments: Value) -> Result<Answer, Refusal> {
+async fn run(
+    place: &Place,
+    side: Agent,
+    tool: &str,
+    arguments: Value,
+) -> Result<ToolResult, Refusal> {
     let Value::Object(arguments) = arguments else {
         panic!("arguments are an object");
     };
-    let call = Call {
+    let call = ToolCall {
         side,
         client: place.client(Role::Claude),
         arguments,

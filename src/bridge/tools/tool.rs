@@ -3,8 +3,8 @@
 use rmcp::model::{MetaObject, Tool as McpTool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::call::Call;
+use super::answer::ToolResult;
+use super::call::ToolCall;
 use super::{artifact, context, deliberate, finality, handoff, message, note, send, session, task};
 use crate::core::agent::Agent;
 use crate::wire::control::Refusal;
@@ -141,7 +141,7 @@ impl Tool {
         }
     }
 
-    pub(super) async fn call(self, call: &Call) -> Result<Answer, Refusal> {
+    pub(super) async fn call(self, call: &ToolCall) -> Result<ToolResult, Refusal> {
         match self {
             Self::Send => send::call(call).await,
             Self::Handoff => handoff::call(call).await,

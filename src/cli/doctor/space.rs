@@ -1,13 +1,13 @@
 //! The check of the room on the disk.
 
 use super::{Check, bad, good, note};
-use crate::host::Setting;
+use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::dirs::exists;
 use crate::store::disk_space::DiskSpace;
 
 /// What the daemon would refuse for want of room.
-pub(super) fn check(setting: &Setting) -> Check {
+pub(super) fn check(setting: &ProjectContext) -> Check {
     const ID: &str = "disk";
     if !exists(&setting.dirs.relay) {
         return note(

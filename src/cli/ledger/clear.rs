@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
-use crate::cli::context::Context;
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::context::CliContext;
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::operator;
 use crate::cli::words::count;
 use crate::core::id::SessionId;
@@ -32,7 +32,7 @@ pub struct Args {
     pub discard: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     runtime()?.block_on(async {
         let open = Open::read(context).await?;
         if args.apply {
@@ -52,7 +52,7 @@ fn what(open: &Open, discard: bool) -> String {
     }
 }
 
-fn dry_run(context: &Context, open: &Open, discard: bool) -> Verdict {
+fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     if context.out.is_json() {
         let archives = context.setting.dirs.archives();
         let archive = (!discard).then(|| archives.join(format!("{}.jsonl", open.session)));
@@ -84,7 +84,7 @@ fn dry_run(context: &Context, open: &Open, discard: bool) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-async fn apply(context: &Context, open: &Open, discard: bool) -> Verdict {
+async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     let command = Command::Clear(ClearParams {
         session_id: Some(open.session.clone()),
         discard,
@@ -110,7 +110,7 @@ async fn apply(context: &Context, open: &Open, discard: bool) -> Verdict {
     })
 }
 
-fn show(context: &Context, cleared: &Cleared) -> Result<(), Failure> {
+fn show(context: &CliContext, cleared: &Cleared) -> Result<(), Failure> {
     let out = &context.out;
     let where_to = match &cleared.archive {
         Some(archive) => format!("is in {archive}"),

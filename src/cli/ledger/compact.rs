@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
-use crate::cli::context::Context;
-use crate::cli::exit::{ExitKind, Verdict};
+use crate::cli::context::CliContext;
+use crate::cli::exit::{CliOutcome, ExitKind};
 use crate::cli::operator;
 use crate::cli::words::count;
 use crate::wire::control::{Command, CompactParams, Reply};
@@ -22,7 +22,7 @@ pub struct Args {
     pub apply: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     runtime()?.block_on(async {
         let open = Open::read(context).await?;
         let what = format!(
@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     })
 }
 
-async fn apply(context: &Context, open: &Open, what: &str) -> Verdict {
+async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
     let command = Command::Compact(CompactParams {
         session_id: Some(open.session.clone()),
     });

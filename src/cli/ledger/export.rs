@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::cli::context::Context;
-use crate::cli::disk::{self, Reach};
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::context::CliContext;
+use crate::cli::disk::{self, RecordReach};
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::words::{count, now_ms};
 use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
@@ -78,7 +78,7 @@ enum Fault {
     Writing(io::Error),
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let dirs = &context.setting.dirs;
     let path = match &args.session {
         Some(session) => disk::session_file(dirs, session)?,
@@ -157,7 +157,7 @@ struct Record<'a> {
     path: &'a Path,
     session: &'a str,
     /// What stands behind it in the file is left out.
-    reach: Reach,
+    reach: RecordReach,
 }
 
 /// Writes it all. Returns how many entries there were.
@@ -220,7 +220,7 @@ fn begin(
 }
 
 /// What a reader of an export has to know of the file.
-fn remarks(stats: &Stats, reach: Reach) -> String {
+fn remarks(stats: &Stats, reach: RecordReach) -> String {
     let mut remarks = String::new();
     if let Some(remark) = reach.remark() {
         remarks.push_str(&format!(" {remark}."));

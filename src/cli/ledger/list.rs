@@ -6,14 +6,14 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::Value;
 
-use crate::cli::connect::{self, Found, Live, runtime, unexpected};
-use crate::cli::context::Context;
+use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
+use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, short, time};
 use crate::core::id::RuntimeSession;
-use crate::store::ledger::{Filter, Reading};
+use crate::store::ledger::{EntryFilter, Reading};
 use crate::wire::control::{Command, EntryPage, LedgerListParams, Reply};
 
 /// Entries when nobody names a number.
@@ -73,7 +73,7 @@ pub enum Order {
     Desc,
 }
 
-pub fn run(context: &Context, args: Args) -> Verdict {
+pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let page = runtime()?.block_on(page(context, args))?;
     if context.out.is_json() {
         context.out.json(&page)?;
@@ -92,7 +92,7 @@ pub fn run(context: &Context, args: Args) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-async fn page(context: &Context, args: Args) -> Result<EntryPage, Failure> {
+async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
     let params = LedgerListParams {
         limit: Some(args.limit),
         ascending: args.order == Order::Asc,
@@ -108,10 +108,10 @@ async fn page(context: &Context, args: Args) -> Result<EntryPage, Failure> {
     let session = match &args.session {
         Some(session) => Some(session.clone()),
         None => match connect::control(&context.setting).await {
-            Found::Live(live) => {
+            DaemonFound::Live(live) => {
                 return fill(params, async |params| ask(&live, params).await).await;
             }
-            Found::Nobody | Found::Unfit(_) => {
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => {
                 disk::current(&context.setting)?.map(|(session, _)| session.as_str().to_owned())
             }
         },
@@ -177,7 +177,7 @@ fn from_file(reading: &Reading, params: &LedgerListParams) -> Result<EntryPage, 
         .transpose()?;
     let limit = params.limit.unwrap_or(LIMIT) as usize;
     let page = reading
-        .page(&Filter::from(params), after, params.ascending, limit)
+        .page(&EntryFilter::from(params), after, params.ascending, limit)
         .map_err(|error| disk::unreadable(reading.path(), &error))?;
     Ok(EntryPage::from(page))
 }
@@ -202,7 +202,7 @@ fn moment(text: &str) -> Result<i64, String> {
         })
 }
 
-fn line(context: &Context, entry: &Value, now_ms: i64) -> Result<(), Failure> {
+fn line(context: &CliContext, entry: &Value, now_ms: i64) -> Result<(), Failure> {
     let seq = entry
         .get("seq")
         .map(ToString::to_string)

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::connect::{self, Found, unexpected};
-use crate::cli::context::Context;
+use crate::cli::connect::{self, DaemonFound, unexpected};
+use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::words::{count, short};
@@ -29,13 +29,13 @@ impl Open {
     /// # Errors
     ///
     /// When there is no session, or it cannot be read.
-    pub async fn read(context: &Context) -> Result<Self, Failure> {
+    pub async fn read(context: &CliContext) -> Result<Self, Failure> {
         let world = match connect::control(&context.setting).await {
-            Found::Live(live) => match live.ask(Command::ReadSnapshot).await? {
+            DaemonFound::Live(live) => match live.ask(Command::ReadSnapshot).await? {
                 Reply::Snapshot(world) => *world,
                 other => return Err(unexpected(&other)),
             },
-            Found::Nobody | Found::Unfit(_) => disk::snapshot(&context.setting)?,
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(&context.setting)?,
         };
         let session = world.session_id.clone().ok_or_else(|| {
             Failure::state(

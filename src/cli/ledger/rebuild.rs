@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::cli::alone::{alone, unwritable};
-use crate::cli::connect::{self, Found, Live, runtime, unexpected};
-use crate::cli::context::Context;
+use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
+use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::gauge::Gauge;
 use crate::cli::words::count;
 use crate::core::redact::Redactor;
@@ -35,7 +35,7 @@ struct Done {
     removed: Vec<String>,
 }
 
-pub fn run(context: &Context, _args: &Args) -> Verdict {
+pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let start = Instant::now();
     let done = match runtime()?.block_on(by_daemon(context))? {
         Some(done) => done,
@@ -67,11 +67,11 @@ pub fn run(context: &Context, _args: &Args) -> Verdict {
 }
 
 /// Has a live daemon do it, and waits until it is done. `None` when none runs.
-async fn by_daemon(context: &Context) -> Result<Option<Done>, Failure> {
+async fn by_daemon(context: &CliContext) -> Result<Option<Done>, Failure> {
     let live = match connect::control(&context.setting).await {
-        Found::Live(live) => live,
-        Found::Nobody => return Ok(None),
-        found @ Found::Unfit(_) => connect::needed(found)?,
+        DaemonFound::Live(live) => live,
+        DaemonFound::Nobody => return Ok(None),
+        found @ DaemonFound::Unfit(_) => connect::needed(found)?,
     };
     let begun = report(&live, true).await?;
     let mut gauge = Gauge::new("building the search index:", context.out.is_json());
@@ -107,7 +107,7 @@ async fn report(live: &Live, begin: bool) -> Result<IndexReport, Failure> {
     }
 }
 
-fn here(context: &Context) -> Result<Done, Failure> {
+fn here(context: &CliContext) -> Result<Done, Failure> {
     let dirs = &context.setting.dirs;
     let (session, path) = disk::current(&context.setting)?
         .filter(|(_, path)| path.is_file())

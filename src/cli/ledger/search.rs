@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use crate::cli::connect::{self, Found, runtime, unexpected};
-use crate::cli::context::Context;
+use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
+use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::output::Tone;
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::store::registry;
-use crate::store::search::{Request, RequestError, SearchError, search_file};
+use crate::store::search::{RequestError, SearchError, SearchRequest, search_file};
 use crate::wire::control::{Command, Reply};
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
 
@@ -49,7 +49,7 @@ pub struct Args {
     pub session: Option<String>,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let params = SearchParams {
         words: args.words.join(" "),
         limit: Some(args.limit),
@@ -72,8 +72,8 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
 }
 
 /// In the current session.
-async fn current(context: &Context, params: &SearchParams) -> Result<SearchPage, Failure> {
-    if let Found::Live(live) = connect::control(&context.setting).await {
+async fn current(context: &CliContext, params: &SearchParams) -> Result<SearchPage, Failure> {
+    if let DaemonFound::Live(live) = connect::control(&context.setting).await {
         return match live.ask(Command::LedgerSearch(params.clone())).await? {
             Reply::Found(page) => Ok(page),
             other => Err(unexpected(&other)),
@@ -89,7 +89,7 @@ async fn current(context: &Context, params: &SearchParams) -> Result<SearchPage,
 }
 
 /// In every session there is, youngest first. The cursor names the session and the place in it.
-fn all(context: &Context, mut params: SearchParams) -> Result<SearchPage, Failure> {
+fn all(context: &CliContext, mut params: SearchParams) -> Result<SearchPage, Failure> {
     let mut from = match params.after.take() {
         None => None,
         Some(cursor) => Some(
@@ -144,7 +144,7 @@ fn cursor_of(hit: &SearchHit) -> Option<String> {
 }
 
 fn from_file(
-    context: &Context,
+    context: &CliContext,
     session: &SessionId,
     path: &Path,
     params: &SearchParams,
@@ -184,8 +184,8 @@ fn from_file(
     }
 }
 
-fn request(params: &SearchParams) -> Result<Request, Failure> {
-    Request::of(params).map_err(|error| senseless(&error))
+fn request(params: &SearchParams) -> Result<SearchRequest, Failure> {
+    SearchRequest::of(params).map_err(|error| senseless(&error))
 }
 
 fn senseless(error: &RequestError) -> Failure {
@@ -208,7 +208,7 @@ fn nothing() -> SearchPage {
     }
 }
 
-fn show(context: &Context, page: &SearchPage) -> Result<(), Failure> {
+fn show(context: &CliContext, page: &SearchPage) -> Result<(), Failure> {
     let out = &context.out;
     let now_ms = now_ms();
     let mut session = None;
@@ -242,7 +242,7 @@ fn show(context: &Context, page: &SearchPage) -> Result<(), Failure> {
     Ok(())
 }
 
-fn line(context: &Context, hit: &SearchHit, now_ms: i64) -> Result<(), Failure> {
+fn line(context: &CliContext, hit: &SearchHit, now_ms: i64) -> Result<(), Failure> {
     let place = format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms));
     let target = match &hit.target {
         None => String::new(),

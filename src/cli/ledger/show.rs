@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::cli::connect::{self, Found, runtime, unexpected};
-use crate::cli::context::Context;
+use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
+use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::output::Tone;
 use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
@@ -29,7 +29,7 @@ pub struct Args {
     pub full: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let entry = runtime()?.block_on(find(context, args))?;
     if context.out.is_json() {
         context.out.json(&entry)?;
@@ -39,12 +39,12 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     Ok(ExitKind::Ok)
 }
 
-async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
+async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
     if let Some(session) = &args.session {
         return from_file(&disk::reading(context, session)?, args);
     }
     match connect::control(&context.setting).await {
-        Found::Live(live) => {
+        DaemonFound::Live(live) => {
             let entry = args.entry.clone();
             let full = args.full;
             match live.ask(Command::LedgerShow { entry, full }).await? {
@@ -52,7 +52,7 @@ async fn find(context: &Context, args: &Args) -> Result<Value, Failure> {
                 other => Err(unexpected(&other)),
             }
         }
-        Found::Nobody | Found::Unfit(_) => match disk::current(&context.setting)? {
+        DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.setting)? {
             Some((session, _)) => from_file(&disk::reading(context, session.as_str())?, args),
             None => Err(missing(&args.entry)),
         },
@@ -95,7 +95,7 @@ fn missing(name: &str) -> Failure {
     )
 }
 
-fn show(context: &Context, entry: &Value) -> Result<(), Failure> {
+fn show(context: &CliContext, entry: &Value) -> Result<(), Failure> {
     let out = &context.out;
     let Value::Object(fields) = entry else {
         return out.json(entry);

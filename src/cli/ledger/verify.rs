@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::cli::context::Context;
+use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{ExitKind, Failure, Verdict};
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::gauge::Gauge;
 use crate::cli::output::Tone;
 use crate::cli::words::count;
@@ -28,7 +28,7 @@ pub struct Args {
     pub all: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Verdict {
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let dirs = &context.setting.dirs;
     let outside = head::read(&context.setting.user_dirs, &dirs.instance_id()).map_err(|error| {
         disk::unreadable(&context.setting.user_dirs.head(&dirs.instance_id()), &error)
@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Verdict {
     Ok(verdict(report.ok))
 }
 
-fn all(context: &Context, outside: Option<&Kept>) -> Verdict {
+fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let mut ok = true;
     let mut sessions = Vec::new();
     for path in files(context)? {
@@ -78,7 +78,7 @@ fn all(context: &Context, outside: Option<&Kept>) -> Verdict {
 }
 
 /// All ledgers of the project, oldest first: their names begin with their time.
-fn files(context: &Context) -> Result<Vec<PathBuf>, Failure> {
+fn files(context: &CliContext) -> Result<Vec<PathBuf>, Failure> {
     let dirs = &context.setting.dirs;
     let mut files = Vec::new();
     for dir in [dirs.archives(), dirs.sessions()] {
@@ -99,7 +99,11 @@ fn files(context: &Context) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn verify(context: &Context, path: &Path, outside: Option<&Kept>) -> Result<VerifyReport, Failure> {
+fn verify(
+    context: &CliContext,
+    path: &Path,
+    outside: Option<&Kept>,
+) -> Result<VerifyReport, Failure> {
     let report = verify_once(context, path, outside)?;
     let setting = &context.setting;
     if !report.has_foreign_lines() || !owner::is_owned(&setting.dirs) {
@@ -111,7 +115,7 @@ fn verify(context: &Context, path: &Path, outside: Option<&Kept>) -> Result<Veri
 }
 
 fn verify_once(
-    context: &Context,
+    context: &CliContext,
     path: &Path,
     outside: Option<&Kept>,
 ) -> Result<VerifyReport, Failure> {
@@ -192,7 +196,7 @@ fn cut(report: &AlarmReport) -> Option<Value> {
     }
 }
 
-fn show(context: &Context, path: &Path, report: &VerifyReport) -> Result<(), Failure> {
+fn show(context: &CliContext, path: &Path, report: &VerifyReport) -> Result<(), Failure> {
     let out = &context.out;
     let (tone, word) = if report.ok {
         (Tone::Good, "ok     ")

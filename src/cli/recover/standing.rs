@@ -1,4 +1,4 @@
-//! [`Standing`]: where the work stands, as its notes tell: what one needs first who takes it up.
+//! [`RecoveredState`]: where the work stands, as its notes tell: what one needs first who takes it up.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ const NOTE_CHARS: usize = 1_000;
 /// The latest notes of each sort, however many of other sorts came after them: a snapshot keeps
 /// only the latest of all.
 #[derive(Default)]
-pub(super) struct Standing {
+pub(super) struct RecoveredState {
     goal: Option<NoteSnapshot>,
     plan: Option<NoteSnapshot>,
     next_step: Option<NoteSnapshot>,
@@ -29,7 +29,7 @@ pub(super) struct Standing {
     decisions: VecDeque<NoteSnapshot>,
 }
 
-impl Standing {
+impl RecoveredState {
     /// Takes in an entry that was just folded into a world.
     pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot) {
         let EntryKind::Note { note, .. } = &entry.kind else {

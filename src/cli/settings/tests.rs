@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn with(pairs: &[(&str, &str)]) -> Result<Setting, Failure> {
+fn with(pairs: &[(&str, &str)]) -> Result<ProjectContext, Failure> {
     let dir = tempfile::tempdir().unwrap();
     let pairs: Vec<(String, OsString)> = pairs
         .iter()

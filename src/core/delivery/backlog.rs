@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Delivery, DeliveryFact, DeliveryState, Effect, Shown};
+use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, Shown};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
@@ -209,7 +209,7 @@ impl Backlog {
         attempt: &AttemptId,
         until_ms: i64,
         now_ms: i64,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         let Some(shown_before) = self.get(id).map(|row| row.shown) else {
             return;
@@ -220,15 +220,15 @@ impl Backlog {
         };
         self.claims.insert(id.clone(), claim);
         if self.apply(id, DeliveryFact::HandedOut(attempt.clone(), shown), now_ms) {
-            effects.push(Effect::Store(id.clone()));
+            effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
     /// So much of its text turns out to have left.
-    pub fn show(&mut self, id: &EntryId, shown: Shown, effects: &mut Vec<Effect>) {
+    pub fn show(&mut self, id: &EntryId, shown: Shown, effects: &mut Vec<DeliveryEffect>) {
         let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
         if row.is_some_and(|row| row.show(shown)) {
-            effects.push(Effect::Store(id.clone()));
+            effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
@@ -248,13 +248,13 @@ impl Backlog {
     }
 
     /// Its text did not leave after all. Its row may be on disk already and say otherwise.
-    pub fn take_back(&mut self, id: &EntryId, effects: &mut Vec<Effect>) {
+    pub fn take_back(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
         let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
         if let (Some(claim), Some(row)) = (self.claims.remove(id), row)
             && row.shown != claim.shown_before
         {
             row.shown = claim.shown_before;
-            effects.push(Effect::Store(id.clone()));
+            effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
@@ -284,12 +284,12 @@ impl Backlog {
         result: DeliveryResult,
         rung: Option<&str>,
         turn: Option<TurnId>,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         let Some(row) = self.get(id) else { return };
         let to = row.to;
         if self.recording.insert((id.clone(), result.as_str())) {
-            effects.push(Effect::Record {
+            effects.push(DeliveryEffect::Record {
                 id: id.clone(),
                 to,
                 result,
@@ -323,7 +323,7 @@ impl Backlog {
         id: &EntryId,
         result: DeliveryResult,
         now_ms: i64,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         self.not_recorded(id, result);
         self.claims.remove(id);
@@ -342,17 +342,17 @@ impl Backlog {
             | DeliveryResult::Expired
             | DeliveryResult::Cancelled => {
                 self.settle(id);
-                effects.push(Effect::Forget(id.clone()));
+                effects.push(DeliveryEffect::Forget(id.clone()));
                 return;
             }
         };
         if self.apply(id, fact, now_ms) {
-            effects.push(Effect::Store(id.clone()));
+            effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
     /// What has waited for too long without an attempt is recorded as expired.
-    pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<Effect>) {
+    pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<DeliveryEffect>) {
         let old: Vec<EntryId> = self
             .lane(to)
             .filter(|row| row.state == DeliveryState::Queued && row.changed_ms <= older_than_ms)

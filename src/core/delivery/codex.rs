@@ -12,10 +12,10 @@ mod state;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use carried::CarriedFlow;
-pub use input::{Activity, Answer, CodexInput};
+pub use input::{Activity, AdapterAnswer, CodexInput};
 pub use state::CodexState;
 
-use super::{Backlog, DeliveryFact, Effect, Moment, OnBusy, Outcome};
+use super::{Backlog, DeliveryEffect, DeliveryFact, Moment, OnBusy, Outcome};
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryResult, TurnStatus};
 use crate::core::id::{AttemptId, EntryId, TurnId};
@@ -97,7 +97,7 @@ enum Trial {
 struct Heard {
     life: u64,
     attempt: Option<AttemptId>,
-    answers: Vec<Answer>,
+    answers: Vec<AdapterAnswer>,
 }
 
 impl CodexFlow {
@@ -111,7 +111,12 @@ impl CodexFlow {
 
     /// Takes something in, and says what is to be done: first what follows from it, then what can
     /// go out now.
-    pub fn apply(&mut self, backlog: &mut Backlog, input: CodexInput, at: &Moment) -> Vec<Effect> {
+    pub fn apply(
+        &mut self,
+        backlog: &mut Backlog,
+        input: CodexInput,
+        at: &Moment,
+    ) -> Vec<DeliveryEffect> {
         let mut effects = Vec::new();
         self.take(backlog, input, at, &mut effects);
         self.release(&mut effects);
@@ -173,7 +178,7 @@ impl CodexFlow {
         backlog: &mut Backlog,
         input: CodexInput,
         at: &Moment,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         if let Some((life, what)) = input.of_life()
             && !self.is_current(life, what, effects)
@@ -273,7 +278,7 @@ impl CodexFlow {
             CodexInput::ClaimEnded { id } => {
                 // Whether it was seen is not known; it comes as a turn, and says that it repeats.
                 if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
-                    effects.push(Effect::Store(id));
+                    effects.push(DeliveryEffect::Store(id));
                 }
             }
             CodexInput::LimitHolds => self.limit(true, effects),
@@ -286,13 +291,18 @@ impl CodexFlow {
             CodexInput::Released => {
                 self.hold(false, effects);
                 self.resting_until = None;
-                effects.push(Effect::ReleaseQueue);
+                effects.push(DeliveryEffect::ReleaseQueue);
             }
         }
     }
 
     /// Whether a fact is of the app-server that counts.
-    fn is_current(&mut self, life: u64, what: &'static str, effects: &mut Vec<Effect>) -> bool {
+    fn is_current(
+        &mut self,
+        life: u64,
+        what: &'static str,
+        effects: &mut Vec<DeliveryEffect>,
+    ) -> bool {
         if life > self.state.life() {
             // The first that is heard of it, whatever it is.
             self.new_life(life);
@@ -304,7 +314,7 @@ impl CodexFlow {
         if self.fault == Some(super::fault::Fault::StaleGeneration) {
             return true;
         }
-        effects.push(Effect::Stale {
+        effects.push(DeliveryEffect::Stale {
             what,
             of: life,
             current: self.state.life(),
@@ -323,7 +333,7 @@ impl CodexFlow {
 
     /// After a start: what was attempted before and has no proof is for the adapter to find out,
     /// and nothing newer goes out before.
-    fn began(&mut self, backlog: &Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+    fn began(&mut self, backlog: &Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {
         let ids: Vec<EntryId> = backlog
             .lane(Agent::Codex)
             .filter(|row| row.is_on_its_way())
@@ -335,15 +345,15 @@ impl CodexFlow {
         let until = at.now_ms + self.terms.recovery_ms;
         self.in_flight.clone_from(&ids);
         self.unanswered = ids.iter().map(|id| (id.clone(), until)).collect();
-        effects.push(Effect::Recover(ids));
+        effects.push(DeliveryEffect::Recover(ids));
     }
 
-    fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+    fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {
         if self.resting_until.is_some_and(|until| until <= at.now_ms) {
             self.resting_until = None;
             // What is on its way is only found out about with a running app-server.
             if !self.is_quiet() && !self.state.is_running() {
-                effects.push(Effect::Wake);
+                effects.push(DeliveryEffect::Wake);
             }
         }
         // Only an app-server with an idle thread can tell.
@@ -369,7 +379,7 @@ impl CodexFlow {
         backlog: &mut Backlog,
         id: &EntryId,
         at: &Moment,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
         self.untried();
@@ -392,7 +402,7 @@ impl CodexFlow {
         id: &EntryId,
         turn: TurnId,
         steered: bool,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         // Whatever else is known of it, it is no longer on its way.
         self.landed(id);
@@ -422,7 +432,7 @@ impl CodexFlow {
         status: TurnStatus,
         ids: &[EntryId],
         limited: bool,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         self.state.turn_over(turn);
         // That a message was in a turn is proof too, should nobody have said so before.
@@ -446,20 +456,20 @@ impl CodexFlow {
         if matches!(status, TurnStatus::Interrupted | TurnStatus::Failed) {
             for id in ids {
                 let (id, turn) = (id.clone(), turn.clone());
-                effects.push(Effect::CutOff { id, turn });
+                effects.push(DeliveryEffect::CutOff { id, turn });
             }
         }
     }
 
-    fn limit(&mut self, limited: bool, effects: &mut Vec<Effect>) {
+    fn limit(&mut self, limited: bool, effects: &mut Vec<DeliveryEffect>) {
         if self.state.limit(limited) {
-            effects.push(Effect::Limit(limited));
+            effects.push(DeliveryEffect::Limit(limited));
         }
     }
 
-    fn hold(&mut self, held: bool, effects: &mut Vec<Effect>) {
+    fn hold(&mut self, held: bool, effects: &mut Vec<DeliveryEffect>) {
         if self.state.hold(held) {
-            effects.push(Effect::Held(held));
+            effects.push(DeliveryEffect::Held(held));
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`Effect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
+//! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
 
 use super::{OnBusy, Outcome};
 use crate::core::agent::Agent;
@@ -16,11 +16,11 @@ pub struct Moment {
 }
 
 /// What has to be done, in the order of the list. A byte may leave only after the row that says so
-/// is durable: when a row cannot be written, nothing that follows it leaves ([`Effect::leaves`]),
+/// is durable: when a row cannot be written, nothing that follows it leaves ([`DeliveryEffect::leaves`]),
 /// and the machine is told of each message that did not. What is not about leaving is done all the
 /// same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum DeliveryEffect {
     /// Write the message's row to disk.
     Store(EntryId),
     /// Remove its row: the ledger has settled it.
@@ -103,7 +103,7 @@ pub enum Effect {
     },
 }
 
-impl Effect {
+impl DeliveryEffect {
     /// The message whose body leaves by this.
     pub fn leaves(&self) -> Option<&EntryId> {
         match self {

@@ -17,12 +17,12 @@ mod terms;
 
 use std::collections::BTreeMap;
 
-pub use input::{Carrier, LadderInput, Mode, Rung};
+pub use input::{HookPoint, LadderInput, LadderMode, Rung};
 use offer::{Bridge, Offer};
 use ringing::Ringing;
 pub use terms::LadderTerms;
 
-use super::{Backlog, Delivery, DeliveryState, Effect, Moment, Shown};
+use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, Moment, Shown};
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -94,7 +94,12 @@ impl Ladder {
 
     /// Takes something in, and says what is to be done: first what follows from it, then what is
     /// to be offered now.
-    pub fn apply(&mut self, backlog: &mut Backlog, input: LadderInput, at: &Moment) -> Vec<Effect> {
+    pub fn apply(
+        &mut self,
+        backlog: &mut Backlog,
+        input: LadderInput,
+        at: &Moment,
+    ) -> Vec<DeliveryEffect> {
         let mut effects = Vec::new();
         self.take(backlog, input, at, &mut effects);
         self.offer(backlog, at, &mut effects);
@@ -116,12 +121,12 @@ impl Ladder {
             return self.bell.map(|_| Rung::Doorbell);
         };
         Some(match bridge.mode {
-            Mode::Pull => Rung::Pull,
-            Mode::Push => Rung::Channel,
-            Mode::Auto if self.proven == Some(Rung::Channel) => Rung::Channel,
-            Mode::Auto if self.bell.is_some() => Rung::Doorbell,
-            Mode::Auto if self.is_deaf => Rung::Hooks,
-            Mode::Auto => Rung::Channel,
+            LadderMode::Pull => Rung::Pull,
+            LadderMode::Push => Rung::Channel,
+            LadderMode::Auto if self.proven == Some(Rung::Channel) => Rung::Channel,
+            LadderMode::Auto if self.bell.is_some() => Rung::Doorbell,
+            LadderMode::Auto if self.is_deaf => Rung::Hooks,
+            LadderMode::Auto => Rung::Channel,
         })
     }
 
@@ -189,7 +194,7 @@ impl Ladder {
         backlog: &mut Backlog,
         input: LadderInput,
         at: &Moment,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         match input {
             LadderInput::News => {}
@@ -329,7 +334,7 @@ impl Ladder {
         backlog: &mut Backlog,
         at: &Moment,
         limited: bool,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         self.idle_since = Some(at.now_ms);
         self.left_over = None;
@@ -363,9 +368,9 @@ impl Ladder {
         }
     }
 
-    fn limit(&mut self, limited: bool, effects: &mut Vec<Effect>) {
+    fn limit(&mut self, limited: bool, effects: &mut Vec<DeliveryEffect>) {
         if std::mem::replace(&mut self.is_limited, limited) != limited {
-            effects.push(Effect::Limit(limited));
+            effects.push(DeliveryEffect::Limit(limited));
         }
     }
 
@@ -375,7 +380,7 @@ impl Ladder {
         backlog: &mut Backlog,
         ids: &[EntryId],
         rung: &str,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         for id in ids {
             let unproven = backlog.get(id).is_some_and(|row| {
@@ -393,7 +398,7 @@ impl Ladder {
     }
 
     /// The way that the message was offered by has reached this process.
-    fn learn(&mut self, backlog: &mut Backlog, id: &EntryId, effects: &mut Vec<Effect>) {
+    fn learn(&mut self, backlog: &mut Backlog, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
         let Some(row) = backlog.get(id) else { return };
         match self.offers.get(id) {
             // Known by its text, which left by no other way.
@@ -413,7 +418,7 @@ impl Ladder {
     }
 
     /// Channels are on in this process: what was pushed to it has left for its model.
-    fn pushes_arrived(&self, backlog: &mut Backlog, effects: &mut Vec<Effect>) {
+    fn pushes_arrived(&self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
         let pushed = self.offers.iter().filter(|(_, offer)| offer.was_pushed);
         for (id, _) in pushed {
             backlog.show(id, Shown::Whole, effects);
@@ -427,15 +432,15 @@ impl Ladder {
     }
 
     /// Offers what has not been offered yet, or not on the rung that it has come to.
-    fn offer(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+    fn offer(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {
         let Some(first) = self.first_rung() else {
             return;
         };
         let waits_for_bell = first == Rung::Channel
             && self.proven != Some(Rung::Channel)
-            && self
-                .bridge
-                .is_some_and(|bridge| bridge.mode == Mode::Auto && at.now_ms < bridge.bell_due);
+            && self.bridge.is_some_and(|bridge| {
+                bridge.mode == LadderMode::Auto && at.now_ms < bridge.bell_due
+            });
         if self.is_limited || self.retry_at.is_some() || waits_for_bell {
             return;
         }
@@ -482,7 +487,7 @@ impl Ladder {
                     backlog.claim(&id, shown, &at.attempt, until, at.now_ms, effects);
                     offer.was_pushed = true;
                     let bridge = bridge.id;
-                    effects.push(Effect::Push {
+                    effects.push(DeliveryEffect::Push {
                         bridge,
                         id: id.clone(),
                         repeat,
@@ -497,7 +502,7 @@ impl Ladder {
         if let (Some(bell), false) = (self.bell, rings.is_empty()) {
             self.ringing.ring(at.now_ms);
             let asks = self.must_ask(backlog, &rings);
-            effects.push(Effect::Ring {
+            effects.push(DeliveryEffect::Ring {
                 bell,
                 ids: rings,
                 asks,

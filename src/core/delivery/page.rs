@@ -15,12 +15,12 @@ pub struct MessageCursor {
     /// The last repeat of this walk; `None`: whatever is one now.
     pub until: Option<Seq>,
     /// The message in whose middle the page before ended.
-    pub cut: Option<Cut>,
+    pub cut: Option<CutMessage>,
 }
 
 /// A message of which a page showed a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct CutMessage {
     /// The message.
     pub id: EntryId,
     /// How many characters of its text are left. Counted from the end because the envelope at the

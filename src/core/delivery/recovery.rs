@@ -30,7 +30,7 @@ pub struct Sight {
 
 /// What is remembered between looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
+pub struct Unconfirmed {
     /// It was seen in the queue since the connection was lost.
     pub was_queued: bool,
     /// Looks that found it nowhere, at an idle thread, in a row.
@@ -39,7 +39,7 @@ pub struct Doubt {
 
 /// What became of a message that is not in the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RecoveryVerdict {
     /// It will be delivered by itself.
     StillQueued,
     /// It is certainly not there.
@@ -49,18 +49,18 @@ pub enum Verdict {
 }
 
 /// Judges one message and updates what is remembered.
-pub fn judge(doubt: &mut Doubt, sight: Sight) -> Verdict {
+pub fn judge(doubt: &mut Unconfirmed, sight: Sight) -> RecoveryVerdict {
     if sight.in_queue {
-        *doubt = Doubt {
+        *doubt = Unconfirmed {
             was_queued: true,
             looks: 0,
         };
-        return Verdict::StillQueued;
+        return RecoveryVerdict::StillQueued;
     }
     if !sight.idle {
         // It may be on its way into the turn that runs.
         doubt.looks = 0;
-        return Verdict::LookAgain;
+        return RecoveryVerdict::LookAgain;
     }
     doubt.looks = doubt.looks.saturating_add(1);
     let needed = if doubt.was_queued {
@@ -69,8 +69,8 @@ pub fn judge(doubt: &mut Doubt, sight: Sight) -> Verdict {
         LOOKS_MIN
     };
     if doubt.looks >= needed {
-        Verdict::NotTaken
+        RecoveryVerdict::NotTaken
     } else {
-        Verdict::LookAgain
+        RecoveryVerdict::LookAgain
     }
 }

@@ -51,13 +51,13 @@ impl Work {
 /// Rules and allow-list of a project.
 #[derive(Debug, Clone, Default)]
 pub struct OwnRules {
-    rules: Vec<OwnRule>,
+    rules: Vec<CompiledRule>,
     allow: AllowList,
 }
 
 /// One rule of a project.
 #[derive(Debug, Clone)]
-pub(super) struct OwnRule {
+pub(super) struct CompiledRule {
     mark: String,
     pattern: Regex,
 }
@@ -97,7 +97,7 @@ impl OwnRules {
         if self.rules.len() >= RULES_MAX {
             return Err(BadRule::TooMany);
         }
-        self.rules.push(OwnRule { mark, pattern });
+        self.rules.push(CompiledRule { mark, pattern });
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl OwnRules {
         Ok(())
     }
 
-    pub(super) fn rules(&self) -> &[OwnRule] {
+    pub(super) fn rules(&self) -> &[CompiledRule] {
         &self.rules
     }
 
@@ -143,7 +143,7 @@ impl OwnRules {
     }
 }
 
-impl OwnRule {
+impl CompiledRule {
     /// Replaces all matches; no text when there are none, nothing at all when the work that the
     /// text may cost was used up. Marks stay: a match never begins in one, and of a match that
     /// spans one only the rest is replaced.

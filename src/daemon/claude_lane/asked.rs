@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, Reply};
 
@@ -20,7 +20,7 @@ pub struct Asked {
     left: BTreeSet<EntryId>,
     result: DeliveryResult,
     when: When,
-    reply: Answer,
+    reply: ReplySender,
 }
 
 /// The answer once the record says so.
@@ -48,7 +48,7 @@ impl Daemon {
         ids: &[EntryId],
         result: DeliveryResult,
         when: When,
-        reply: Answer,
+        reply: ReplySender,
     ) {
         let left: BTreeSet<EntryId> = ids
             .iter()
@@ -101,7 +101,7 @@ impl Daemon {
         }
     }
 
-    fn answer_asked(&mut self, when: When, reply: Answer) {
+    fn answer_asked(&mut self, when: When, reply: ReplySender) {
         match when {
             When::Done => answer(reply, Ok(Reply::Done)),
             When::Acked(acked) if acked.unfinished.is_empty() => {

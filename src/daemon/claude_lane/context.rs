@@ -1,7 +1,7 @@
 //! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit; of one that no
 //! hook can carry its beginning, once; and how many more wait.
 
-use crate::core::delivery::{Carrier, Fit, LadderInput, Load, OnBusy, Shown};
+use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::run::Daemon;
@@ -40,8 +40,8 @@ impl HookContext {
     }
 
     /// How many more wait; before a human's words also when there is nothing else to say.
-    fn finish(mut self, carrier: Carrier) -> Option<Self> {
-        if self.text.is_empty() && (self.left == 0 || carrier != Carrier::Prompt) {
+    fn finish(mut self, carrier: HookPoint) -> Option<Self> {
+        if self.text.is_empty() && (self.left == 0 || carrier != HookPoint::Prompt) {
             return None;
         }
         let behind = self.left.saturating_sub(1);
@@ -67,7 +67,7 @@ impl Daemon {
     pub(in crate::daemon) fn context_for(
         &mut self,
         pair: &RuntimeSession,
-        carrier: Carrier,
+        carrier: HookPoint,
     ) -> HookReply {
         // A hook may come before its bridge does.
         self.claude.ladder_mut(pair);
@@ -79,7 +79,7 @@ impl Daemon {
         let to_fetch = context.to_fetch.as_ref();
         let head = to_fetch.filter(|fetch| fetch.is_new);
         let head = head.map(|fetch| fetch.id.clone());
-        if self.hand_out(pair, ids.clone(), head).is_err() {
+        if self.claim_rows(pair, ids.clone(), head).is_err() {
             return HookReply::default();
         }
         for message in &context.whole {
@@ -95,7 +95,7 @@ impl Daemon {
         }
     }
 
-    fn hook_context(&self, pair: &RuntimeSession, carrier: Carrier) -> Option<HookContext> {
+    fn hook_context(&self, pair: &RuntimeSession, carrier: HookPoint) -> Option<HookContext> {
         let ladder = self.claude.ladder(pair)?;
         let mut context = HookContext::default();
         for id in ladder.carries(&self.outbox.backlog, carrier) {
@@ -153,7 +153,7 @@ impl Daemon {
     /// # Errors
     ///
     /// When the rows that say so cannot be written; the texts must not leave then.
-    pub(in crate::daemon) fn hand_out(
+    pub(in crate::daemon) fn claim_rows(
         &mut self,
         pair: &RuntimeSession,
         whole: Vec<EntryId>,

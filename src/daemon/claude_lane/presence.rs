@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::agent::{AgentState, Party};
-use crate::core::delivery::{ClaudeInput, LadderInput, Mode};
+use crate::core::delivery::{ClaudeInput, LadderInput, LadderMode};
 use crate::core::entry::EntryKind;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::{Attachment, CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
@@ -158,9 +158,9 @@ impl Daemon {
         let process = bridge.hello.agent_pid;
         let pair = bridge.hello.runtime_session_id.clone();
         let mode = match bridge.hello.mode {
-            DeliveryMode::Auto => Mode::Auto,
-            DeliveryMode::Push => Mode::Push,
-            DeliveryMode::Pull => Mode::Pull,
+            DeliveryMode::Auto => LadderMode::Auto,
+            DeliveryMode::Push => LadderMode::Push,
+            DeliveryMode::Pull => LadderMode::Pull,
         };
         // The doorbell first: with it nothing goes out by a worse way in between.
         self.hang_bell(&pair);

@@ -1,10 +1,10 @@
-//! [`CarriedLane`]: what the next process must know of the Codex lane besides ledger and queue: whose
+//! [`LaneState`]: what the next process must know of the Codex lane besides ledger and queue: whose
 //! messages the running turn answers, what became of the latest, and where the lane stands.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::{CodexLane, Relayed, Remembered};
+use super::{BoundedMap, CodexLane, Relayed};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CarriedFlow, Outcome};
@@ -15,7 +15,7 @@ use crate::wire::status::AppServerStatus;
 /// What goes on from one process to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::daemon) struct CarriedLane {
+pub(in crate::daemon) struct LaneState {
     receipts: Vec<(EntryId, Outcome)>,
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
@@ -39,8 +39,8 @@ impl CodexLane {
     }
 
     /// What the next process gets.
-    pub(in crate::daemon) fn carried(&self) -> CarriedLane {
-        CarriedLane {
+    pub(in crate::daemon) fn carried(&self) -> LaneState {
+        LaneState {
             receipts: self.receipts.to_vec(),
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
@@ -61,15 +61,15 @@ impl CodexLane {
     /// tells anew.
     pub(in crate::daemon) fn inherit(
         &mut self,
-        carried: CarriedLane,
+        carried: LaneState,
         server_stays: bool,
         terminal_stays: bool,
     ) {
-        self.receipts = Remembered::from_vec(carried.receipts);
-        self.attempts = Remembered::from_vec(carried.attempts);
-        self.relayed = Remembered::from_vec(carried.relayed);
-        self.answered = Remembered::from_vec(carried.answered);
-        self.ends = Remembered::from_vec(carried.ends);
+        self.receipts = BoundedMap::from_vec(carried.receipts);
+        self.attempts = BoundedMap::from_vec(carried.attempts);
+        self.relayed = BoundedMap::from_vec(carried.relayed);
+        self.answered = BoundedMap::from_vec(carried.answered);
+        self.ends = BoundedMap::from_vec(carried.ends);
         self.turns_noted = carried.turns_noted.into_iter().collect();
         self.flow.inherit(carried.flow, server_stays);
         if server_stays {

@@ -7,7 +7,7 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::id::{AttemptId, EntryId};
 use crate::core::trace;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{CodexJoin, Refusal, Reply};
 
@@ -20,7 +20,7 @@ impl Daemon {
     }
 
     /// One message to the adapter. Its row is on disk.
-    pub(in crate::daemon) fn hand_over(
+    pub(in crate::daemon) fn deliver_to_adapter(
         &mut self,
         id: EntryId,
         attempt: AttemptId,
@@ -118,7 +118,7 @@ impl Daemon {
         }
     }
 
-    pub(in crate::daemon) fn ensure_codex(&mut self, reply: Answer) {
+    pub(in crate::daemon) fn ensure_codex(&mut self, reply: ReplySender) {
         let (sender, thread) = oneshot::channel();
         if self
             .codex

@@ -2,12 +2,12 @@
 
 use super::SIGN_IN;
 use super::turns::TurnEnd;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{Activity, Answer, CodexInput};
+use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
 use crate::core::entry::{AgentChanged, EntryKind};
 use crate::core::id::{EntryId, ThreadId};
-use crate::daemon::fault::Fault;
+use crate::daemon::fault::DaemonFault;
 use crate::daemon::run::Daemon;
 use crate::wire::status::AppServerStatus;
 
@@ -84,24 +84,24 @@ impl Daemon {
             ),
             CodexFact::Queued { message_id } => {
                 self.codex.trouble = None;
-                self.answered(message_id, Answer::Queued);
+                self.answered(message_id, AdapterAnswer::Queued);
             }
             CodexFact::StillQueued { message_id } => {
                 // An idle thread that leaves its queue alone was stopped by the human.
                 self.codex.trouble = (self.codex.state() == AgentState::Idle)
                     .then(|| "a message waits for your next message in Codex".to_owned());
-                self.answered(message_id, Answer::StillQueued);
+                self.answered(message_id, AdapterAnswer::StillQueued);
             }
             CodexFact::NotTaken { message_id, why } => {
                 tracing::info!(%message_id, why, "codex did not take a message");
-                self.answered(message_id, Answer::NotTaken);
+                self.answered(message_id, AdapterAnswer::NotTaken);
                 if self.codex.flow.is_resting() {
                     self.codex_trouble(&why);
                 }
             }
             CodexFact::Unanswered { message_id } => {
                 tracing::info!(%message_id, "codex went away before it answered; recovery will tell");
-                self.answered(message_id, Answer::Unanswered);
+                self.answered(message_id, AdapterAnswer::Unanswered);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count } => {
@@ -123,7 +123,7 @@ impl Daemon {
                 self.codex.context = Some((used, window));
                 self.status_changed();
             }
-            CodexFact::Failed => self.fault.set(Fault::Codex),
+            CodexFact::Failed => self.fault.set(DaemonFault::Codex),
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(at_ms),
@@ -162,7 +162,7 @@ impl Daemon {
     }
 
     /// What became of a request. The adapter speaks of one attempt at a time: the last one.
-    fn answered(&mut self, id: EntryId, answer: Answer) {
+    fn answered(&mut self, id: EntryId, answer: AdapterAnswer) {
         let attempt = self.outbox.get(&id).and_then(|row| row.attempt.clone());
         let life = self.codex.life();
         self.codex_input(CodexInput::Answer {
@@ -229,15 +229,15 @@ impl Daemon {
         });
     }
 
-    pub(super) fn thread_status(&mut self, status: ThreadStatus) {
+    pub(super) fn thread_status(&mut self, status: ReportedStatus) {
         // A turn that waits for messages gets them into that very turn.
         self.answer_waiters();
         let was = self.codex.state();
         let life = self.codex.life();
         let activity = match status {
-            ThreadStatus::Idle | ThreadStatus::SystemError => Activity::Idle,
-            ThreadStatus::Active { waiting } => Activity::Busy { waiting },
-            ThreadStatus::NotLoaded => Activity::NotLoaded,
+            ReportedStatus::Idle | ReportedStatus::SystemError => Activity::Idle,
+            ReportedStatus::Active { waiting } => Activity::Busy { waiting },
+            ReportedStatus::NotLoaded => Activity::NotLoaded,
         };
         self.codex_input(CodexInput::Activity { life, activity });
         let now = self.codex.state();

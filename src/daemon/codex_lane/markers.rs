@@ -9,8 +9,8 @@ use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::TreePurpose;
+use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::run::Daemon;
-use crate::daemon::same_handoff::Ask;
 use crate::wire::control::{ContextView, ProposeParams, ReadContextParams, Reply};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
@@ -122,7 +122,7 @@ impl Daemon {
         let same = Ask::new(codex.clone(), Agent::Claude, pair.clone(), &ask);
         // A tool has said it already. It is remembered only once it is recorded: nobody must wait
         // for that here while the disk is full.
-        if self.same_handoffs.knows(&same, self.clock.now_ms()) {
+        if self.handoff_dedup.knows(&same, self.clock.now_ms()) {
             return None;
         }
         let handoff = Handoff {
@@ -144,7 +144,7 @@ impl Daemon {
             let pair = entry.runtime_session.clone().unwrap_or_default();
             let ask = Ask::new(entry.source.clone(), to, pair, &entry.content);
             let now_ms = self.clock.now_ms();
-            self.same_handoffs.recorded(ask, entry.id.clone(), now_ms);
+            self.handoff_dedup.recorded(ask, entry.id.clone(), now_ms);
         }
     }
 

@@ -5,12 +5,12 @@ use tokio::sync::oneshot;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::EntryKind;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{AttendParams, Attendance, Refusal, Reply};
 
 impl Daemon {
-    pub(super) fn attend(&mut self, params: AttendParams, reply: Answer) {
+    pub(super) fn attend(&mut self, params: AttendParams, reply: ReplySender) {
         let agent = params.agent;
         let done = match params.act {
             Attendance::Interrupt => return self.interrupt(params, reply),
@@ -62,7 +62,7 @@ impl Daemon {
     }
 
     /// Stops a turn of Codex. Claude's can be stopped in its terminal only.
-    fn interrupt(&mut self, params: AttendParams, reply: Answer) {
+    fn interrupt(&mut self, params: AttendParams, reply: ReplySender) {
         if params.agent == Agent::Claude {
             return answer(
                 reply,

@@ -3,14 +3,14 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, Fate};
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
+use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
-use crate::daemon::succession::Succession;
 use crate::daemon::waiters::Wants;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
 impl Daemon {
-    pub(super) fn clear(&mut self, params: &ClearParams, reply: Answer) {
+    pub(super) fn clear(&mut self, params: &ClearParams, reply: ReplySender) {
         let cleared = self
             .may_end(params.session_id.as_ref())
             .and_then(|()| self.clear_now(params.discard));
@@ -39,7 +39,7 @@ impl Daemon {
             None,
         );
         closing.push(word);
-        let succeeded = self.succeed(Succession {
+        let rolled_over = self.roll_over(Rollover {
             fate,
             closing,
             carried: Vec::new(),
@@ -51,8 +51,8 @@ impl Daemon {
             .filter(|id| !self.world.unsettled.contains_key(id))
             .collect();
         self.answer_receipts_of(&cancelled);
-        let succeeded = succeeded?;
-        self.same_handoffs.retain(|_| false);
+        let rolled_over = rolled_over?;
+        self.handoff_dedup.retain(|_| false);
         self.claude_forgets();
         for waiter in &mut self.waiters {
             if let Wants::Messages { after, .. } = &mut waiter.wants {
@@ -60,13 +60,13 @@ impl Daemon {
             }
         }
         Ok(Cleared {
-            sealed: succeeded.before.session_id,
-            archive: succeeded.archive,
-            entries: succeeded.before.entries,
-            head: succeeded.before.head,
+            sealed: rolled_over.before.session_id,
+            archive: rolled_over.archive,
+            entries: rolled_over.before.entries,
+            head: rolled_over.before.head,
             session_id: self.session_id.clone(),
             cancelled,
-            left: succeeded.left,
+            left: rolled_over.left,
         })
     }
 }

@@ -6,19 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ledger::unreadable;
 use crate::core::agent::{Agent, Party};
-use crate::core::carried::Carried;
+use crate::core::carried::CarriedEntry;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, NoteKind};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::digest::Digest;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
+use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
-use crate::daemon::succession::Succession;
 use crate::daemon::waiters::Wants;
 use crate::wire::control::{CompactParams, Compacted, Refusal, Reply};
 
 impl Daemon {
-    pub(super) fn compact(&mut self, params: &CompactParams, reply: Answer) {
+    pub(super) fn compact(&mut self, params: &CompactParams, reply: ReplySender) {
         let compacted = self
             .may_end(params.session_id.as_ref())
             .and_then(|()| self.compact_now());
@@ -40,21 +40,21 @@ impl Daemon {
             format!("the operator compacts this session: {count} entries are carried on"),
             None,
         );
-        let succeeded = self.succeed(Succession {
+        let rolled_over = self.roll_over(Rollover {
             fate: Fate::Compacted,
             closing: vec![word],
             carried,
         })?;
         self.outbox.move_to(&self.world);
-        self.move_cursors(&succeeded.world);
+        self.move_cursors(&rolled_over.world);
         let world = &self.world;
-        self.same_handoffs
+        self.handoff_dedup
             .retain(|id| world.open_handoffs.contains_key(id));
         Ok(Compacted {
-            sealed: succeeded.before.session_id,
-            archive: succeeded.archive.unwrap_or_default(),
-            entries: succeeded.before.entries,
-            head: succeeded.before.head,
+            sealed: rolled_over.before.session_id,
+            archive: rolled_over.archive.unwrap_or_default(),
+            entries: rolled_over.before.entries,
+            head: rolled_over.before.head,
             session_id: self.session_id.clone(),
             carried: count,
         })
@@ -83,7 +83,7 @@ impl Daemon {
                 Some(first) => (first.session_id, first.seq),
                 None => (self.session_id.clone(), seq),
             };
-            entry.carried = Some(Carried {
+            entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
                 settled: entry.receiver().is_some()

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
 use crate::daemon::run::{Daemon, now_ms};
-use crate::store::ledger::{Filter, Stored};
+use crate::store::ledger::{EntryFilter, Stored};
 use crate::wire::control::{ContextPage, ContextView, ReadContextParams, Refusal, Reply};
 
 /// Entries per page when nobody names a number.
@@ -45,7 +45,7 @@ impl Daemon {
         let next = loop {
             let page = self
                 .ledger
-                .page(&Filter::default(), from, false, PAGE_MAX as usize)
+                .page(&EntryFilter::default(), from, false, PAGE_MAX as usize)
                 .map_err(|error| unreadable(&error))?;
             let mut last = None;
             for stored in &page.entries {

@@ -4,7 +4,7 @@ use super::check_length;
 use super::record::not_found;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
-use crate::daemon::event::{Answer, TreePurpose};
+use crate::daemon::event::{ReplySender, TreePurpose};
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{DecideParams, Recorded, Refusal, Reply};
 
@@ -20,7 +20,7 @@ impl Daemon {
         }
     }
 
-    fn decide(&mut self, params: DecideParams, tree: Option<WorkTree>, reply: Answer) {
+    fn decide(&mut self, params: DecideParams, tree: Option<WorkTree>, reply: ReplySender) {
         let Some(pending) = self.world.pending_proposals.get(&params.proposal_id) else {
             return answer(
                 reply,

@@ -1,10 +1,10 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Carrier, ClaudeInput, LadderInput};
+use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{HookParams, HookReply, IdsParams, Reply};
 
@@ -15,7 +15,7 @@ const COMPACT: &str = "compact";
 const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 
 impl Daemon {
-    pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: Answer) {
+    pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if let Some(pid) = params.claude_pid {
             self.ran_a_hook(pid);
         }
@@ -32,7 +32,7 @@ impl Daemon {
 
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
     /// other messages proves nothing.
-    pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: Answer) {
+    pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: ReplySender) {
         let given = self.attachments.get_mut(&conn);
         let mut given = given.map(|attachment| &mut attachment.given);
         params
@@ -51,7 +51,7 @@ impl Daemon {
                 let handed = if self.limits.holds(Agent::Claude) {
                     HookReply::default()
                 } else {
-                    self.context_for(pair, Carrier::Prompt)
+                    self.context_for(pair, HookPoint::Prompt)
                 };
                 self.tell_ladder(pair, LadderInput::TurnBegan);
                 self.claude_hears(ClaudeInput::TurnBegan);
@@ -63,7 +63,7 @@ impl Daemon {
                     self.tell_ladder(pair, LadderInput::TurnBegan);
                 }
                 self.claude_hears(ClaudeInput::ToolUsed);
-                self.context_for(pair, Carrier::Tool)
+                self.context_for(pair, HookPoint::Tool)
             }
             // The hook runs beside the dialog, and says nothing about its answer.
             "PermissionRequest" => {
@@ -104,7 +104,7 @@ impl Daemon {
     /// has prolonged is not prolonged again, or two machines would talk for ever.
     fn stopped(&mut self, pair: &RuntimeSession, is_prolonged: bool) -> HookReply {
         if !is_prolonged {
-            let handed = self.context_for(pair, Carrier::Stop);
+            let handed = self.context_for(pair, HookPoint::Stop);
             if handed.additional_context.is_some() {
                 self.claude_hears(ClaudeInput::Called);
                 return handed;

@@ -12,8 +12,8 @@ use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude_lane::When;
-use crate::daemon::event::Answer;
-use crate::daemon::message_page::Query;
+use crate::daemon::event::ReplySender;
+use crate::daemon::message_page::PageQuery;
 use crate::daemon::run::Daemon;
 use crate::daemon::waiters::{Waiter, Wants};
 use crate::wire::control::{
@@ -25,7 +25,12 @@ use crate::wire::json_size::json_chars;
 const WAIT_MS_MAX: u64 = 50_000;
 
 impl Daemon {
-    pub(super) fn get_messages(&mut self, conn: ConnId, params: GetMessagesParams, reply: Answer) {
+    pub(super) fn get_messages(
+        &mut self,
+        conn: ConnId,
+        params: GetMessagesParams,
+        reply: ReplySender,
+    ) {
         let acked = self.acknowledge(params.agent, &params.ack);
         let result = DeliveryResult::Acknowledged;
         let ids = acked.acked.clone();
@@ -44,7 +49,7 @@ impl Daemon {
         acked: AckedPartly,
     ) -> MessagePage {
         let runtime_session = self.runtime_session(conn, params.runtime_session_id.clone());
-        let page = self.message_page(&Query {
+        let page = self.message_page(&PageQuery {
             agent: params.agent,
             runtime_session: &runtime_session,
             after: self.place(params.after.as_ref()),
@@ -63,7 +68,7 @@ impl Daemon {
         &mut self,
         conn: ConnId,
         params: WaitMessagesParams,
-        reply: Answer,
+        reply: ReplySender,
     ) {
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
@@ -87,7 +92,7 @@ impl Daemon {
     }
 
     /// These bodies were handed to the agent: that proves them delivered.
-    pub(super) fn fetched(&mut self, params: IdsParams, reply: Answer) {
+    pub(super) fn fetched(&mut self, params: IdsParams, reply: ReplySender) {
         let rung = params.rung.as_deref().unwrap_or("pull");
         if params.agent == Agent::Claude {
             let ids = params.ids.clone();
@@ -108,7 +113,7 @@ impl Daemon {
         self.answer_when_recorded(&params.ids, result, When::Done, reply);
     }
 
-    pub(super) fn ack(&mut self, params: IdsParams, reply: Answer) {
+    pub(super) fn ack(&mut self, params: IdsParams, reply: ReplySender) {
         let acked = self.acknowledge(params.agent, &params.ids);
         let result = DeliveryResult::Acknowledged;
         self.answer_when_recorded(&acked.acked.clone(), result, When::Acked(acked), reply);

@@ -5,7 +5,7 @@ use crate::core::agent::Party;
 use crate::core::id::{EntryId, Seq};
 use crate::daemon::run::Daemon;
 use crate::store::blobs::Blobs;
-use crate::store::ledger::{Filter, Page, Stored};
+use crate::store::ledger::{EntryFilter, Page, Stored};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
 
 /// Entries per page when nobody names a number.
@@ -29,7 +29,7 @@ impl Daemon {
         let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let page = self
             .ledger
-            .page(&Filter::from(params), from, params.ascending, limit)
+            .page(&EntryFilter::from(params), from, params.ascending, limit)
             .map_err(|error| unreadable(&error))?;
         Ok(Reply::Entries(EntryPage::from(page)))
     }
@@ -65,7 +65,7 @@ impl Daemon {
     }
 }
 
-impl From<&LedgerListParams> for Filter {
+impl From<&LedgerListParams> for EntryFilter {
     fn from(params: &LedgerListParams) -> Self {
         Self {
             entry_type: params.entry_type.clone(),

@@ -17,7 +17,7 @@ mod trust;
 
 use super::attach::ConnId;
 use super::ending::Stop;
-use super::event::{Answer, TreePurpose};
+use super::event::{ReplySender, TreePurpose};
 use super::inbox::sender;
 use super::run::{Daemon, answer};
 use crate::core::delivery::ClaudeInput;
@@ -33,7 +33,7 @@ const ID_CHARS_MAX: usize = 60;
 
 impl Daemon {
     /// Carries a command out, or refuses it.
-    pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: Answer) {
+    pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: ReplySender) {
         let Some(attachment) = self.attachments.get(&conn) else {
             return answer(
                 reply,

@@ -5,7 +5,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::wire::control::{
     QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, Reply,
@@ -32,7 +32,7 @@ impl Daemon {
             .collect()
     }
 
-    pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: Answer) {
+    pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: ReplySender) {
         let Some(row) = self.outbox.get(&params.id) else {
             return answer(
                 reply,
@@ -101,7 +101,7 @@ impl Daemon {
     }
 
     /// Takes back all that can be taken back. What is on its way to Codex stays.
-    pub(super) fn drain_queue(&mut self, params: &QueueDrainParams, reply: Answer) {
+    pub(super) fn drain_queue(&mut self, params: &QueueDrainParams, reply: ReplySender) {
         let agents = params.to.map_or(Agent::ALL.to_vec(), |to| vec![to]);
         let rows: Vec<(EntryId, Agent)> = agents
             .into_iter()
@@ -115,7 +115,7 @@ impl Daemon {
 
     /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
     /// that nothing is sent again by itself.
-    pub(super) fn rebuild_queue(&mut self, reply: Answer) {
+    pub(super) fn rebuild_queue(&mut self, reply: ReplySender) {
         let rows: Vec<(EntryId, Agent)> = self
             .outbox
             .backlog
@@ -137,7 +137,7 @@ impl Daemon {
         rows: Vec<(EntryId, Agent)>,
         result: DeliveryResult,
         then: impl FnOnce(&mut Self) -> Result<(), Refusal> + Send + 'static,
-        reply: Answer,
+        reply: ReplySender,
     ) {
         let entries: Vec<_> = rows
             .iter()

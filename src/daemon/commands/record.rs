@@ -4,14 +4,14 @@ use super::{check_length, check_text};
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
 use crate::daemon::attach::ConnId;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{
     ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, Reply,
 };
 
 impl Daemon {
-    pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: Answer) {
+    pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: ReplySender) {
         let checked =
             check_text("text", &params.text).and_then(|()| self.check_handles(&params.handles));
         if let Err(refusal) = checked {
@@ -31,7 +31,12 @@ impl Daemon {
         self.record_one(entry, reply);
     }
 
-    pub(super) fn record_artifact(&mut self, conn: ConnId, params: ArtifactParams, reply: Answer) {
+    pub(super) fn record_artifact(
+        &mut self,
+        conn: ConnId,
+        params: ArtifactParams,
+        reply: ReplySender,
+    ) {
         let checked = check_text("kind", &params.kind)
             .and_then(|()| check_text("title", &params.title))
             .and_then(|()| check_length("summary", &params.summary))
@@ -63,7 +68,7 @@ impl Daemon {
         self.record_one(entry, reply);
     }
 
-    fn record_one(&mut self, entry: Entry, reply: Answer) {
+    fn record_one(&mut self, entry: Entry, reply: ReplySender) {
         let entry_id = entry.id.clone();
         self.record(
             vec![entry],
@@ -88,7 +93,7 @@ impl Daemon {
         conn: ConnId,
         params: ProposeParams,
         tree: Option<WorkTree>,
-        reply: Option<Answer>,
+        reply: Option<ReplySender>,
     ) {
         let checked = check_text("summary", &params.summary)
             .and_then(|()| check_text("evidence", &params.evidence.join("\n")))

@@ -2,16 +2,16 @@
 //! thread.
 
 use super::ledger::unreadable;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::store::derived;
-use crate::store::search::{Request, SearchError};
+use crate::store::search::{SearchError, SearchRequest};
 use crate::wire::control::{Refusal, Reply};
 use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 
 impl Daemon {
-    pub(super) fn ledger_search(&self, params: &SearchParams, reply: Answer) {
-        let request = match Request::of(params) {
+    pub(super) fn ledger_search(&self, params: &SearchParams, reply: ReplySender) {
+        let request = match SearchRequest::of(params) {
             Ok(request) => request,
             Err(error) => {
                 let refusal = Refusal::new("invalid_arguments", error.to_string(), error.hint());

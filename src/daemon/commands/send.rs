@@ -11,9 +11,9 @@ use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Hando
 use crate::core::id::{EntryId, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
+use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::run::{Daemon, answer};
-use crate::daemon::same_handoff::Ask;
 use crate::daemon::waiters::{Waiter, Wants};
 use crate::wire::control::{HandoffParams, Refusal, Reply, SendParams, Sent};
 
@@ -22,7 +22,7 @@ use crate::wire::control::{HandoffParams, Refusal, Reply, SendParams, Sent};
 const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
 impl Daemon {
-    pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: Answer) {
+    pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: ReplySender) {
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
         let named = params.in_reply_to;
         let to = match receiver(params.from, params.to)
@@ -58,7 +58,7 @@ impl Daemon {
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
-    pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: Answer) {
+    pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: ReplySender) {
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
             .and_then(|to| check_length("reason", &params.reason).map(|()| to))
@@ -85,9 +85,9 @@ impl Daemon {
             Some(runtime_session),
         );
         let now_ms = self.clock.now_ms();
-        match self.same_handoffs.ask(ask, &entry.id, now_ms) {
+        match self.handoff_dedup.ask(ask, &entry.id, now_ms) {
             Admission::New => {}
-            Admission::Undecided(first) => return self.same_handoffs.wait(first, reply),
+            Admission::Undecided(first) => return self.handoff_dedup.wait(first, reply),
             Admission::Same(first) => {
                 return answer(reply, self.sent_before(first).map(Reply::Sent));
             }
@@ -103,7 +103,7 @@ impl Daemon {
         to: Agent,
         on_busy: OnBusy,
         said_in: Option<TurnId>,
-        reply: Answer,
+        reply: ReplySender,
     ) {
         let _following = trace::message(&entry.id).entered();
         tracing::debug!(from = %entry.source, %to, ?on_busy, "to be recorded");
@@ -125,7 +125,7 @@ impl Daemon {
                 let stored = match result {
                     Ok(stored) => stored,
                     Err(refusal) => {
-                        daemon.same_handoffs.decided(&id, Err(refusal));
+                        daemon.handoff_dedup.decided(&id, Err(refusal));
                         return answer(reply, Err(refusal.clone()));
                     }
                 };
@@ -145,12 +145,12 @@ impl Daemon {
                 };
                 if rejected {
                     sent.outcome = Outcome::Rejected;
-                    daemon.same_handoffs.decided(&id, Ok(&sent));
+                    daemon.handoff_dedup.decided(&id, Ok(&sent));
                     // Sent again it is another try, and not the one that was refused.
-                    daemon.same_handoffs.forget(&id);
+                    daemon.handoff_dedup.forget(&id);
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }
-                daemon.same_handoffs.decided(&id, Ok(&sent));
+                daemon.handoff_dedup.decided(&id, Ok(&sent));
                 daemon.track_recorded(&id);
                 match to {
                     Agent::Codex if daemon.codex.may_deliver_soon(on_busy) => {

@@ -2,14 +2,14 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
-use crate::daemon::event::Answer;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::store::{config, trust};
 use crate::wire::control::{Recorded, Refusal, Reply, TrustParams};
 
 impl Daemon {
     /// Recorded first; what is trusted counts once the entry is durable.
-    pub(super) fn trust(&mut self, params: &TrustParams, reply: Answer) {
+    pub(super) fn trust(&mut self, params: &TrustParams, reply: ReplySender) {
         let Some(user) = self.configuration.as_ref().map(|it| it.user.clone()) else {
             return answer(reply, Err(failed("this daemon has no configuration")));
         };

@@ -1,10 +1,10 @@
-//! [`Admission`]: what a connection has shown, and as which role it may say hello.
+//! [`HelloAdmission`]: what a connection has shown, and as which role it may say hello.
 
 use crate::wire::control::{Refusal, Role};
 
 /// What a connection has shown before it says hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub enum HelloAdmission {
     /// Claude's token: its bridge, hooks and doorbell.
     Claude,
     /// Codex's token.
@@ -16,7 +16,7 @@ pub enum Admission {
     Operator,
 }
 
-impl Admission {
+impl HelloAdmission {
     /// Refuses a role that is not the shown token's.
     pub(super) fn check(self, role: Role) -> Result<(), Refusal> {
         if self.admits(role) {
@@ -86,10 +86,10 @@ mod tests {
     fn each_token_admits_its_own_roles_and_no_other() {
         use Role::{Claude, Cli, Codex, Deck, Hook};
         for (admission, admitted) in [
-            (Admission::Claude, &[Claude, Hook][..]),
-            (Admission::Codex, &[Codex]),
-            (Admission::Reader, &[Deck, Cli]),
-            (Admission::Operator, &[Deck, Cli]),
+            (HelloAdmission::Claude, &[Claude, Hook][..]),
+            (HelloAdmission::Codex, &[Codex]),
+            (HelloAdmission::Reader, &[Deck, Cli]),
+            (HelloAdmission::Operator, &[Deck, Cli]),
         ] {
             for role in [Claude, Codex, Deck, Cli, Hook] {
                 let checked = admission.check(role);
@@ -104,21 +104,24 @@ mod tests {
 
     #[test]
     fn an_agent_of_before_the_update_is_told_the_step_in_the_sentence_itself() {
-        let refused = |admission: Admission, role| admission.check(role).unwrap_err();
-        let claude = refused(Admission::Reader, Role::Claude);
+        let refused = |admission: HelloAdmission, role| admission.check(role).unwrap_err();
+        let claude = refused(HelloAdmission::Reader, Role::Claude);
         assert_eq!(claude.code, "outdated_agent");
         assert!(claude.message.contains("/mcp"), "{}", claude.message);
         assert!(claude.message.contains("Reconnect"), "{}", claude.message);
-        let codex = refused(Admission::Reader, Role::Codex);
+        let codex = refused(HelloAdmission::Reader, Role::Codex);
         assert!(
             codex.message.contains("start it again"),
             "{}",
             codex.message
         );
         // Codex's own token with another role is no matter of age.
-        assert_eq!(refused(Admission::Codex, Role::Claude).code, "wrong_role");
         assert_eq!(
-            refused(Admission::Operator, Role::Claude).code,
+            refused(HelloAdmission::Codex, Role::Claude).code,
+            "wrong_role"
+        );
+        assert_eq!(
+            refused(HelloAdmission::Operator, Role::Claude).code,
             "wrong_role"
         );
     }

@@ -22,8 +22,8 @@ use tokio_tungstenite::tungstenite::protocol::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::admission::Admission;
-use super::lobby::Place;
+use super::admission::HelloAdmission;
+use super::lobby::LobbyPlace;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
@@ -74,9 +74,9 @@ impl Calls {
 pub(in crate::daemon) async fn serve<S>(
     stream: S,
     daemon: DaemonHandle,
-    admission: Admission,
+    admission: HelloAdmission,
     peer: Peer,
-    place: Option<Place>,
+    place: Option<LobbyPlace>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -94,9 +94,9 @@ pub(in crate::daemon) async fn serve<S>(
 pub(in crate::daemon) async fn serve_socket<S>(
     socket: WebSocketStream<S>,
     daemon: DaemonHandle,
-    admission: Admission,
+    admission: HelloAdmission,
     peer: Peer,
-    place: Option<Place>,
+    place: Option<LobbyPlace>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -212,7 +212,7 @@ async fn greet<S>(
     sink: &mut SplitSink<WebSocketStream<S>, Message>,
     stream: &mut SplitStream<WebSocketStream<S>>,
     daemon: &DaemonHandle,
-    admission: Admission,
+    admission: HelloAdmission,
     peer: Peer,
 ) -> Option<Joined>
 where
@@ -262,7 +262,7 @@ where
             return None;
         }
         let process = peer.process(hello.pid).await;
-        let operator = admission == Admission::Operator;
+        let operator = admission == HelloAdmission::Operator;
         match daemon.join_from(hello, operator, process).await {
             Ok(joined) => {
                 let welcome = serde_json::to_value(&joined.welcome).unwrap_or_default();

@@ -8,9 +8,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use subtle::ConstantTimeEq as _;
 
-use super::admission::Admission;
+use super::admission::HelloAdmission;
 use super::listener::Arrival;
-use super::lobby::Place;
+use super::lobby::LobbyPlace;
 use super::refusals::Refusals;
 use crate::store::secrets::Secrets;
 
@@ -58,12 +58,12 @@ impl Guard {
 
     /// What the request's token admits as; `None` without a good one. All tokens are compared, so
     /// that the time tells nothing about which one it was.
-    pub(super) fn admission(&self, headers: &HeaderMap) -> Option<Admission> {
+    pub(super) fn admission(&self, headers: &HeaderMap) -> Option<HelloAdmission> {
         let token = bearer(headers)?;
         let tokens = [
-            (&self.claude, Admission::Claude),
-            (&self.codex, Admission::Codex),
-            (&self.reader, Admission::Reader),
+            (&self.claude, HelloAdmission::Claude),
+            (&self.codex, HelloAdmission::Codex),
+            (&self.reader, HelloAdmission::Reader),
         ];
         tokens
             .into_iter()
@@ -75,7 +75,7 @@ impl Guard {
 
     /// Whether the request carries the readers' token.
     pub(super) fn is_reader(&self, headers: &HeaderMap) -> bool {
-        self.admission(headers) == Some(Admission::Reader)
+        self.admission(headers) == Some(HelloAdmission::Reader)
     }
 
     /// Whether the request carries a token that opens `/mcp`.
@@ -112,7 +112,7 @@ pub async fn check_origin(State(guard): State<Guard>, request: Request, next: Ne
     next.run(request).await
 }
 
-/// Lets the token of any role in, and leaves its [`Admission`] with the request.
+/// Lets the token of any role in, and leaves its [`HelloAdmission`] with the request.
 pub async fn check_role(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let Some(admission) = guard.admission(request.headers()) else {
         guard.refusals.count("a wrong or missing token");
@@ -153,7 +153,7 @@ fn has_shown_a_token(request: &Request) {
     }
 }
 
-fn place_of(request: &Request) -> Option<&Place> {
+fn place_of(request: &Request) -> Option<&LobbyPlace> {
     let arrival = request.extensions().get::<ConnectInfo<Arrival>>();
     arrival.map(|ConnectInfo(arrival)| &arrival.place)
 }

@@ -17,10 +17,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_util::sync::CancellationToken;
 
-use super::admission::Admission;
+use super::admission::HelloAdmission;
 use super::connection;
 use super::guard::{Guard, check_mcp, check_origin, check_reader, check_role};
-use super::lobby::{InLobby, Lobby, Place};
+use super::lobby::{InLobby, Lobby, LobbyPlace};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
@@ -84,7 +84,7 @@ struct Entrance {
 pub(super) struct Arrival {
     address: SocketAddr,
     /// Its place in the lobby.
-    pub(super) place: Place,
+    pub(super) place: LobbyPlace,
 }
 
 impl Listener for Entrance {
@@ -172,7 +172,7 @@ async fn metrics(State(shared): State<Shared>) -> Response {
 async fn upgrade(
     State(shared): State<Shared>,
     ConnectInfo(arrival): ConnectInfo<Arrival>,
-    Extension(admission): Extension<Admission>,
+    Extension(admission): Extension<HelloAdmission>,
     mut request: Request,
 ) -> Response {
     let headers = request.headers();

@@ -46,7 +46,7 @@ struct Places {
 
 /// A connection's place. Given up with the last clone.
 #[derive(Debug, Clone)]
-pub(in crate::daemon) struct Place(Arc<Taken>);
+pub(in crate::daemon) struct LobbyPlace(Arc<Taken>);
 
 #[derive(Debug)]
 struct Taken {
@@ -84,7 +84,7 @@ impl Lobby {
             stream,
             expelled: Some(Box::pin(expelled.clone().cancelled_owned())),
             deadline: Some(Box::pin(sleep(self.wait))),
-            place: Place(Arc::new(Taken {
+            place: LobbyPlace(Arc::new(Taken {
                 lobby: self.clone(),
                 number,
                 state: AtomicU8::new(WAITING),
@@ -107,7 +107,7 @@ impl Lobby {
     }
 }
 
-impl Place {
+impl LobbyPlace {
     /// It has shown who it is.
     pub(in crate::daemon) fn leave(&self) {
         self.0.state.store(LEFT, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Drop for Taken {
 #[derive(Debug)]
 pub(in crate::daemon) struct InLobby<S> {
     stream: S,
-    place: Place,
+    place: LobbyPlace,
     expelled: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     deadline: Option<Pin<Box<Sleep>>>,
 }
@@ -146,7 +146,7 @@ impl<S> InLobby<S> {
         &self.stream
     }
 
-    pub(in crate::daemon) fn place(&self) -> &Place {
+    pub(in crate::daemon) fn place(&self) -> &LobbyPlace {
         &self.place
     }
 

@@ -10,8 +10,8 @@ use super::StartError;
 use super::claimed::{Claimed, Inherited};
 use super::opened::Opened;
 use crate::adapters::port_holder;
-use crate::daemon::estate::{Listeners, Premises, Remains};
 use crate::daemon::operator;
+use crate::daemon::takeover::{Endpoints, Listeners, LoopState};
 use crate::store::operator_socket;
 use crate::store::publisher::Publisher;
 use crate::store::registry;
@@ -24,7 +24,7 @@ const GROUPS_MAX: usize = 40;
 #[derive(Debug)]
 pub(super) struct Bound {
     pub(super) listeners: Listeners,
-    pub(super) premises: Premises,
+    pub(super) endpoints: Endpoints,
     pub(super) socket_name: SocketName,
     pub(super) left: Option<Left>,
     pub(super) opened: Opened,
@@ -33,7 +33,7 @@ pub(super) struct Bound {
 /// What is left of an inheritance once its places are in use.
 #[derive(Debug)]
 pub(super) struct Left {
-    pub(super) remains: Remains,
+    pub(super) remains: LoopState,
     pub(super) publisher: Option<Publisher>,
 }
 
@@ -61,26 +61,26 @@ impl Drop for SocketName {
 impl Opened {
     /// Binds what was not inherited.
     pub(super) async fn bind(mut self) -> Result<Bound, StartError> {
-        let (premises, socket_name, left) = match self.claimed.inherited.take() {
+        let (endpoints, socket_name, left) = match self.claimed.inherited.take() {
             Some(Inherited {
-                premises,
+                endpoints,
                 remains,
                 publisher,
             }) => {
                 let left = Left { remains, publisher };
-                (premises, SocketName::default(), Some(left))
+                (endpoints, SocketName::default(), Some(left))
             }
             None => {
-                let (premises, socket_name) = self.claimed.bind().await?;
-                (premises, socket_name, None)
+                let (endpoints, socket_name) = self.claimed.bind().await?;
+                (endpoints, socket_name, None)
             }
         };
-        let listeners = premises
+        let listeners = endpoints
             .listen()
             .map_err(|source| self.claimed.builder.state_failed(source))?;
         Ok(Bound {
             listeners,
-            premises,
+            endpoints,
             socket_name,
             left,
             opened: self,
@@ -91,13 +91,13 @@ impl Opened {
 impl Claimed {
     /// Control and proxy: the project's own group, the next free one when strangers hold it, or
     /// exactly what the user named; and the operator's socket.
-    async fn bind(&mut self) -> Result<(Premises, SocketName), StartError> {
+    async fn bind(&mut self) -> Result<(Endpoints, SocketName), StartError> {
         let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
         let mut taken = Vec::new();
         while taken.len() < GROUPS_MAX {
             let ports = self.ports;
             match (listen(ports.control).await, listen(ports.proxy).await) {
-                (Ok(control), Ok(proxy)) => return self.premises(control, proxy),
+                (Ok(control), Ok(proxy)) => return self.endpoints(control, proxy),
                 (control, _) if self.builder.ports.is_some() => {
                     let port = if control.is_err() {
                         ports.control
@@ -120,16 +120,16 @@ impl Claimed {
         })
     }
 
-    fn premises(
+    fn endpoints(
         &self,
         control: TcpListener,
         proxy: TcpListener,
-    ) -> Result<(Premises, SocketName), StartError> {
+    ) -> Result<(Endpoints, SocketName), StartError> {
         let instance_id = self.builder.dirs.instance_id();
         let path = operator_socket::place(&self.builder.user_dirs, &instance_id);
         let socket_name = SocketName(Some(path.clone()));
-        let premises = || {
-            Ok(Premises {
+        let endpoints = || {
+            Ok(Endpoints {
                 ports: self.ports,
                 control: control.into_std()?.into(),
                 proxy: proxy.into_std()?.into(),
@@ -137,10 +137,10 @@ impl Claimed {
                 mcp_token: secrets::random_hex(32)?,
             })
         };
-        let premises = premises().map_err(|source: io::Error| StartError::Socket {
+        let endpoints = endpoints().map_err(|source: io::Error| StartError::Socket {
             path: path.clone(),
             source,
         })?;
-        Ok((premises, socket_name))
+        Ok((endpoints, socket_name))
     }
 }

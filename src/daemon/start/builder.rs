@@ -6,9 +6,9 @@ use axum::Router;
 
 use super::claimed::Claimed;
 use super::{StartError, descriptors};
-use crate::daemon::estate::Estate;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::running::Running;
+use crate::daemon::takeover::Takeover;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
 
@@ -45,7 +45,7 @@ impl Builder {
     /// See [`StartError`]; nothing is left running then.
     pub async fn start<F>(
         self,
-        estate: Option<Estate>,
+        takeover: Option<Takeover>,
         yielded: impl Future<Output = bool> + Send,
         mcp: impl FnOnce(DaemonHandle) -> F + Send,
     ) -> Result<Running, StartError>
@@ -53,7 +53,7 @@ impl Builder {
         F: Future<Output = Router> + Send,
     {
         descriptors::raise_limit();
-        let claimed = Claimed::claim(self, estate).await?;
+        let claimed = Claimed::claim(self, takeover).await?;
         let opened = claimed.open()?;
         let bound = opened.bind().await?;
         bound.run(yielded, mcp).await

@@ -1,4 +1,4 @@
-//! [`Choice`]: which session a daemon begins with.
+//! [`SessionChoice`]: which session a daemon begins with.
 
 use super::{StartError, rand_u32};
 use crate::core::alarm::Alarm;
@@ -10,7 +10,7 @@ use crate::store::session;
 
 /// The session that goes on, or begins.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct SessionChoice {
     pub session: SessionId,
     /// It has no ledger yet.
     pub is_new: bool,
@@ -20,7 +20,7 @@ pub(super) struct Choice {
     pub lost: Option<Alarm>,
 }
 
-impl Choice {
+impl SessionChoice {
     /// The session whose head is kept outside of the project, where an agent cannot write; it is
     /// written there before `current` names it. When it has no ledger, or there is no head, the one
     /// that `current` names. A disk that failed at the wrong moment may leave that with the name of
@@ -93,19 +93,19 @@ mod tests {
     #[test]
     fn what_current_names_goes_on_be_it_new() {
         let place = Place::new();
-        let choice = Choice::of(&place.dirs, None).unwrap();
+        let choice = SessionChoice::of(&place.dirs, None).unwrap();
         assert!(choice.is_new);
         let (older, newer) = (session::new_id(1_795_000_000_000, 1), choice.session);
         std::fs::write(place.dirs.ledger(&newer), "").unwrap();
         session::write_current(&place.dirs, &older).unwrap();
         std::fs::write(place.dirs.ledger(&older), "").unwrap();
-        let choice = Choice::of(&place.dirs, None).unwrap();
+        let choice = SessionChoice::of(&place.dirs, None).unwrap();
         assert_eq!(choice.session, older);
         assert!(!choice.is_new && choice.missing.is_none());
 
         let place = Place::new();
         session::write_current(&place.dirs, &older).unwrap();
-        let choice = Choice::of(&place.dirs, None).unwrap();
+        let choice = SessionChoice::of(&place.dirs, None).unwrap();
         assert_eq!(choice.session, older);
         assert!(choice.is_new && choice.missing.is_none());
     }
@@ -119,13 +119,13 @@ mod tests {
             std::fs::write(place.dirs.ledger(session), "").unwrap();
         }
         session::write_current(&place.dirs, &missing).unwrap();
-        let choice = Choice::of(&place.dirs, None).unwrap();
+        let choice = SessionChoice::of(&place.dirs, None).unwrap();
         assert_eq!(choice.session, youngest);
         assert_eq!(choice.missing, Some(missing));
         assert!(!choice.is_new);
         // Where it names nothing, nothing is missed.
         std::fs::write(place.dirs.current(), "../../etc/passwd").unwrap();
-        let choice = Choice::of(&place.dirs, None).unwrap();
+        let choice = SessionChoice::of(&place.dirs, None).unwrap();
         assert_eq!((choice.session, choice.missing), (youngest, None));
     }
 
@@ -138,11 +138,11 @@ mod tests {
         }
         session::write_current(&place.dirs, &forged).unwrap();
         let mut kept = Kept::of_nothing(ours.clone());
-        let choice = Choice::of(&place.dirs, Some(&kept)).unwrap();
+        let choice = SessionChoice::of(&place.dirs, Some(&kept)).unwrap();
         assert_eq!((choice.session, choice.lost), (ours, None));
         kept.head.session_id = gone;
         kept.head.seq = 7;
-        let choice = Choice::of(&place.dirs, Some(&kept)).unwrap();
+        let choice = SessionChoice::of(&place.dirs, Some(&kept)).unwrap();
         assert_eq!(choice.session, forged);
         assert!(choice.lost.is_some());
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Builder, StartError};
 use crate::adapters::hold;
-use crate::daemon::estate::{Estate, Premises, Remains};
+use crate::daemon::takeover::{Endpoints, LoopState, Takeover};
 use crate::store::child;
 use crate::store::config::{self, Adopted, Loaded};
 use crate::store::contextrelay3;
@@ -38,8 +38,8 @@ pub(in crate::daemon) struct Claimed {
 /// What the owner before left, untouched.
 #[derive(Debug)]
 pub(super) struct Inherited {
-    pub(super) premises: Premises,
-    pub(super) remains: Remains,
+    pub(super) endpoints: Endpoints,
+    pub(super) remains: LoopState,
     /// In the same process.
     pub(super) publisher: Option<Publisher>,
 }
@@ -80,29 +80,29 @@ impl Claimed {
     /// Takes the lock, or the one of the estate, and clears away what an owner that died left.
     pub(in crate::daemon) async fn claim(
         builder: Builder,
-        estate: Option<Estate>,
+        takeover: Option<Takeover>,
     ) -> Result<Self, StartError> {
         let (dirs, user) = (builder.dirs.clone(), builder.user_dirs.clone());
         let registry_failed = |source| builder.registry_failed(source);
         let state_failed = |source| builder.state_failed(source);
         // To be asked before the ports are allocated, which registers the project.
-        let is_clone = estate.is_none()
+        let is_clone = takeover.is_none()
             && exists(&dirs.sessions())
             && !registry::is_known(&user, &dirs).map_err(registry_failed)?;
         dirs.create().map_err(|source| StartError::Unwritable {
             path: dirs.relay.clone(),
             source,
         })?;
-        let (lock, inherited) = match estate {
-            Some(Estate {
+        let (lock, inherited) = match takeover {
+            Some(Takeover {
                 lock,
                 publisher,
-                premises,
+                endpoints,
                 remains,
                 ..
             }) => {
                 let inherited = Inherited {
-                    premises,
+                    endpoints,
                     remains,
                     publisher,
                 };
@@ -138,7 +138,7 @@ impl Claimed {
             Queue::discard(&dirs).map_err(state_failed)?;
         }
         let ports = match &inherited {
-            Some(inherited) => inherited.premises.ports,
+            Some(inherited) => inherited.endpoints.ports,
             None => registry::allocate(&user, &dirs, builder.port_base, builder.ports)
                 .map_err(registry_failed)?,
         };

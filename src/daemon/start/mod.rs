@@ -8,7 +8,7 @@
 //! | [`Bound`] | the ports, the operator's socket | all are closed, the socket's name is gone |
 //! | [`Running`](super::running::Running) | the loop, what it shows on the disk | see `ending` |
 //!
-//! A daemon that follows another one is claimed and bound with its [`Estate`]: until that one
+//! A daemon that follows another one is claimed and bound with its [`Takeover`]: until that one
 //! yields, nothing of the estate is touched and nothing of it is undone.
 
 mod bound;

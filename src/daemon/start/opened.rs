@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::channel::Channel;
-use super::choice::Choice;
+use super::choice::SessionChoice;
 use super::claimed::Claimed;
 use super::first_words::FirstWords;
 use super::{Builder, StartError};
@@ -79,12 +79,12 @@ impl Claimed {
         let heads = Heads::open(user_dirs, &dirs.instance_id())
             .map_err(|source| self.builder.registry_failed(source))?;
         let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
-        let Choice {
+        let SessionChoice {
             session,
             is_new,
             missing,
             lost,
-        } = Choice::of(dirs, heads.kept().as_ref())?;
+        } = SessionChoice::of(dirs, heads.kept().as_ref())?;
         let mended = mend(dirs, &session);
         let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
         let space = Arc::new(DiskSpace::new(dirs, self.loaded.config.storage));

@@ -23,14 +23,14 @@ use crate::adapters::codex::fact::CodexFact;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::control::guard::Guard;
 use crate::daemon::control::listener;
-use crate::daemon::estate::{Estate, Listeners, Remains};
 use crate::daemon::event::Event;
-use crate::daemon::fault::{Ended, Fault};
+use crate::daemon::fault::{DaemonFault, Ended};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
 use crate::daemon::operator;
 use crate::daemon::run::now_ms;
 use crate::daemon::running::Running;
+use crate::daemon::takeover::{Listeners, LoopState, Takeover};
 use crate::store::child;
 use crate::store::dirs::ProjectDirs;
 use crate::store::published::Published;
@@ -70,7 +70,7 @@ impl Bound {
         publisher.take_on();
         let Self {
             listeners,
-            premises,
+            endpoints,
             socket_name,
             left,
             opened,
@@ -81,7 +81,7 @@ impl Bound {
                 if let Some(before) = publisher {
                     before.leave();
                 }
-                let Remains { codex, known } = remains;
+                let LoopState { codex, known } = remains;
                 (Some(codex), Some(known))
             }
             None => (None, None),
@@ -98,9 +98,9 @@ impl Bound {
         let (adapter, facts) = codex::start(CodexOptions {
             project_root: builder.dirs.root.clone(),
             program: builder.codex_program.clone(),
-            preferred_port: premises.ports.codex,
-            control_port: premises.ports.control,
-            mcp_token: premises.mcp_token.clone(),
+            preferred_port: endpoints.ports.codex,
+            control_port: endpoints.ports.control,
+            mcp_token: endpoints.mcp_token.clone(),
             proxy_listener: proxy,
             proxy_token: opened.claimed.secrets.proxy.clone(),
             resume_thread: opened.thread(),
@@ -148,9 +148,9 @@ impl Bound {
         let handle = channel.handle;
         tokio::spawn(forward(facts, handle.clone()));
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
-        let guard = Guard::new(premises.ports.control, &secrets, &premises.mcp_token);
+        let guard = Guard::new(endpoints.ports.control, &secrets, &endpoints.mcp_token);
         let refusals = guard.refusals().clone();
-        let (leave, estate) = oneshot::channel();
+        let (leave, takeover) = oneshot::channel();
         let (inbox, detached) = (channel.inbox, builder.detached);
         // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
         // that is no more, and who waits for the end may take the lock.
@@ -160,7 +160,7 @@ impl Bound {
         daemon.fault = fault.clone();
         let run = async move {
             let lock = lock;
-            let premises = premises;
+            let endpoints = endpoints;
             let publisher = publisher;
             let stop_serving = stop_serving;
             let _owner_watch = owner_watch;
@@ -173,11 +173,11 @@ impl Bound {
             drop(stop_serving);
             served.close();
             let _ = timeout(LAST_CALLS, served.wait()).await;
-            let left = Estate {
+            let left = Takeover {
                 detached,
                 publisher: Some(publisher),
                 lock,
-                premises,
+                endpoints,
                 remains,
             };
             // Nobody waits for it: then this is the end.
@@ -190,8 +190,8 @@ impl Bound {
                 .catch_unwind()
                 .await
                 .unwrap_or_else(|_| {
-                    fault.set(Fault::Loop);
-                    Some(Fault::Loop)
+                    fault.set(DaemonFault::Loop);
+                    Some(DaemonFault::Loop)
                 })
         });
         serving.spawn(listener::serve(
@@ -211,7 +211,7 @@ impl Bound {
         Ok(Running {
             handle,
             published,
-            estate,
+            takeover,
             successors,
             task,
         })
@@ -225,8 +225,8 @@ impl Bound {
             instance_id: builder.dirs.instance_id(),
             fingerprint: fingerprint(&secrets.identity),
             started_ms: now_ms(),
-            control_port: self.premises.ports.control,
-            proxy_port: self.premises.ports.proxy,
+            control_port: self.endpoints.ports.control,
+            proxy_port: self.endpoints.ports.proxy,
             detached: builder.detached,
             claude_installed: builder.claude_installed,
             codex_installed: builder.codex_program.is_some(),

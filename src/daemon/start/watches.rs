@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::Builder;
 use crate::daemon::event::Event;
 use crate::daemon::run::Daemon;
-use crate::daemon::watch::{OwnerWatch, Watch, Watched};
+use crate::daemon::tamper::{OwnerWatch, TamperWatch, WatchedFiles};
 use crate::store::config::Loaded;
 use crate::store::disk_space::DiskSpace;
 use crate::store::owner::OwnerLock;
@@ -21,8 +21,8 @@ impl Builder {
         loaded: Loaded,
         suspect: bool,
         events: &mpsc::WeakSender<Event>,
-    ) -> Option<Watch> {
-        let watched = Watched {
+    ) -> Option<TamperWatch> {
+        let watched = WatchedFiles {
             dirs: self.dirs.clone(),
             user: self.user_dirs.clone(),
             session: daemon.session_id.clone(),
@@ -31,7 +31,7 @@ impl Builder {
             suspect,
             config: loaded.file,
         };
-        Watch::start(watched, events.clone())
+        TamperWatch::start(watched, events.clone())
             .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))
             .ok()
     }

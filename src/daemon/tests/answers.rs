@@ -1,7 +1,7 @@
 //! What answers a question, and what does not.
 
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, Message};
@@ -48,7 +48,7 @@ async fn send(rig: &mut Rig, guest: &Guest, params: SendParams) -> Result<Sent, 
 async fn asked_codex(rig: &mut Rig, claude: &Guest) -> EntryId {
     let id = send(rig, claude, question(Agent::Claude)).await.unwrap();
     rig.user_message("turn-1", Some(&id.message_id));
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     rig.settle().await;
     id.message_id
 }
@@ -240,7 +240,7 @@ async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     rig.user_message("turn-1", None);
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     let steered = SendParams {
         on_busy: OnBusy::Steer,
         ..question(Agent::Claude)

@@ -1,7 +1,7 @@
 //! Messages for Codex: none lost, none twice, the lane never stuck.
 
 use super::rig::Rig;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
@@ -34,7 +34,7 @@ async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
     };
     assert_eq!(page.messages[0].message_id, id);
     // Between the page and the word that it arrived.
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), []);
     let fetched = IdsParams {
         agent: Agent::Codex,
@@ -42,7 +42,7 @@ async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
         rung: None,
     };
     rig.call(&codex, Command::Fetched(fetched)).await.unwrap();
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), []);
     assert!(rig.daemon.world.unsettled.is_empty());
 }
@@ -86,7 +86,7 @@ async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
     let removed = rig.ask(&operator, remove.clone());
     // The lane becomes free before the record is durable.
     rig.user_message("turn-1", Some(&first));
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     let again = rig.ask(&operator, remove);
     assert_eq!(again.await.unwrap().unwrap_err().code, "in_flight");
     rig.settle().await;
@@ -128,7 +128,7 @@ async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last(
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Reject).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     rig.fact(CodexFact::NotTaken {
         message_id: id.clone(),
         why: "codex is working".to_owned(),
@@ -144,7 +144,7 @@ async fn an_urgent_message_overtakes_one_that_waits_for_the_end_of_the_turn() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     let patient = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.fact(CodexFact::Queued {
         message_id: patient.clone(),
@@ -238,7 +238,7 @@ async fn the_sender_to_a_busy_codex_is_answered_at_once_and_one_that_steers_wait
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     for (on_busy, waits) in [(OnBusy::Queue, false), (OnBusy::Steer, true)] {
         let send = SendParams {
             from: Some(Agent::Claude),

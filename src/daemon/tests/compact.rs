@@ -6,7 +6,7 @@ use std::fs;
 use tokio::sync::oneshot;
 
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::ThreadStatus;
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind};
@@ -213,7 +213,7 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
     let Ok(Reply::Proposed(proposed)) = proposed.await.unwrap() else {
         panic!("not proposed");
     };
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
     rig.delivered();
     Ids {
@@ -250,7 +250,7 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
         let row = rig.daemon.outbox.get(id).unwrap();
         assert_eq!((row.state, row.seq), (*state, live.unsettled[id].seq));
     }
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), [], "nothing goes out again");
 
@@ -361,7 +361,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     let told = rig.delivered_ids();
     assert_eq!(told.len(), 1);
     rig.user_message("turn-6", Some(&told[0]));
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
     let retry = Command::QueueChange(QueueChangeParams {
         id: ids.ambiguous.clone(),

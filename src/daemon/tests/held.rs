@@ -2,7 +2,7 @@
 //! what died with its app-server is nobody's.
 
 use super::rig::Rig;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
@@ -13,7 +13,7 @@ use crate::wire::control::{ClearParams, Command, Role};
 
 /// A turn of the human's begins.
 async fn begins(rig: &mut Rig, turn: &str) {
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     rig.fact(CodexFact::TurnStarted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new(turn),
@@ -24,7 +24,7 @@ async fn begins(rig: &mut Rig, turn: &str) {
 
 /// It ends early: with its app-server, or because they stopped it.
 async fn is_cut_short(rig: &mut Rig, turn: &str, died: bool) {
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.fact(CodexFact::TurnCompleted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new(turn),

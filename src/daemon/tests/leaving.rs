@@ -4,7 +4,7 @@
 use tokio::sync::oneshot;
 
 use super::rig::Rig;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{EntryKind, TurnStatus};
@@ -104,7 +104,7 @@ async fn nothing_goes_out_once_the_adapter_was_asked_to_let_go() {
     let why = "another process goes on".to_owned();
     let message_id = first.clone();
     rig.fact(CodexFact::NotTaken { message_id, why });
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     let known = rig.let_go().await;
     let rows = Queue::open(&place.dirs).unwrap().load().unwrap();
     assert!(rows.iter().all(|row| row.state == DeliveryState::Queued));

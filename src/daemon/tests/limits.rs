@@ -2,7 +2,7 @@
 
 use super::rig::Rig;
 use super::silence::{attend, ended, hook};
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Checked, LimitMode, OnBusy};
@@ -37,7 +37,7 @@ fn now_ms(rig: &Rig) -> i64 {
 async fn hit(rig: &mut Rig, turn: &str, id: &EntryId) {
     rig.user_message(turn, Some(id));
     rig.settle().await;
-    rig.status(ThreadStatus::SystemError);
+    rig.status(ReportedStatus::SystemError);
     ended(rig, turn, TurnStatus::Failed, &[id], true).await;
 }
 
@@ -101,7 +101,7 @@ async fn without_anybody_to_ask_one_message_is_the_test() {
     pass(&mut rig, 10 * MINUTE + 3).await;
     answer(&mut rig, Checked::Unknown).await;
     assert_eq!(rig.delivered_ids(), [ids[1].clone()]);
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     hit(&mut rig, "turn-2", &ids[1]).await;
     // It holds, and nobody knows for how long: nothing else is lost to it.
     pass(&mut rig, 24 * 60 * MINUTE).await;
@@ -380,7 +380,7 @@ async fn what_died_of_a_limit_goes_before_what_has_come_since() {
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
     hit(&mut rig, "turn-1", &first).await;
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     // The human goes on, and it works.
     rig.user_message("turn-2", None);

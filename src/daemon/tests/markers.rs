@@ -1,7 +1,7 @@
 //! A Codex that has no tools of ours says what it wants at the beginning of its final message.
 
 use super::rig::Rig;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
@@ -13,7 +13,7 @@ use crate::wire::control::{Command, HandoffParams, Reply, Role};
 async fn answers(rig: &mut Rig, turn: &str, id: Option<&EntryId>, text: &str) {
     rig.user_message(turn, id);
     rig.completed(turn, id.map_or(&[], std::slice::from_ref), text);
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.pump().await;
 }
 

@@ -2,7 +2,7 @@
 
 use super::ladder::{CLAIM_OVER_MS, Pair, text};
 use super::rig::Rig;
-use crate::adapters::codex::fact::ThreadStatus;
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
 use crate::core::delivery::{MessageCursor, OnBusy, Shown};
 use crate::core::envelope::end;
@@ -174,7 +174,7 @@ async fn a_long_text_is_settled_by_its_last_part_and_by_no_other() {
 async fn codex_gets_a_long_text_whole_in_parts() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     rig.user_message("turn-0", None);
     rig.settle().await;
     let claude = rig.connect(Role::Claude, None, false);

@@ -1,7 +1,7 @@
 //! What the operator does with the whole queue, and the handoff that is asked for twice.
 
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::ThreadStatus;
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind};
@@ -74,7 +74,7 @@ async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
     assert!(state(&rig, &first).is_some() && state(&rig, &other).is_some());
 
     rig.user_message("turn-1", Some(&first));
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), []);
     drop(rig);
@@ -93,7 +93,7 @@ async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
 
     let changed = ids(rig.call(&operator, Command::QueueRebuild).await.unwrap());
     assert_eq!(changed.len(), 3);
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), []);
     for id in [&first, &second, &third] {
@@ -105,7 +105,7 @@ async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
     // Proof counts even now.
     rig.user_message("turn-1", Some(&first));
     rig.user_message("turn-2", Some(&fourth));
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
     assert_eq!(state(&rig, &first), None);
 
@@ -200,7 +200,7 @@ async fn a_rejected_handoff_and_its_twin_leave_the_way_free() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     let ask = handoff("review the parser", OnBusy::Reject);
     let first = rig.ask(&claude, ask.clone());
     let twin = rig.ask(&claude, ask.clone());

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use super::compact::{hand_off, note};
 use super::rig::Rig;
-use crate::adapters::codex::fact::ThreadStatus;
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
@@ -59,7 +59,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     rig.settle().await;
     let standing = blockers(&rig);
     assert_eq!(standing.len(), 1);
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&handoff));
     rig.compact(&operator).await;
     assert!(rig.daemon.world.open_handoffs.is_empty());

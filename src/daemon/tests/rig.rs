@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::codex::adapter::CodexHandle;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
@@ -18,12 +18,12 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet};
 use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::estate::Known;
 use crate::daemon::event::Event;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
 use crate::daemon::run::{Daemon, now_ms};
 use crate::daemon::start::{Assembled, Builder, Claimed};
+use crate::daemon::takeover::CarriedState;
 use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
 use crate::store::registry;
 use crate::store::session;
@@ -72,7 +72,7 @@ impl Rig {
 
     /// Leaves everything to another process, and returns what that one gets. The app-server goes
     /// on.
-    pub async fn leave(mut self) -> Known {
+    pub async fn leave(mut self) -> CarriedState {
         let (reply, begun) = oneshot::channel();
         self.daemon.on_event(Event::Leave { reply });
         begun.await.unwrap().unwrap();
@@ -80,7 +80,7 @@ impl Rig {
     }
 
     /// The adapter lets go, after the daemon has begun to leave.
-    pub async fn let_go(mut self) -> Known {
+    pub async fn let_go(mut self) -> CarriedState {
         loop {
             if let CodexRequest::Release { reply } = self.requests.try_recv().unwrap() {
                 reply.send(Passed::default()).unwrap();
@@ -97,7 +97,7 @@ impl Rig {
     }
 
     /// As `start`, in place of a daemon that left its app-server.
-    pub async fn start_after(place: &Place, known: Option<Known>) -> Self {
+    pub async fn start_after(place: &Place, known: Option<CarriedState>) -> Self {
         let dirs = place.dirs.clone();
         // Else it is taken for a copy from elsewhere.
         registry::allocate(&place.user, &dirs, 4500, None).unwrap();
@@ -157,7 +157,7 @@ impl Rig {
         self.fact(CodexFact::ThreadAdopted {
             thread_id: ThreadId::new("thread-1"),
         });
-        self.status(ThreadStatus::Idle);
+        self.status(ReportedStatus::Idle);
         self.settle().await;
     }
 
@@ -165,7 +165,7 @@ impl Rig {
         self.daemon.on_event(Event::Codex(fact));
     }
 
-    pub fn status(&mut self, status: ThreadStatus) {
+    pub fn status(&mut self, status: ReportedStatus) {
         self.fact(CodexFact::ThreadStatus { status });
     }
 
@@ -195,7 +195,7 @@ impl Rig {
 
     /// Codex went away over a message, and nobody found out what became of it.
     pub fn nobody_knows(&mut self, id: &EntryId) {
-        self.status(ThreadStatus::Idle);
+        self.status(ReportedStatus::Idle);
         self.fact(CodexFact::Unanswered {
             message_id: id.clone(),
         });

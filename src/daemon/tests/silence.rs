@@ -1,7 +1,7 @@
 //! Turns that fall silent: shown in steps, recorded once, ended by nobody but the operator.
 
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{OnBusy, Watched};
@@ -11,8 +11,8 @@ use crate::store::testing::Place;
 use crate::wire::config::{Config, read};
 use crate::wire::control::{AttendParams, Attendance, Command, HookParams, Refusal, Reply, Role};
 
-const BUSY: ThreadStatus = ThreadStatus::Active { waiting: false };
-const ASKING: ThreadStatus = ThreadStatus::Active { waiting: true };
+const BUSY: ReportedStatus = ReportedStatus::Active { waiting: false };
+const ASKING: ReportedStatus = ReportedStatus::Active { waiting: true };
 
 async fn pass(rig: &mut Rig, seconds: i64) {
     rig.daemon.clock.pass(seconds * 1_000);
@@ -90,7 +90,7 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
 
     rig.fact(CodexFact::Sign);
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     assert_eq!(level(&rig, Agent::Codex), None);
     pass(&mut rig, 3_600).await;
     assert_eq!(told(&rig), 1);
@@ -235,7 +235,7 @@ pub async fn ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[&EntryI
         usage_limited: limited,
         died: false,
     });
-    rig.status(ThreadStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     rig.settle().await;
 }
 

@@ -2,7 +2,7 @@
 
 use super::rig::Rig;
 use super::silence::attend;
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, TurnStatus};
@@ -201,7 +201,7 @@ async fn the_end_of_a_turn_that_is_told_again_says_nothing_twice() {
 async fn codex_gets_the_rest_of_a_page_by_asking_on() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
-    rig.status(ThreadStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     rig.user_message("turn-0", None);
     rig.settle().await;
     let claude = rig.connect(Role::Claude, None, false);

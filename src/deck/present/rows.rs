@@ -83,9 +83,9 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
     }
 }
 
-pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
+pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
     match &entry.kind {
-        EntryKind::Error { code } => Some(ui::Outcome::new(
+        EntryKind::Error { code } => Some(ui::RowOutcome::new(
             ui::OutcomeState::Attention,
             code.replace('_', " "),
         )),
@@ -98,11 +98,11 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
                 .and_then(|proposal| proposal.decision.as_ref());
             Some(match decided {
                 Some((decision, _)) if decision.approved => {
-                    ui::Outcome::new(ui::OutcomeState::Done, "approved by you")
+                    ui::RowOutcome::new(ui::OutcomeState::Done, "approved by you")
                 }
-                Some(_) => ui::Outcome::new(ui::OutcomeState::Failed, "rejected by you"),
+                Some(_) => ui::RowOutcome::new(ui::OutcomeState::Failed, "rejected by you"),
                 None if model.world.pending_proposals.contains_key(&entry.id) => {
-                    ui::Outcome::new(ui::OutcomeState::Attention, "waits for you")
+                    ui::RowOutcome::new(ui::OutcomeState::Attention, "waits for you")
                 }
                 None => return None,
             })
@@ -112,7 +112,7 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
     }
 }
 
-pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
+pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
     let to = entry.receiver()?;
     let records = model.deliveries.get(&entry.id);
     let Some((last, at_ms)) = records.and_then(|records| records.last()) else {
@@ -120,7 +120,7 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
             .world
             .unsettled
             .contains_key(&entry.id)
-            .then(|| ui::Outcome {
+            .then(|| ui::RowOutcome {
                 state: ui::OutcomeState::Unconfirmed,
                 text: format!("no proof yet that {} has it", to.title()),
                 since_ms: Some(entry.timestamp_ms),
@@ -169,7 +169,7 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::Outcome> {
         DeliveryResult::Requeued => (ui::OutcomeState::Unconfirmed, "queued again".to_owned()),
     };
     let since_ms = (state == ui::OutcomeState::Unconfirmed).then_some(*at_ms);
-    Some(ui::Outcome {
+    Some(ui::RowOutcome {
         state,
         text,
         since_ms,

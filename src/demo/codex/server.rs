@@ -22,8 +22,8 @@ use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, ORIGIN};
 use super::VERSION;
 use super::arguments::Arguments;
 use super::mcp::Caller;
-use super::thread::{QUEUE_MAX, Submission, Thread, Turn, new_id};
-use super::turn::{Step, work};
+use super::thread::{DemoThread, DemoTurn, QUEUE_MAX, Submission, new_id};
+use super::turn::{TurnStep, work};
 use crate::wire::line::hex;
 
 /// Frames of clients that wait for the loop; full, the client's reader waits.
@@ -142,9 +142,9 @@ fn refusal(request: &Request, digest: &str) -> Option<StatusCode> {
 
 struct Server {
     arguments: Arguments,
-    threads: BTreeMap<String, Thread>,
+    threads: BTreeMap<String, DemoThread>,
     clients: HashMap<ConnId, Peer>,
-    steps: mpsc::Sender<(Caller, Step)>,
+    steps: mpsc::Sender<(Caller, TurnStep)>,
 }
 
 struct Peer {
@@ -205,7 +205,7 @@ impl Server {
     fn request(&mut self, method: &str, params: &Value) -> Answer {
         match method {
             "thread/start" => {
-                let thread = Thread::new(params["cwd"].clone());
+                let thread = DemoThread::new(params["cwd"].clone());
                 let answer = json!({"thread": thread.to_json()});
                 self.threads.insert(thread.id.clone(), thread);
                 Ok(answer)
@@ -249,7 +249,7 @@ impl Server {
         let thread_id = params["threadId"].as_str().unwrap_or_default().to_owned();
         match method {
             "thread/start" => {
-                let youngest = self.threads.values().next_back().map(Thread::to_json);
+                let youngest = self.threads.values().next_back().map(DemoThread::to_json);
                 self.tell("thread/started", json!({"thread": youngest}));
             }
             "thread/queue/add" | "thread/queue/delete" => {
@@ -261,7 +261,7 @@ impl Server {
         }
     }
 
-    fn thread(&mut self, params: &Value) -> Result<&mut Thread, String> {
+    fn thread(&mut self, params: &Value) -> Result<&mut DemoThread, String> {
         let id = params["threadId"].as_str().unwrap_or_default();
         self.threads
             .get_mut(id)
@@ -272,7 +272,7 @@ impl Server {
         let limit = params["limit"].as_u64().unwrap_or(20);
         let newest_first = params["sortDirection"] == json!("desc");
         let turns = &self.thread(params)?.turns;
-        let rows = turns.iter().map(Turn::to_json);
+        let rows = turns.iter().map(DemoTurn::to_json);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let rows: Vec<Value> = if newest_first {
             rows.rev().take(limit).collect()
@@ -360,7 +360,7 @@ impl Server {
         let Some(submission) = thread.queue.pop_front() else {
             return;
         };
-        let mut turn = Turn::new();
+        let mut turn = DemoTurn::new();
         let item = submission.to_item();
         turn.items.push(item.clone());
         let caller = Caller {
@@ -390,20 +390,20 @@ impl Server {
         self.tell_item(thread_id, &caller.turn_id, &item);
     }
 
-    fn step(&mut self, caller: &Caller, step: Step) {
+    fn step(&mut self, caller: &Caller, step: TurnStep) {
         let Some(turn) = self
             .threads
             .get_mut(&caller.thread_id)
-            .and_then(Thread::running)
+            .and_then(DemoThread::running)
             // A step of a turn that was interrupted meanwhile.
             .filter(|turn| turn.id == caller.turn_id)
         else {
             return;
         };
         let (text, phase) = match &step {
-            Step::Comment(text) => (Some(*text), "commentary"),
-            Step::Ended(Ok(text)) => (Some(*text), "final_answer"),
-            Step::Ended(Err(_)) => (None, ""),
+            TurnStep::Comment(text) => (Some(*text), "commentary"),
+            TurnStep::Ended(Ok(text)) => (Some(*text), "final_answer"),
+            TurnStep::Ended(Err(_)) => (None, ""),
         };
         if let Some(text) = text {
             let item =
@@ -412,9 +412,9 @@ impl Server {
             self.tell_item(&caller.thread_id, &caller.turn_id, &item);
         }
         match step {
-            Step::Comment(_) => {}
-            Step::Ended(Ok(_)) => self.end_turn(&caller.thread_id, "completed", Value::Null),
-            Step::Ended(Err(message)) => {
+            TurnStep::Comment(_) => {}
+            TurnStep::Ended(Ok(_)) => self.end_turn(&caller.thread_id, "completed", Value::Null),
+            TurnStep::Ended(Err(message)) => {
                 let error = json!({"message": message, "codexErrorInfo": null});
                 self.end_turn(&caller.thread_id, "failed", error);
             }

@@ -1,4 +1,4 @@
-//! [`Thread`]: one conversation, its queue and its turns, as the app-server shows them.
+//! [`DemoThread`]: one conversation, its queue and its turns, as the app-server shows them.
 
 use std::collections::VecDeque;
 
@@ -64,7 +64,7 @@ impl Submission {
 
 /// A turn that runs, or ran.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct DemoTurn {
     pub(super) id: String,
     pub(super) status: &'static str,
     pub(super) error: Value,
@@ -73,7 +73,7 @@ pub(super) struct Turn {
     pub(super) worker: Option<AbortHandle>,
 }
 
-impl Turn {
+impl DemoTurn {
     pub(super) fn new() -> Self {
         Self {
             id: new_id(),
@@ -98,17 +98,17 @@ impl Turn {
 
 /// One conversation.
 #[derive(Debug)]
-pub(super) struct Thread {
+pub(super) struct DemoThread {
     pub(super) id: String,
     pub(super) name: Value,
     pub(super) cwd: Value,
     pub(super) status: &'static str,
     pub(super) queue: VecDeque<Submission>,
     /// Oldest first.
-    pub(super) turns: VecDeque<Turn>,
+    pub(super) turns: VecDeque<DemoTurn>,
 }
 
-impl Thread {
+impl DemoThread {
     pub(super) fn new(cwd: Value) -> Self {
         Self {
             id: new_id(),
@@ -121,13 +121,13 @@ impl Thread {
     }
 
     /// The turn that runs.
-    pub(super) fn running(&mut self) -> Option<&mut Turn> {
+    pub(super) fn running(&mut self) -> Option<&mut DemoTurn> {
         self.turns
             .back_mut()
             .filter(|turn| turn.status == "inProgress")
     }
 
-    pub(super) fn push(&mut self, turn: Turn) {
+    pub(super) fn push(&mut self, turn: DemoTurn) {
         if self.turns.len() == TURNS_MAX {
             self.turns.pop_front();
         }

@@ -8,9 +8,9 @@ use super::mcp::{Caller, McpClient};
 use crate::demo::pace::Pace;
 use crate::demo::story;
 
-/// What comes out of a turn, in order; the last one is always [`Step::Ended`].
+/// What comes out of a turn, in order; the last one is always [`TurnStep::Ended`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum TurnStep {
     /// It says what it is doing.
     Comment(&'static str),
     /// The turn is over, with its final answer or the reason for its failure.
@@ -47,7 +47,7 @@ pub(super) async fn work(
     caller: Caller,
     mcp: Option<McpEntry>,
     pace: Pace,
-    steps: mpsc::Sender<(Caller, Step)>,
+    steps: mpsc::Sender<(Caller, TurnStep)>,
 ) {
     let say = async |step| {
         // A server without a receiver is about to end.
@@ -55,7 +55,7 @@ pub(super) async fn work(
     };
     let answer = match Part::of(&text) {
         Part::Review => {
-            say(Step::Comment(story::REVIEW_COMMENT)).await;
+            say(TurnStep::Comment(story::REVIEW_COMMENT)).await;
             pace.pause(5.5).await;
             review(mcp, &caller, pace)
                 .await
@@ -63,7 +63,7 @@ pub(super) async fn work(
         }
         Part::FollowUp => {
             pace.pause(1.0).await;
-            say(Step::Comment(story::FOLLOW_UP_COMMENT)).await;
+            say(TurnStep::Comment(story::FOLLOW_UP_COMMENT)).await;
             pace.pause(4.5).await;
             Ok(story::FOLLOW_UP_ANSWER)
         }
@@ -72,7 +72,7 @@ pub(super) async fn work(
             Ok(story::CODEX_STRANGER)
         }
     };
-    say(Step::Ended(answer)).await;
+    say(TurnStep::Ended(answer)).await;
 }
 
 async fn review(mcp: Option<McpEntry>, caller: &Caller, pace: Pace) -> Result<(), String> {

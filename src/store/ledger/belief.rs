@@ -18,7 +18,7 @@ use crate::store::dirs::exists;
 use crate::store::head::{Head, Heads, Kept};
 
 use super::aside::{Aside, copy_aside};
-use super::check::{Checker, Verdict};
+use super::check::{Checker, LineVerdict};
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::scan::{End, Scan};
@@ -157,16 +157,16 @@ impl<'a> Belief<'a> {
     pub(super) fn is_foreign(
         &self,
         (before, after): (u64, u64),
-        verdict: &Verdict,
+        verdict: &LineVerdict,
         entry: Option<&Entry>,
     ) -> bool {
         if !self.is_behind() {
             return false;
         }
         let is_linked = match verdict {
-            Verdict::Bad(_) => false,
+            LineVerdict::Bad(_) => false,
             // It continues the one before it, and begins no chain anew.
-            Verdict::Entry { hash, .. } => {
+            LineVerdict::Entry { hash, .. } => {
                 let is_first = before == 0 && after == 1;
                 !hash.is_empty() && (is_first || before == after)
             }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::core::entry::EntryKind;
-use crate::wire::line::{BadLine, GENESIS, Link, hex, parse};
+use crate::wire::line::{BadLine, ChainLink, GENESIS, hex, parse};
 
 /// What is wrong with a chained ledger at some place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct ChainFault {
     /// The first entry that is not as it was written.
     pub seq: u64,
     /// The physical line at which it shows, counted from 1.
@@ -65,7 +65,7 @@ impl Reason {
 
 /// What a line is.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum LineVerdict {
     /// An entry of the record, be it one whose link is broken.
     Entry {
         /// Its place in this file.
@@ -118,7 +118,7 @@ pub(super) struct Checker {
     chained: u64,
     entries: u64,
     bad: u64,
-    fault: Option<Fault>,
+    fault: Option<ChainFault>,
     /// The numbers that were jumped over where the fault is.
     gap: std::ops::Range<u64>,
     /// From this entry on each is intact and continues the one before it: the last one vouches for
@@ -165,15 +165,15 @@ impl Checker {
     pub(super) fn line(
         &mut self,
         text: &[u8],
-        link: Result<Option<Link>, BadLine>,
+        link: Result<Option<ChainLink>, BadLine>,
         is_intact: bool,
         after: Option<Sha256>,
-    ) -> Verdict {
+    ) -> LineVerdict {
         self.lines += 1;
         let verdict = match (&self.tip, link) {
             (Tip::Prefix(_), Ok(None)) => {
                 self.stay_in_prefix(after);
-                Verdict::Entry {
+                LineVerdict::Entry {
                     seq: self.lines,
                     hash: String::new(),
                 }
@@ -181,7 +181,7 @@ impl Checker {
             (Tip::Prefix(_), Err(bad)) => {
                 self.prefix_bad.get_or_insert(self.lines);
                 self.stay_in_prefix(after);
-                Verdict::Bad(bad.to_string())
+                LineVerdict::Bad(bad.to_string())
             }
             (Tip::Prefix(digest), Ok(Some(link))) => {
                 let prefix = hex(&digest.clone().finalize());
@@ -190,12 +190,12 @@ impl Checker {
             (Tip::At { seq, .. }, Ok(None)) => {
                 let expected = seq + 1;
                 self.report(expected, Reason::Inserted);
-                Verdict::Bad("an entry without a place in the chain".to_owned())
+                LineVerdict::Bad("an entry without a place in the chain".to_owned())
             }
             (Tip::At { seq, .. }, Err(bad)) => {
                 let expected = seq + 1;
                 self.report(expected, Reason::NotAnEntry);
-                Verdict::Bad(bad.to_string())
+                LineVerdict::Bad(bad.to_string())
             }
             (Tip::At { seq, hash }, Ok(Some(link))) => {
                 let (expected, prev) = (seq + 1, hash.clone());
@@ -203,11 +203,11 @@ impl Checker {
             }
         };
         match &verdict {
-            Verdict::Entry { hash, .. } => {
+            LineVerdict::Entry { hash, .. } => {
                 self.entries += 1;
                 self.chained += u64::from(!hash.is_empty());
             }
-            Verdict::Bad(_) => self.bad += 1,
+            LineVerdict::Bad(_) => self.bad += 1,
         }
         verdict
     }
@@ -219,7 +219,7 @@ impl Checker {
         }
     }
 
-    fn begin(&mut self, line: &[u8], link: Link, intact: bool, prefix: &str) -> Verdict {
+    fn begin(&mut self, line: &[u8], link: ChainLink, intact: bool, prefix: &str) -> LineVerdict {
         let expected = self.prefix + 1;
         let follows = if self.prefix == 0 {
             link.prev == GENESIS || names_predecessor(line, &link.prev)
@@ -261,7 +261,7 @@ impl Checker {
         self.accept(seq, link.hash)
     }
 
-    fn go_on(&mut self, link: Link, intact: bool, expected: u64, prev: &str) -> Verdict {
+    fn go_on(&mut self, link: ChainLink, intact: bool, expected: u64, prev: &str) -> LineVerdict {
         if !intact {
             // Nothing on it can be trusted, so it is taken for the entry whose place it has.
             self.report(expected, Reason::Edited);
@@ -297,19 +297,19 @@ impl Checker {
             fault.reason = Reason::Swapped;
         }
         self.report(expected, Reason::Inserted);
-        Verdict::Bad(format!("entry {} again, or too late", link.seq))
+        LineVerdict::Bad(format!("entry {} again, or too late", link.seq))
     }
 
-    fn accept(&mut self, seq: u64, hash: String) -> Verdict {
+    fn accept(&mut self, seq: u64, hash: String) -> LineVerdict {
         if u32::try_from(seq).is_err() {
             // A number that only a forger writes. Going on from it would leave no room.
-            return Verdict::Bad(format!("entry number {seq} is out of range"));
+            return LineVerdict::Bad(format!("entry number {seq} is out of range"));
         }
         self.tip = Tip::At {
             seq,
             hash: hash.clone(),
         };
-        Verdict::Entry { seq, hash }
+        LineVerdict::Entry { seq, hash }
     }
 
     /// Takes in a line that our own writer put there.
@@ -339,7 +339,7 @@ impl Checker {
 
     fn report(&mut self, seq: u64, reason: Reason) {
         let line = self.lines;
-        self.fault.get_or_insert(Fault { seq, line, reason });
+        self.fault.get_or_insert(ChainFault { seq, line, reason });
     }
 
     /// The last chained entry.
@@ -360,7 +360,7 @@ impl Checker {
         }
     }
 
-    pub(super) fn fault(&self) -> Option<&Fault> {
+    pub(super) fn fault(&self) -> Option<&ChainFault> {
         self.fault.as_ref()
     }
 

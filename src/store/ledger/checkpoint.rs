@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::belief::Border;
 use super::check::Checker;
 use super::handle::Ledger;
-use super::index::{Index, Slot, Words};
+use super::index::{EntryIndex, Slot, SlotWords};
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::wire::line::{hash_line, parse_link};
@@ -30,7 +30,7 @@ pub struct Checkpoint {
     pub(super) session: SessionId,
     pub(super) snapshot: Snapshot,
     pub(super) checker: Checker,
-    pub(super) index: Index,
+    pub(super) index: EntryIndex,
     /// The file as it was left, when the checkpoint was made after the last write to it.
     pub(super) stamp: Option<Stamp>,
 }
@@ -127,7 +127,7 @@ impl From<&Metadata> for Stamp {
 /// those that are not on the disk yet.
 pub(super) struct Taken {
     pub checker: Checker,
-    pub words: Words,
+    pub words: SlotWords,
     /// How many entries it covers.
     pub entries: usize,
 }

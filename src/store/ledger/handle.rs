@@ -12,8 +12,8 @@ use crate::core::id::{EntryId, Seq};
 use crate::wire::line::{hash_line, parse_link};
 
 use super::error::LedgerError;
-use super::page::{self, Filter, Page};
-use super::shared::Shared;
+use super::page::{self, EntryFilter, Page};
+use super::shared::SharedLedger;
 use super::writer::{Job, TOKEN_OF_WAITERS};
 
 /// An entry as it lies in the ledger.
@@ -75,7 +75,7 @@ pub struct Stats {
 /// An open ledger. Clones are the same ledger.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedLedger>,
     pub(super) jobs: SyncSender<Job>,
     pub(super) thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
@@ -184,7 +184,7 @@ impl Ledger {
     /// As [`Self::read`].
     pub fn page(
         &self,
-        filter: &Filter,
+        filter: &EntryFilter,
         from: Option<u64>,
         ascending: bool,
         limit: usize,

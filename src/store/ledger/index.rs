@@ -1,4 +1,4 @@
-//! [`Index`]: where each entry lies in the file, what it is in a few bytes, and which entry has
+//! [`EntryIndex`]: where each entry lies in the file, what it is in a few bytes, and which entry has
 //! an id.
 
 use hashbrown::HashTable;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use super::names::{NONE, Names, OTHER};
-use super::page::Filter;
+use super::page::EntryFilter;
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, Seq};
 
@@ -98,14 +98,14 @@ impl Slot {
 
 /// The words behind the codes of the slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Words {
+pub(super) struct SlotWords {
     types: Names,
     sources: Names,
     targets: Names,
     sessions: Names,
 }
 
-impl Words {
+impl SlotWords {
     /// Whether codes of slots may be looked up in them; a file may say otherwise.
     pub(super) fn are_sound(&self) -> bool {
         [&self.types, &self.sources, &self.targets, &self.sessions]
@@ -116,17 +116,17 @@ impl Words {
 
 /// Finds entries by number, by id and by what filters ask.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct EntryIndex {
     slots: Vec<Slot>,
-    words: Words,
+    words: SlotWords,
     /// Places in `slots` by the hash of their ids. The ids themselves stand in the file, so that
     /// whoever looks one up reads the entries that come into question: one, almost always.
     ids: HashTable<u32>,
 }
 
-impl Index {
+impl EntryIndex {
     /// The index of slots that were kept; `None` when they are not in order.
-    pub(super) fn from_slots(slots: Vec<Slot>, words: Words) -> Option<Self> {
+    pub(super) fn from_slots(slots: Vec<Slot>, words: SlotWords) -> Option<Self> {
         let in_order = slots
             .windows(2)
             .all(|pair| pair[0].seq < pair[1].seq && pair[0].end() <= pair[1].offset);
@@ -207,7 +207,7 @@ impl Index {
     /// `look_max` slots at most.
     pub(super) fn select(
         &self,
-        filter: &Filter,
+        filter: &EntryFilter,
         cursor: Option<u64>,
         ascending: bool,
         limit: usize,
@@ -244,7 +244,7 @@ impl Index {
         self.slots.last().copied()
     }
 
-    pub(super) fn words(&self) -> &Words {
+    pub(super) fn words(&self) -> &SlotWords {
         &self.words
     }
 }
@@ -266,7 +266,7 @@ enum Want {
 }
 
 impl Wanted {
-    fn new(filter: &Filter, words: &Words) -> Self {
+    fn new(filter: &EntryFilter, words: &SlotWords) -> Self {
         let only = |names: &Names, word: Option<&str>| {
             word.map_or(Want::Any, |word| Want::Only(names.find(word)))
         };

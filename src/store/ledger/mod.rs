@@ -35,14 +35,14 @@ mod writer;
 mod tests;
 
 pub use belief::Border;
-pub use check::{Fault, Reason};
+pub use check::{ChainFault, Reason};
 pub use checkpoint::{
     Checkpoint, CheckpointKeeper, discard as discard_checkpoint, read as read_checkpoint,
 };
 pub use error::LedgerError;
 pub use handle::{Ledger, NotTaken, Stats, Stored};
-pub use open::{OpenOptions, OpenReport, Opened, Origin, Outside, RECENT_MAX, open};
-pub use page::{Filter, Page};
+pub use open::{OpenOptions, OpenReport, OpenedLedger, Origin, Outside, RECENT_MAX, open};
+pub use page::{EntryFilter, Page};
 pub use read::{has_line, read, read_to};
 pub use reading::Reading;
 pub use seal::seal;

@@ -25,7 +25,7 @@ use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile};
 use super::handle::{Ledger, Stored};
 use super::scan::{End, scan_after};
-use super::shared::{Shared, Standing};
+use super::shared::{LedgerHealth, SharedLedger};
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
 
 /// How many of the last entries are handed out by [`open`].
@@ -72,7 +72,7 @@ pub enum Origin {
 
 /// An open ledger and what was in it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedLedger {
     /// The handle.
     pub ledger: Ledger,
     /// The fold of all entries.
@@ -119,7 +119,7 @@ pub struct OpenReport {
 pub fn open(
     options: OpenOptions,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
-) -> Result<Opened, LedgerError> {
+) -> Result<OpenedLedger, LedgerError> {
     let path = checked_path(&options)?;
     let failed = |error| LedgerError::from_io("open", &path, error);
     let file = DiskFile::open(&path).map_err(failed)?;
@@ -161,7 +161,7 @@ pub(super) fn open_file(
     options: OpenOptions,
     mut file: Box<dyn LedgerFile>,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
-) -> Result<Opened, LedgerError> {
+) -> Result<OpenedLedger, LedgerError> {
     let path = options.dirs.ledger(&options.session);
     let failed = |error| LedgerError::from_io("read", &path, error);
     let judged = options.outside.as_ref();
@@ -216,12 +216,12 @@ pub(super) fn open_file(
         seq,
         prev: prev.or(options.prev_head),
     };
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedLedger {
         path: path.clone(),
         index: RwLock::new(found.index),
         file: RwLock::new(file.reader()),
         space: options.space,
-        standing: Mutex::new(Standing::new(found.checker, report.bytes)),
+        standing: Mutex::new(LedgerHealth::new(found.checker, report.bytes)),
     });
     let (jobs, waiting) = sync_channel(WAITING_MAX);
     let writer = Writer::new(
@@ -237,7 +237,7 @@ pub(super) fn open_file(
         .name("ledger-writer".to_owned())
         .spawn(move || writer.run(waiting))
         .map_err(|error| LedgerError::from_io("start the writer of", &path, error))?;
-    Ok(Opened {
+    Ok(OpenedLedger {
         ledger: Ledger {
             shared,
             jobs,

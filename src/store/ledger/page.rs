@@ -1,9 +1,9 @@
-//! [`Page`] and [`Filter`]: the ledger in pieces.
+//! [`Page`] and [`EntryFilter`]: the ledger in pieces.
 
 use std::io;
 
 use super::handle::Stored;
-use super::shared::Shared;
+use super::shared::SharedLedger;
 use crate::core::agent::Party;
 use crate::core::entry::Entry;
 use crate::core::id::RuntimeSession;
@@ -20,7 +20,7 @@ const LEFT_OUT_MAX: usize = 5_000;
 
 /// Which entries are wanted; everything when empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Filter {
+pub struct EntryFilter {
     /// Only this `type`.
     pub entry_type: Option<String>,
     /// Only from this party.
@@ -37,7 +37,7 @@ pub struct Filter {
     pub text: Option<String>,
 }
 
-impl Filter {
+impl EntryFilter {
     /// Whether an entry is wanted.
     pub fn takes(&self, entry: &Entry) -> bool {
         let kind = self
@@ -83,8 +83,8 @@ pub struct Page {
 
 /// Reads a page. What the index can tell apart costs no reading.
 pub(super) fn page(
-    shared: &Shared,
-    filter: &Filter,
+    shared: &SharedLedger,
+    filter: &EntryFilter,
     from: Option<u64>,
     ascending: bool,
     limit: usize,

@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::check::{Checker, Verdict};
+use super::check::{Checker, LineVerdict};
 use super::handle::{Stats, Stored};
 use super::lines::Lines;
 use super::walk::{Made, walk};
@@ -49,7 +49,7 @@ pub fn read_to(
             Err(bad) => (None, Err(bad)),
         };
         let verdict = checker.line(walked.text, link, is_intact, walked.after);
-        if let (Verdict::Entry { seq, hash }, Some(mut entry)) = (verdict, entry) {
+        if let (LineVerdict::Entry { seq, hash }, Some(mut entry)) = (verdict, entry) {
             entry.seq = Seq(seq);
             return each(Stored {
                 entry,

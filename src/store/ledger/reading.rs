@@ -8,9 +8,9 @@ use super::aside::measure;
 use super::belief::Border;
 use super::checkpoint::Checkpoint;
 use super::handle::{Stats, Stored};
-use super::page::{self, Filter, Page};
+use super::page::{self, EntryFilter, Page};
 use super::scan::scan_after;
-use super::shared::{Shared, Standing};
+use super::shared::{LedgerHealth, SharedLedger};
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::open_private;
@@ -19,7 +19,7 @@ use crate::store::dirs::open_private;
 /// is appended later.
 #[derive(Debug)]
 pub struct Reading {
-    shared: Shared,
+    shared: SharedLedger,
     snapshot: Snapshot,
     is_whole: bool,
     is_cut_short: bool,
@@ -41,11 +41,11 @@ impl Reading {
         let file = open_private(path)?;
         let found = scan_after(&file, session, checkpoint, border)?;
         Ok(Self {
-            shared: Shared {
+            shared: SharedLedger {
                 path: path.to_owned(),
                 index: RwLock::new(found.index),
                 file: RwLock::new(Arc::new(file)),
-                standing: Mutex::new(Standing::new(found.checker, found.bytes)),
+                standing: Mutex::new(LedgerHealth::new(found.checker, found.bytes)),
                 space: None,
             },
             snapshot: found.snapshot,
@@ -75,7 +75,7 @@ impl Reading {
     /// As [`Self::read`].
     pub fn page(
         &self,
-        filter: &Filter,
+        filter: &EntryFilter,
         from: Option<u64>,
         ascending: bool,
         limit: usize,

@@ -16,10 +16,10 @@ use crate::core::snapshot::Snapshot;
 use crate::wire::line::{ParsedLine, parse};
 
 use super::belief::{Belief, Border, Judgement, lost};
-use super::check::{Checker, Verdict};
+use super::check::{Checker, LineVerdict};
 use super::checkpoint::{Checkpoint, Stamp};
 use super::handle::Stored;
-use super::index::Index;
+use super::index::EntryIndex;
 use super::lines::Lines;
 use super::open::RECENT_MAX;
 use super::shared::load;
@@ -36,7 +36,7 @@ pub(super) enum End {
 /// What one pass over a file gives.
 pub(super) struct Scan {
     pub checker: Checker,
-    pub index: Index,
+    pub index: EntryIndex,
     pub snapshot: Snapshot,
     /// The last entries, oldest first, [`RECENT_MAX`] at most.
     pub recent: VecDeque<Arc<Stored>>,
@@ -60,7 +60,7 @@ pub(super) fn scan(file: &File) -> io::Result<Scan> {
 fn nothing(foreign_through: Seq) -> Scan {
     Scan {
         checker: Checker::new(),
-        index: Index::default(),
+        index: EntryIndex::default(),
         snapshot: Snapshot::believing_after(foreign_through),
         recent: VecDeque::new(),
         bytes: 0,
@@ -210,7 +210,7 @@ impl Scan {
         let verdict = checker.line(text, link, is_intact, after);
         if let Some(before) = before {
             // The last line, without its newline, is taken only if nothing of it is missing.
-            let is_entry = matches!(verdict, Verdict::Entry { .. });
+            let is_entry = matches!(verdict, LineVerdict::Entry { .. });
             let is_torn = !walked.complete && (!is_entry || checker.fault() != before.fault());
             let now = checker.linked_from();
             if is_torn || belief.is_foreign((linked_from, now), &verdict, entry.as_ref()) {
@@ -225,21 +225,21 @@ impl Scan {
         if !walked.complete {
             self.end = End::NoNewline;
         }
-        if let Verdict::Entry { seq, hash } = &verdict {
+        if let LineVerdict::Entry { seq, hash } = &verdict {
             belief.passed((*seq, hash), checker);
         }
         self.take(verdict, entry, offset, text);
         true
     }
 
-    fn take(&mut self, verdict: Verdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
+    fn take(&mut self, verdict: LineVerdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
         let (seq, hash, mut entry) = match (verdict, entry) {
-            (Verdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
-            (Verdict::Bad(why), _) => {
+            (LineVerdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
+            (LineVerdict::Bad(why), _) => {
                 tracing::debug!(offset, why, "a line of the ledger is no entry");
                 return;
             }
-            (Verdict::Entry { .. }, None) => return,
+            (LineVerdict::Entry { .. }, None) => return,
         };
         entry.seq = Seq(seq);
         let (Ok(seq), Ok(len)) = (u32::try_from(seq), u32::try_from(text.len())) else {

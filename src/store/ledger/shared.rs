@@ -1,4 +1,4 @@
-//! [`Shared`]: what the writer and the readers of an open ledger share, and [`Standing`], how the
+//! [`SharedLedger`]: what the writer and the readers of an open ledger share, and [`LedgerHealth`], how the
 //! ledger stands.
 
 use std::fs::File;
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::check::Checker;
 use super::handle::{Stats, Stored, lock};
-use super::index::{Index, Slot};
+use super::index::{EntryIndex, Slot};
 use crate::core::id::{EntryId, Seq};
 use crate::store::disk_space::DiskSpace;
 use crate::wire::line::parse;
 
 /// How an open ledger stands.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct LedgerHealth {
     /// Follows what is in the file, ours included.
     pub checker: Checker,
     /// The last entry that was acknowledged. The file may have lost it.
@@ -31,15 +31,15 @@ pub(super) struct Standing {
 
 /// What the writer and the readers share. The index is locked before the standing.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedLedger {
     pub path: PathBuf,
-    pub index: RwLock<Index>,
+    pub index: RwLock<EntryIndex>,
     pub file: RwLock<Arc<File>>,
-    pub standing: Mutex<Standing>,
+    pub standing: Mutex<LedgerHealth>,
     pub space: Option<Arc<DiskSpace>>,
 }
 
-impl Shared {
+impl SharedLedger {
     /// One entry by its number.
     pub(super) fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
         let slot = self.index().get(seq);
@@ -59,11 +59,11 @@ impl Shared {
         Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn index(&self) -> RwLockReadGuard<'_, Index> {
+    pub(super) fn index(&self) -> RwLockReadGuard<'_, EntryIndex> {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn standing(&self) -> MutexGuard<'_, Standing> {
+    pub(super) fn standing(&self) -> MutexGuard<'_, LedgerHealth> {
         lock(&self.standing)
     }
 
@@ -83,7 +83,7 @@ impl Shared {
     }
 }
 
-impl Standing {
+impl LedgerHealth {
     pub(super) fn new(checker: Checker, bytes: u64) -> Self {
         Self {
             head: checker.head(),

@@ -16,7 +16,7 @@ use crate::wire::line::{parse, parse_link};
 
 use super::aside::measure;
 use super::belief::{Belief, Border};
-use super::check::{Checker, Fault, Reason, Verdict};
+use super::check::{ChainFault, Checker, LineVerdict, Reason};
 use super::lines::Lines;
 use super::verify_blobs::{BlobCheck, BlobReport};
 use super::walk::{Made, walk};
@@ -36,7 +36,7 @@ pub struct VerifyReport {
     /// Lines that are no entries.
     pub bad_lines: u64,
     /// The first thing that is wrong.
-    pub first_bad: Option<Fault>,
+    pub first_bad: Option<ChainFault>,
     /// Bytes of a last line that was not written to its end: the mark of a crash or of a write
     /// that is going on, and no tampering.
     pub torn_bytes: u64,
@@ -141,7 +141,7 @@ pub fn verify_with(
         let verdict = checker.line(walked.text, line, is_intact, walked.after);
         if let Some(before) = before {
             let is_torn = !walked.complete
-                && (checker.fault() != before.fault() || matches!(verdict, Verdict::Bad(_)));
+                && (checker.fault() != before.fault() || matches!(verdict, LineVerdict::Bad(_)));
             let links = (linked_from, checker.linked_from());
             if is_over
                 || !is_torn
@@ -158,7 +158,7 @@ pub fn verify_with(
                 return ControlFlow::Continue(());
             }
         }
-        if let Verdict::Entry { seq, hash } = &verdict {
+        if let LineVerdict::Entry { seq, hash } = &verdict {
             blobs.line(walked.text, *seq, checker.lines());
             alarms.line(walked.text, *seq);
             belief.passed((*seq, hash), checker);
@@ -189,7 +189,7 @@ pub fn verify_with(
     };
     let mut first_bad = checker.fault().cloned();
     if foreign_from.is_some() {
-        first_bad.get_or_insert(Fault {
+        first_bad.get_or_insert(ChainFault {
             seq: checker.next().0,
             line: checker.lines() + 1,
             reason: Reason::Inserted,
@@ -286,7 +286,7 @@ impl Alarms {
 }
 
 /// The fault of a file that is a chain, but not the one that the outside head belongs to.
-fn missing_end(outside: &Head, checker: &Checker) -> Fault {
+fn missing_end(outside: &Head, checker: &Checker) -> ChainFault {
     let (next, _) = checker.next();
     let (seq, reason) = if outside.seq >= next {
         (next, Reason::Truncated)
@@ -294,7 +294,7 @@ fn missing_end(outside: &Head, checker: &Checker) -> Fault {
         // The numbers are all there, so that some entry up to this one was rewritten.
         (outside.seq, Reason::Unlinked)
     };
-    Fault {
+    ChainFault {
         seq,
         line: checker.lines() + 1,
         reason,

@@ -10,7 +10,7 @@ use crate::store::blobs::{BlobError, Blobs};
 use crate::store::dirs::open_private;
 use crate::wire::line::parse;
 
-use super::check::{Fault, Reason};
+use super::check::{ChainFault, Reason};
 use super::lines::Lines;
 
 /// How the field begins on a line. Inside of a string its quotes would have a backslash, so that
@@ -58,7 +58,7 @@ pub struct BlobReport {
 pub(super) struct BlobCheck {
     blobs: Blobs,
     report: BlobReport,
-    first_bad: Option<Fault>,
+    first_bad: Option<ChainFault>,
     unreadable: Option<io::Error>,
 }
 
@@ -93,7 +93,8 @@ impl BlobCheck {
                 return;
             }
         };
-        self.first_bad.get_or_insert(Fault { seq, line, reason });
+        self.first_bad
+            .get_or_insert(ChainFault { seq, line, reason });
     }
 
     /// What was found, and the first fault of all. A fault of the chain is the earlier one when
@@ -102,7 +103,10 @@ impl BlobCheck {
     /// # Errors
     ///
     /// When a text is there and the disk does not give it: that is no verdict on the record.
-    pub(super) fn finish(self, chain: Option<Fault>) -> io::Result<(BlobReport, Option<Fault>)> {
+    pub(super) fn finish(
+        self,
+        chain: Option<ChainFault>,
+    ) -> io::Result<(BlobReport, Option<ChainFault>)> {
         if let Some(error) = self.unreadable {
             return Err(error);
         }

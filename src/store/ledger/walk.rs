@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::LINE_MAX;
 use super::check::Checker;
 use super::lines::Lines;
-use crate::wire::line::{BadLine, Link, ParsedLine, hash_line};
+use crate::wire::line::{BadLine, ChainLink, ParsedLine, hash_line};
 
 /// How many bytes of lines are worked on together: enough to make the handing over cheap.
 const BATCH_BYTES: usize = 256 * 1024;
@@ -29,17 +29,17 @@ const WORKERS_MAX: usize = 8;
 /// What is made of a line.
 pub(super) trait Linked: Send {
     /// The line's place in the chain.
-    fn link(&self) -> Option<&Link>;
+    fn link(&self) -> Option<&ChainLink>;
 }
 
 impl Linked for ParsedLine {
-    fn link(&self) -> Option<&Link> {
+    fn link(&self) -> Option<&ChainLink> {
         self.link.as_ref()
     }
 }
 
-impl Linked for Option<Link> {
-    fn link(&self) -> Option<&Link> {
+impl Linked for Option<ChainLink> {
+    fn link(&self) -> Option<&ChainLink> {
         self.as_ref()
     }
 }

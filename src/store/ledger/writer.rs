@@ -25,7 +25,7 @@ use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::handle::Stored;
 use super::keep::keep_whole;
-use super::shared::Shared;
+use super::shared::SharedLedger;
 
 mod mending;
 
@@ -99,7 +99,7 @@ pub(super) struct Next {
 /// Writes one ledger.
 pub(super) struct Writer {
     file: Box<dyn LedgerFile>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedLedger>,
     redactor: Arc<Redactor>,
     blobs: Blobs,
     /// Keeps the head outside; `None` where nobody does.
@@ -146,7 +146,7 @@ struct Placed {
 impl Writer {
     pub(super) fn new(
         file: Box<dyn LedgerFile>,
-        shared: Arc<Shared>,
+        shared: Arc<SharedLedger>,
         redactor: Arc<Redactor>,
         heads: Option<Heads>,
         on_event: Box<dyn Fn(WriterEvent) + Send>,

@@ -108,7 +108,7 @@ fn what_is_put_on_the_board_is_shown_and_the_rest_is_left_alone() {
         imprint(1),
     );
     let second = RuntimeSession::new("second \"pair\"");
-    let shown = |pairs: &[(&RuntimeSession, Agent)]| Shown {
+    let shown = |pairs: &[(&RuntimeSession, Agent)]| PublishedState {
         app_server_port: Some(4500),
         participants: pairs
             .iter()
@@ -148,16 +148,16 @@ fn the_thread_shows_the_newest_and_writes_nothing_without_news() {
     let place = testing::Place::new();
     let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
     let (publisher, mut board) = start(&place, &lock, false);
-    board.set(Shown::default());
+    board.set(PublishedState::default());
     assert!(
         board.latest.is_empty(),
         "what is shown already is no news for the thread"
     );
     let status = Places::of(&place.dirs).status;
     for port in 1..=9 {
-        board.set(Shown {
+        board.set(PublishedState {
             app_server_port: Some(port),
-            ..Shown::default()
+            ..PublishedState::default()
         });
     }
     while json(&status)["appServerUrl"] != "ws://127.0.0.1:9" {
@@ -166,7 +166,7 @@ fn the_thread_shows_the_newest_and_writes_nothing_without_news() {
     drop(publisher);
     assert_eq!(present(&place), 0);
     // A loop that ends later shows nothing any more.
-    board.set(Shown::default());
+    board.set(PublishedState::default());
     assert_eq!(present(&place), 0);
 }
 
@@ -194,7 +194,7 @@ fn nothing_is_written_or_removed_in_a_folder_that_is_another_ones() {
     let mut writer = Writer::new(publisher.place.clone(), imprint(1));
     fs::rename(&place.dirs.relay, place.dirs.root.join("away")).unwrap();
     place.dirs.create().unwrap();
-    writer.write(&Shown::default());
+    writer.write(&PublishedState::default());
     assert_eq!(present(&place), 0);
     for path in paths(&place.dirs) {
         fs::write(path, "the next owner's").unwrap();

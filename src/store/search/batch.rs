@@ -1,7 +1,7 @@
 //! [`Batch`]: entries on their way into the index.
 
 use super::error::SearchError;
-use super::index::{Index, Mark, Row};
+use super::index::{Mark, Row, SearchIndex};
 use super::text::Text;
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
@@ -48,7 +48,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Puts everything into the index. Returns up to where that goes now, if anything was there.
-    pub(super) fn put(&mut self, index: &mut Index) -> Result<Option<u64>, SearchError> {
+    pub(super) fn put(&mut self, index: &mut SearchIndex) -> Result<Option<u64>, SearchError> {
         let Some(mark) = self.mark.take() else {
             return Ok(None);
         };

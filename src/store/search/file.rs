@@ -12,8 +12,8 @@ use std::path::Path;
 
 use super::batch::Batch;
 use super::error::SearchError;
-use super::find::{Collector, Found, Hit, LIMIT_MAX, Request, TOTAL_MAX};
-use super::index::{Index, discard};
+use super::find::{Collector, Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
+use super::index::{SearchIndex, discard};
 use super::seek::Seeker;
 use super::text::Text;
 use crate::core::id::SessionId;
@@ -49,8 +49,8 @@ pub fn search_file(
     path: &Path,
     end: u64,
     redactor: &Redactor,
-    request: &Request,
-) -> Result<Found, SearchError> {
+    request: &SearchRequest,
+) -> Result<SearchHits, SearchError> {
     if let Some(session) = session {
         match by_index(dirs, session, path, end, redactor, request) {
             Ok(Some(found)) => return Ok(found),
@@ -71,13 +71,13 @@ fn by_index(
     path: &Path,
     end: u64,
     redactor: &Redactor,
-    request: &Request,
-) -> Result<Option<Found>, SearchError> {
+    request: &SearchRequest,
+) -> Result<Option<SearchHits>, SearchError> {
     let unreadable = |source| SearchError::Ledger {
         path: path.to_path_buf(),
         source,
     };
-    let Some(index) = Index::open_to_read(dirs)? else {
+    let Some(index) = SearchIndex::open_to_read(dirs)? else {
         return Ok(None);
     };
     index.at_one_moment(|index| {
@@ -126,9 +126,14 @@ fn by_index(
 }
 
 /// By reading the file from its beginning to its end, one line at a time.
-fn scan(path: &Path, end: u64, redactor: &Redactor, request: &Request) -> io::Result<Found> {
+fn scan(
+    path: &Path,
+    end: u64,
+    redactor: &Redactor,
+    request: &SearchRequest,
+) -> io::Result<SearchHits> {
     let limit = request.limit.clamp(1, LIMIT_MAX);
-    let mut found = Found::default();
+    let mut found = SearchHits::default();
     // The last ones so far; one more than wanted tells that there is another page.
     let mut newest: VecDeque<Hit> = VecDeque::new();
     ledger::read_to(path, end, |stored| {
@@ -174,7 +179,7 @@ pub fn rebuild_file(
         path: dirs.state.clone(),
         source,
     })?;
-    let mut index = Index::open(dirs)?;
+    let mut index = SearchIndex::open(dirs)?;
     let mut batch = Batch::new(session, redactor);
     let mut progress = Progress::default();
     let mut failed = None;

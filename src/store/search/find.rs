@@ -4,14 +4,14 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::error::SearchError;
-use super::index::{Index, Rows};
+use super::index::{Rows, SearchIndex};
 use super::query::Query;
 use super::snippet::Snippet;
 use super::text::Text;
 use crate::core::agent::Party;
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::redact::Redactor;
-use crate::store::ledger::{Filter, Ledger, Stored};
+use crate::store::ledger::{EntryFilter, Ledger, Stored};
 
 /// The most hits of one search.
 pub const LIMIT_MAX: usize = 1_000;
@@ -29,7 +29,7 @@ const PAGE: usize = 16;
 
 /// What is searched for.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct SearchRequest {
     /// The words.
     pub query: Query,
     /// Only entries below this number.
@@ -74,7 +74,7 @@ impl Hit {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct SearchHits {
     /// Newest first.
     pub hits: Vec<Hit>,
     /// How many entries match, on all pages.
@@ -92,19 +92,19 @@ pub struct Found {
 /// Collects hits from the newest entry on.
 #[derive(Debug)]
 pub(super) struct Collector<'a> {
-    request: &'a Request,
+    request: &'a SearchRequest,
     redactor: &'a Redactor,
     limit: usize,
-    found: Found,
+    found: SearchHits,
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(request: &'a Request, redactor: &'a Redactor) -> Self {
+    pub(super) fn new(request: &'a SearchRequest, redactor: &'a Redactor) -> Self {
         Self {
             request,
             redactor,
             limit: request.limit.clamp(1, LIMIT_MAX),
-            found: Found::default(),
+            found: SearchHits::default(),
         }
     }
 
@@ -139,7 +139,7 @@ impl<'a> Collector<'a> {
         self.found.total += rows.total;
     }
 
-    pub(super) fn finish(mut self, indexed_to: u64, behind: u64) -> Found {
+    pub(super) fn finish(mut self, indexed_to: u64, behind: u64) -> SearchHits {
         if self.found.hits.len() > self.limit {
             self.found.hits.truncate(self.limit);
             self.found.next = self.found.hits.last().map(|hit| hit.seq);
@@ -162,12 +162,12 @@ impl<'a> Collector<'a> {
 
 /// Searches an open ledger. An index that is of another session counts as none.
 pub(super) fn find(
-    index: Option<&Index>,
+    index: Option<&SearchIndex>,
     redactor: &Redactor,
     ledger: &Ledger,
     session: &SessionId,
-    request: &Request,
-) -> Result<Found, SearchError> {
+    request: &SearchRequest,
+) -> Result<SearchHits, SearchError> {
     let unreadable = |source| SearchError::Ledger {
         path: ledger.path().to_path_buf(),
         source,
@@ -205,7 +205,7 @@ fn look_past(ledger: &Ledger, indexed_to: u64, collector: &mut Collector<'_>) ->
     let until = Instant::now() + LOOK;
     let mut from = None;
     loop {
-        let page = ledger.page(&Filter::default(), from, false, PAGE)?;
+        let page = ledger.page(&EntryFilter::default(), from, false, PAGE)?;
         for stored in &page.entries {
             let seq = stored.entry.seq.0;
             if seq <= indexed_to {

@@ -12,8 +12,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::error::SearchError;
-use super::find::{Found, Request, find};
-use super::index::Index;
+use super::find::{SearchHits, SearchRequest, find};
+use super::index::SearchIndex;
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::store::dirs::ProjectDirs;
@@ -23,7 +23,7 @@ use crate::store::ledger::Ledger;
 const SEARCHES_MAX: usize = 32;
 
 /// Answers a search. Called on the searching thread.
-type Answer = Box<dyn FnOnce(Result<Found, SearchError>) + Send>;
+type SearchReply = Box<dyn FnOnce(Result<SearchHits, SearchError>) + Send>;
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,7 +45,7 @@ pub(super) struct Target {
 
 /// What the loop wants, and how far the indexing thread is.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct IndexerState {
     pub(super) target: Target,
     /// Counts targets and wishes for a rebuild; the index is looked at anew when it moves.
     pub(super) wish: u64,
@@ -58,10 +58,10 @@ pub(super) struct Desk {
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedIndexer {
     pub(super) dirs: ProjectDirs,
     pub(super) redactor: Arc<Redactor>,
-    pub(super) desk: Mutex<Desk>,
+    pub(super) desk: Mutex<IndexerState>,
     /// Something on the desk changed.
     pub(super) rung: Condvar,
     /// Held for writing while the index's file is removed: a connection that is open then would
@@ -71,14 +71,14 @@ pub(super) struct Shared {
 
 struct Job {
     target: Target,
-    request: Request,
-    answer: Answer,
+    request: SearchRequest,
+    answer: SearchReply,
 }
 
 /// Search in the open ledger. Its threads end with it; [`Search::close`] waits for that.
 #[derive(Debug)]
 pub struct Search {
-    shared: Arc<Shared>,
+    shared: Arc<SharedIndexer>,
     jobs: Option<SyncSender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -103,10 +103,10 @@ impl Search {
         session: SessionId,
         fresh: bool,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedIndexer {
             dirs: dirs.clone(),
             redactor,
-            desk: Mutex::new(Desk {
+            desk: Mutex::new(IndexerState {
                 target: Target { ledger, session },
                 wish: 1,
                 fresh,
@@ -157,7 +157,7 @@ impl Search {
         }
     }
 
-    fn wish(&self, change: impl FnOnce(&mut Desk)) {
+    fn wish(&self, change: impl FnOnce(&mut IndexerState)) {
         let mut desk = self.shared.desk();
         change(&mut desk);
         desk.wish += 1;
@@ -171,8 +171,8 @@ impl Search {
     /// another thread, or at once when too many wait already.
     pub fn find(
         &self,
-        request: Request,
-        answer: impl FnOnce(Result<Found, SearchError>) + Send + 'static,
+        request: SearchRequest,
+        answer: impl FnOnce(Result<SearchHits, SearchError>) + Send + 'static,
     ) {
         let target = self.shared.desk().target.clone();
         let job = Job {
@@ -230,16 +230,16 @@ impl Drop for Search {
     }
 }
 
-impl Shared {
-    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
+impl SharedIndexer {
+    pub(super) fn desk(&self) -> MutexGuard<'_, IndexerState> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn wait<'a>(
         &self,
-        desk: MutexGuard<'a, Desk>,
+        desk: MutexGuard<'a, IndexerState>,
         at_most: Duration,
-    ) -> MutexGuard<'a, Desk> {
+    ) -> MutexGuard<'a, IndexerState> {
         self.rung
             .wait_timeout(desk, at_most)
             .unwrap_or_else(PoisonError::into_inner)
@@ -263,13 +263,15 @@ impl Shared {
         }
     }
 
-    fn search(&self, job: &Job, by_index: bool) -> Result<Found, SearchError> {
+    fn search(&self, job: &Job, by_index: bool) -> Result<SearchHits, SearchError> {
         let Target { ledger, session } = &job.target;
-        let search =
-            |index: Option<&Index>| find(index, &self.redactor, ledger, session, &job.request);
+        let search = |index: Option<&SearchIndex>| {
+            find(index, &self.redactor, ledger, session, &job.request)
+        };
         if by_index {
             let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-            let found = Index::open_to_read(&self.dirs).and_then(|index| search(index.as_ref()));
+            let found =
+                SearchIndex::open_to_read(&self.dirs).and_then(|index| search(index.as_ref()));
             match found {
                 Err(error) if !matches!(error, SearchError::Ledger { .. }) => {
                     tracing::warn!(%error, "a search goes on without the index");

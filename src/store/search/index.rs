@@ -1,4 +1,4 @@
-//! [`Index`]: the words of one ledger's entries in `state/index.db`, and [`Mark`], up to where.
+//! [`SearchIndex`]: the words of one ledger's entries in `state/index.db`, and [`Mark`], up to where.
 //!
 //! Made to be thrown away: whoever finds that it is damaged, of another version or not of this
 //! ledger removes the file and begins anew. It is still kept in one piece (a write-ahead log,
@@ -87,12 +87,12 @@ pub(super) struct Rows {
 
 /// An open index.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct SearchIndex {
     db: Connection,
     path: PathBuf,
 }
 
-impl Index {
+impl SearchIndex {
     /// Opens the index for writing, or makes an empty one, 0600.
     pub(super) fn open(dirs: &ProjectDirs) -> Result<Self, SearchError> {
         let path = path_of(dirs)?;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::error::SearchError;
-use super::follow::{Shared, Target};
-use super::index::{Index, Mark, discard};
+use super::follow::{SharedIndexer, Target};
+use super::index::{Mark, SearchIndex, discard};
 use crate::core::id::Seq;
-use crate::store::ledger::Filter;
+use crate::store::ledger::EntryFilter;
 
 /// How long entries are gathered before they go into the index: a write per second costs nothing,
 /// and searches look through what is not in it yet.
@@ -21,11 +21,11 @@ const TRY_AGAIN: Duration = Duration::from_secs(10);
 /// How many entries are read from the ledger at once; they may be large.
 const PAGE: usize = 16;
 
-impl Shared {
+impl SharedIndexer {
     /// The indexing thread.
     pub(super) fn keep_up(&self) {
         step_back();
-        let mut index: Option<Index> = None;
+        let mut index: Option<SearchIndex> = None;
         let mut done = 0;
         let mut failures = 0;
         while let Some((target, wish, fresh)) = self.next(done) {
@@ -84,11 +84,11 @@ impl Shared {
     /// Takes the index, or opens it, and brings it to the end of the ledger.
     fn advance(
         &self,
-        kept: Option<Index>,
+        kept: Option<SearchIndex>,
         target: &Target,
         wish: u64,
         fresh: bool,
-    ) -> Result<Index, SearchError> {
+    ) -> Result<SearchIndex, SearchError> {
         let mut index = match kept {
             Some(index) => index,
             None => self.open(target, fresh)?,
@@ -100,9 +100,9 @@ impl Shared {
     }
 
     /// Opens the index of this ledger; throws away one that is not, or is damaged.
-    fn open(&self, target: &Target, fresh: bool) -> Result<Index, SearchError> {
+    fn open(&self, target: &Target, fresh: bool) -> Result<SearchIndex, SearchError> {
         if !fresh {
-            let opened = Index::open(&self.dirs).and_then(|index| {
+            let opened = SearchIndex::open(&self.dirs).and_then(|index| {
                 let mark = index.mark()?;
                 let fits = mark.is_none_or(|mark| is_of(&mark, target));
                 Ok(fits.then_some(index))
@@ -123,13 +123,13 @@ impl Shared {
             source,
         })?;
         self.desk().state.rebuilds += 1;
-        Index::open(&self.dirs)
+        SearchIndex::open(&self.dirs)
     }
 
     /// Puts in what comes after `from`, to the end of the ledger or until something else is wanted.
     fn index(
         &self,
-        index: &mut Index,
+        index: &mut SearchIndex,
         target: &Target,
         wish: u64,
         from: u64,
@@ -139,7 +139,7 @@ impl Shared {
         loop {
             let page = target
                 .ledger
-                .page(&Filter::default(), cursor, true, PAGE)
+                .page(&EntryFilter::default(), cursor, true, PAGE)
                 .map_err(|source| SearchError::Ledger {
                     path: target.ledger.path().to_path_buf(),
                     source,
@@ -167,7 +167,7 @@ impl Shared {
     fn put(
         &self,
         batch: &mut Batch<'_>,
-        index: &mut Index,
+        index: &mut SearchIndex,
         target: &Target,
         wish: u64,
     ) -> Result<(), SearchError> {

@@ -28,7 +28,7 @@ mod tests;
 
 pub use error::SearchError;
 pub use file::{Progress, rebuild_file, search_file};
-pub use find::{Found, Hit, LIMIT_MAX, Request, TOTAL_MAX};
+pub use find::{Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
 pub use follow::{Search, SearchState};
 pub use index::discard;
 pub use page::RequestError;

@@ -1,6 +1,6 @@
-//! A search as it stands on the wire: [`Request::of`] and [`Found::into_page`].
+//! A search as it stands on the wire: [`SearchRequest::of`] and [`SearchHits::into_page`].
 
-use super::find::{Found, Hit, LIMIT_MAX, Request};
+use super::find::{Hit, LIMIT_MAX, SearchHits, SearchRequest};
 use super::query::{Query, QueryError};
 use crate::core::id::SessionId;
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
@@ -29,7 +29,7 @@ impl RequestError {
     }
 }
 
-impl Request {
+impl SearchRequest {
     /// Reads what is asked.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Request {
     }
 }
 
-impl Found {
+impl SearchHits {
     /// As it is sent and printed; `session` stands on every hit when it is given.
     pub fn into_page(self, session: Option<&SessionId>) -> SearchPage {
         SearchPage {

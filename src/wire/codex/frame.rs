@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::notification::Notification;
+use super::notification::CodexNotification;
 
 /// One frame from the app-server.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub enum Incoming {
     /// The server asks its clients something; every subscriber gets it, the first answer counts.
     Request(ServerRequest),
     /// Something happened.
-    Notification(Notification),
+    Notification(CodexNotification),
 }
 
 /// A request of the server to its clients. Never answered by us: an error reply counts as a
@@ -104,7 +104,7 @@ impl Incoming {
             }
             (Some(method), None) => {
                 let params = raw.params.map_or("null", RawValue::get);
-                Notification::parse(&method, params).map(Self::Notification)
+                CodexNotification::parse(&method, params).map(Self::Notification)
             }
             (None, Some(id)) => {
                 let result = match (raw.error, raw.result) {

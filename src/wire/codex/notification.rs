@@ -1,4 +1,4 @@
-//! [`Notification`]: the notifications that we act on.
+//! [`CodexNotification`]: the notifications that we act on.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::turn::{Turn, TurnError};
 /// Something happened at the app-server. Only `thread/started`, `thread/status/changed` and
 /// `thread/closed` reach clients that are not subscribed to the thread.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notification {
+pub enum CodexNotification {
     /// `thread/started`.
     ThreadStarted(Thread),
     /// `thread/status/changed`.
@@ -144,7 +144,7 @@ pub struct ServerRequestResolved {
     pub request_id: Value,
 }
 
-impl Notification {
+impl CodexNotification {
     /// Reads a notification; `None` for one that we do not act on.
     pub fn parse(method: &str, params: &str) -> Option<Self> {
         #[derive(Deserialize)]

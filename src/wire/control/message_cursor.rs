@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-use crate::core::delivery::{Cut, MessageCursor};
+use crate::core::delivery::{CutMessage, MessageCursor};
 use crate::core::id::{EntryId, Seq};
 
 /// It is not a cursor.
@@ -42,7 +42,7 @@ impl FromStr for MessageCursor {
         };
         let cut = cut.map(|cut| {
             let (id, rest) = cut.rsplit_once(':').ok_or(NotACursor)?;
-            Ok(Cut {
+            Ok(CutMessage {
                 id: EntryId::new(id),
                 rest: rest.parse().map_err(|_| NotACursor)?,
             })
@@ -101,7 +101,7 @@ mod tests {
             MessageCursor {
                 after: Seq(4),
                 until: None,
-                cut: Some(Cut {
+                cut: Some(CutMessage {
                     id: EntryId::new("01-98:aa/7"),
                     rest: 400,
                 }),

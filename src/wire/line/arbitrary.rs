@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::carried::Carried;
+use crate::core::carried::CarriedEntry;
 use crate::core::delivery::{OnBusy, Outcome};
 use crate::core::entry::{
     AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
@@ -349,9 +349,9 @@ fn whole() -> impl Strategy<Value = Whole> {
     ("[0-9a-f]{64}", any::<u64>()).prop_map(|(sha256, units)| Whole { sha256, units })
 }
 
-fn carried() -> impl Strategy<Value = Carried> {
+fn carried() -> impl Strategy<Value = CarriedEntry> {
     (text(), any::<u64>(), any::<bool>(), any::<bool>()).prop_map(
-        |(session, seq, settled, answered)| Carried {
+        |(session, seq, settled, answered)| CarriedEntry {
             session_id: SessionId::new(session),
             seq: Seq(seq),
             settled,

@@ -1,4 +1,4 @@
-//! [`Link`] and [`Sealed`]: what ties a line to the one before it.
+//! [`ChainLink`] and [`Sealed`]: what ties a line to the one before it.
 //!
 //! `hash = hex(sha256(P ‖ B))`: P is the 64 characters of `prev`, B the line without its newline
 //! and with `,"hash":"…"` cut out, so that B ends in `}`. The chain is not keyed: it shows edits
@@ -18,7 +18,7 @@ const TAIL_LEN: usize = HASH_KEY.len() + 64 + 2;
 
 /// A line's place in the chain, as the line itself claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct ChainLink {
     /// Its number, counted in physical lines from 1.
     pub seq: u64,
     /// The hash of the line before it, 64 lower-case hex digits.

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{CARRIED, HANDLES, HANDLES_ONE, Link, RUNTIME_SESSION, WHOLE, event, is_hash};
+use super::{CARRIED, ChainLink, HANDLES, HANDLES_ONE, RUNTIME_SESSION, WHOLE, event, is_hash};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::{
@@ -21,7 +21,7 @@ pub struct ParsedLine {
     /// The entry; its `seq` is the one on the line, 0 when there is none.
     pub entry: Entry,
     /// Its place in the chain; `None` for a line of a ledger without one.
-    pub link: Option<Link>,
+    pub link: Option<ChainLink>,
     /// A later version wrote it, in a shape of its own: what is understood of it is taken, and
     /// nobody of this version should write behind it.
     pub is_newer: bool,
@@ -73,7 +73,7 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
     let prev = take_text(&mut line, "prev").filter(|prev| is_hash(prev));
     let hash = take_text(&mut line, "hash").filter(|hash| is_hash(hash));
     let link = match (seq, prev, hash) {
-        (Some(seq), Some(prev), Some(hash)) => Some(Link { seq, prev, hash }),
+        (Some(seq), Some(prev), Some(hash)) => Some(ChainLink { seq, prev, hash }),
         _ => None,
     };
     let mut meta = take_object(&mut line, "meta");
@@ -131,7 +131,7 @@ const NESTING_MAX: usize = 128;
 /// # Errors
 ///
 /// As [`parse`].
-pub fn parse_link(line: &[u8]) -> Result<Option<Link>, BadLine> {
+pub fn parse_link(line: &[u8]) -> Result<Option<ChainLink>, BadLine> {
     // What the quick look does not check, or cannot take, is left to the thorough one: text that
     // is no UTF-8, halves of characters, keys that come twice, and what may be nested too deeply.
     let brackets = line.iter().filter(|byte| matches!(byte, b'[' | b'{'));
@@ -156,7 +156,7 @@ pub fn parse_link(line: &[u8]) -> Result<Option<Link>, BadLine> {
         is_hash(text).then(|| text.to_owned())
     };
     Ok(match (seq, hash(envelope.prev), hash(envelope.hash)) {
-        (Some(seq), Some(prev), Some(hash)) => Some(Link { seq, prev, hash }),
+        (Some(seq), Some(prev), Some(hash)) => Some(ChainLink { seq, prev, hash }),
         _ => None,
     })
 }

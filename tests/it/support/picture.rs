@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ctxrelay_ui::svg::{Cell, Paint, TerminalColors, svg};
+use ctxrelay_ui::svg::{Cell, CellPaint, TerminalColors, svg};
 
 use super::pty::Pty;
 
@@ -39,10 +39,10 @@ fn cell(x: u16, y: u16, cell: &vt100::Cell) -> Cell {
     }
 }
 
-fn paint(color: vt100::Color) -> Paint {
+fn paint(color: vt100::Color) -> CellPaint {
     match color {
-        vt100::Color::Default => Paint::Default,
-        vt100::Color::Idx(index) => Paint::Indexed(index),
-        vt100::Color::Rgb(red, green, blue) => Paint::Rgb(red, green, blue),
+        vt100::Color::Default => CellPaint::Default,
+        vt100::Color::Idx(index) => CellPaint::Indexed(index),
+        vt100::Color::Rgb(red, green, blue) => CellPaint::Rgb(red, green, blue),
     }
 }

@@ -29,7 +29,7 @@ pub struct Banner {
 
 /// The ports in use; `None` is shown as a dash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ports {
+pub struct HeaderPorts {
     /// Control port of the daemon.
     pub control: Option<u16>,
     /// Proxy for the Codex TUI.
@@ -79,7 +79,7 @@ impl DaemonState {
 
 /// The daemon, as the header shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Daemon {
+pub struct HeaderDaemon {
     /// How we stand to it.
     pub state: DaemonState,
     /// Why, when it is not plainly well, for example `refused: 3rd try in 2 s`.
@@ -103,7 +103,7 @@ pub enum Chain {
 
 /// The record, as the header shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ledger {
+pub struct HeaderLedger {
     /// Entries of the current session.
     pub entries: u64,
     /// The chain.
@@ -126,13 +126,13 @@ pub struct DeckView {
     /// Id of the ledger session, full length; shortened when drawn.
     pub session_id: String,
     /// Ports.
-    pub ports: Ports,
+    pub ports: HeaderPorts,
     /// Daemon.
-    pub daemon: Daemon,
+    pub daemon: HeaderDaemon,
     /// A sentence that must be seen.
     pub banner: Option<Banner>,
     /// The record.
-    pub ledger: Ledger,
+    pub ledger: HeaderLedger,
     /// The agents, Claude first.
     pub agents: Vec<AgentCard>,
     /// The newest rows, oldest first. The caller caps them and gives more on

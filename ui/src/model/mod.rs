@@ -15,9 +15,11 @@ mod timeline;
 
 pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
-pub use deck_view::{Banner, Chain, Daemon, DaemonState, DeckView, Ledger, Level, Ports};
+pub use deck_view::{
+    Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
+};
 pub use found::{FoundEntries, FoundRow};
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{Gate, GateState, InboxCard, InboxKind};
-pub use task::{HandoffRow, HandoffState, Lane, LaneCounts, TaskRow, Tasks};
-pub use timeline::{Field, Outcome, OutcomeState, TimelineRow};
+pub use task::{HandoffRow, HandoffState, LaneCounts, TaskColumn, TaskRow, Tasks};
+pub use timeline::{Field, OutcomeState, RowOutcome, TimelineRow};

@@ -4,7 +4,7 @@ use super::agent::Party;
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Lane {
+pub enum TaskColumn {
     /// Handed over, nobody works on it.
     Open,
     /// Being worked on.
@@ -17,7 +17,7 @@ pub enum Lane {
     Done,
 }
 
-impl Lane {
+impl TaskColumn {
     /// In the order of the lanes.
     pub const ALL: [Self; 5] = [
         Self::Active,
@@ -42,27 +42,27 @@ impl Lane {
 /// How many tasks each lane has; the rows may be capped, these are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneCounts {
-    /// In [`Lane::Open`].
+    /// In [`TaskColumn::Open`].
     pub open: u32,
-    /// In [`Lane::Active`].
+    /// In [`TaskColumn::Active`].
     pub active: u32,
-    /// In [`Lane::Blocked`].
+    /// In [`TaskColumn::Blocked`].
     pub blocked: u32,
-    /// In [`Lane::Stale`].
+    /// In [`TaskColumn::Stale`].
     pub stale: u32,
-    /// In [`Lane::Done`].
+    /// In [`TaskColumn::Done`].
     pub done: u32,
 }
 
 impl LaneCounts {
     /// The count of one lane.
-    pub fn of(self, lane: Lane) -> u32 {
+    pub fn of(self, lane: TaskColumn) -> u32 {
         match lane {
-            Lane::Open => self.open,
-            Lane::Active => self.active,
-            Lane::Blocked => self.blocked,
-            Lane::Stale => self.stale,
-            Lane::Done => self.done,
+            TaskColumn::Open => self.open,
+            TaskColumn::Active => self.active,
+            TaskColumn::Blocked => self.blocked,
+            TaskColumn::Stale => self.stale,
+            TaskColumn::Done => self.done,
         }
     }
 }
@@ -71,7 +71,7 @@ impl LaneCounts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRow {
     /// Where it stands.
-    pub lane: Lane,
+    pub lane: TaskColumn,
     /// Short id, for example `h7`.
     pub id_short: String,
     /// Its entry in the ledger, opened by `enter`.

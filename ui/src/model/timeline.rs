@@ -20,7 +20,7 @@ pub enum OutcomeState {
 
 /// What became of the entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RowOutcome {
     /// Decides glyph and colour.
     pub state: OutcomeState,
     /// In words, for example `offered to Claude by doorbell · not yet acknowledged`.
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub took_ms: Option<u64>,
 }
 
-impl Outcome {
+impl RowOutcome {
     /// An outcome without times.
     pub fn new(state: OutcomeState, text: impl Into<String>) -> Self {
         Self {
@@ -75,7 +75,7 @@ pub struct TimelineRow {
     /// A short mark at the right edge, for example `claimed`.
     pub mark: Option<String>,
     /// What became of it.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RowOutcome>,
     /// Details for the opened entry: the exact text the agent received, the attempts, the hash.
     pub detail: Vec<Field>,
 }

@@ -9,7 +9,7 @@ use crate::model::{Agent, AgentState};
 use crate::panes::{limit_words, silence_role, silence_words, tries};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::update::applies;
 
 /// An opened agent.
@@ -26,9 +26,9 @@ impl AgentSheet {
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
-        let heading = theme.style(Role::Heading);
-        let plain = theme.style(Role::Text);
-        let muted = theme.style(Role::TextMuted);
+        let heading = theme.style(ThemeRole::Heading);
+        let plain = theme.style(ThemeRole::Text);
+        let muted = theme.style(ThemeRole::TextMuted);
         let glyphs = deck.glyphs;
         let Some(card) = deck.view.agent(self.agent) else {
             return SheetText::default();
@@ -46,7 +46,7 @@ impl AgentSheet {
         }
         lines.push(Line::from(state));
         if let Some(hint) = &card.hint {
-            lines.extend(paragraphs(hint, columns, 0, theme.style(Role::Wait)));
+            lines.extend(paragraphs(hint, columns, 0, theme.style(ThemeRole::Wait)));
         }
         for detail in &card.detail {
             lines.extend(paragraphs(detail, columns, 0, plain));
@@ -146,7 +146,7 @@ impl AgentSheet {
         }
         if !card.state.is_attached() {
             let body = if card.installed {
-                paragraphs(&card.start_command, columns, 2, theme.style(Role::Key))
+                paragraphs(&card.start_command, columns, 2, theme.style(ThemeRole::Key))
             } else {
                 paragraphs(
                     &format!(

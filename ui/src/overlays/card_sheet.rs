@@ -12,7 +12,7 @@ use crate::effect::Effect;
 use crate::model::{GateState, InboxCard, InboxKind};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{TextField, blank, fit_line, join, spans_of, spread, width_of};
 
 /// From this width on, evidence stands beside the gates.
@@ -78,10 +78,10 @@ impl CardSheet {
         let theme = &deck.theme;
         let Some(card) = deck.card(&self.id) else {
             return SheetText {
-                title: Line::styled("Answered", theme.style(Role::TitleFocus)),
+                title: Line::styled("Answered", theme.style(ThemeRole::TitleFocus)),
                 lines: vec![Line::styled(
                     "This card is gone: it was answered or withdrawn elsewhere.",
-                    theme.style(Role::Text),
+                    theme.style(ThemeRole::Text),
                 )],
                 footer: vec![key_footer(deck, &[(Action::Back, "close")])],
                 ..SheetText::default()
@@ -93,7 +93,7 @@ impl CardSheet {
             &card.summary,
             columns,
             0,
-            theme.style(Role::TextStrong),
+            theme.style(ThemeRole::TextStrong),
         ));
         lines.push(Line::default());
         if card.kind == InboxKind::Finality {
@@ -124,13 +124,13 @@ impl CardSheet {
             title: Line::from(vec![
                 Span::styled(
                     format!("{} {}", deck.glyphs.card(card.kind), card.kind.as_str()),
-                    theme.style(Role::Wait),
+                    theme.style(ThemeRole::Wait),
                 ),
-                Span::styled(format!("  {verb}"), theme.style(Role::TitleFocus)),
+                Span::styled(format!("  {verb}"), theme.style(ThemeRole::TitleFocus)),
             ]),
             mark: Line::styled(
                 text::short(&sanitize::line(&card.id), 12),
-                theme.style(Role::TextFaint),
+                theme.style(ThemeRole::TextFaint),
             ),
             lines,
             footer: self.footer(deck, card, columns),
@@ -139,7 +139,7 @@ impl CardSheet {
 
     fn footer(&self, deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
         let theme = &deck.theme;
-        let wait = theme.style(Role::Wait);
+        let wait = theme.style(ThemeRole::Wait);
         match &self.stage {
             CardStage::Reading => {
                 let mut keys = Vec::new();
@@ -164,7 +164,7 @@ impl CardSheet {
                     .map(|text| {
                         Line::styled(
                             format!("{} {text}", deck.glyphs.wrong()),
-                            theme.style(Role::OutcomeAttention),
+                            theme.style(ThemeRole::OutcomeAttention),
                         )
                     })
                     .collect();
@@ -224,8 +224,8 @@ impl CardSheet {
             deck,
             area,
             buf,
-            Line::styled("Reject: why?", theme.style(Role::TitleFocus)),
-            Line::styled("the agent reads this", theme.style(Role::TextFaint)),
+            Line::styled("Reject: why?", theme.style(ThemeRole::TitleFocus)),
+            Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
         );
         if inner.height < 1 {
             return;
@@ -275,7 +275,7 @@ fn warnings(card: &InboxCard) -> Vec<String> {
 /// By whom, when, on which tree.
 fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let ago = match text::age(deck.view.now_ms, card.at_ms) {
         now if now == "now" => "just now".to_owned(),
         age => format!("{age} ago"),
@@ -321,11 +321,14 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     }
     if card.kind == InboxKind::Finality {
         let (word, style) = match card.tree_still_same {
-            Some(true) => ("still the same", theme.style(Role::OutcomeDone)),
-            Some(false) => ("has changed since", theme.style(Role::OutcomeAttention)),
+            Some(true) => ("still the same", theme.style(ThemeRole::OutcomeDone)),
+            Some(false) => (
+                "has changed since",
+                theme.style(ThemeRole::OutcomeAttention),
+            ),
             None => (
                 "not known whether the same",
-                theme.style(Role::OutcomeAttention),
+                theme.style(ThemeRole::OutcomeAttention),
             ),
         };
         let glyph = if card.tree_still_same == Some(true) {
@@ -352,15 +355,15 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
 
 fn heading(deck: &Deck, title: &str, note: &str) -> Line<'static> {
     Line::from(vec![
-        Span::styled(title.to_owned(), deck.theme.style(Role::Heading)),
-        Span::styled(format!("  {note}"), deck.theme.style(Role::TextFaint)),
+        Span::styled(title.to_owned(), deck.theme.style(ThemeRole::Heading)),
+        Span::styled(format!("  {note}"), deck.theme.style(ThemeRole::TextFaint)),
     ])
 }
 
 /// What was run, and what stands against it.
 fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let mut out = vec![heading(
         deck,
         "Gates",
@@ -380,17 +383,17 @@ fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     }
     for gate in &card.gates {
         let style = theme.style(match gate.state {
-            GateState::Passed => Role::OutcomeDone,
-            GateState::Failed => Role::OutcomeFailed,
-            GateState::Running => Role::StateBusy,
-            GateState::Skipped => Role::TextMuted,
+            GateState::Passed => ThemeRole::OutcomeDone,
+            GateState::Failed => ThemeRole::OutcomeFailed,
+            GateState::Running => ThemeRole::StateBusy,
+            GateState::Skipped => ThemeRole::TextMuted,
         });
         out.push(spread(
             Line::from(vec![
                 Span::styled(format!("  {} ", deck.glyphs.gate(gate.state)), style),
                 Span::styled(
                     text::pad(&sanitize::line(&gate.name), 9),
-                    theme.style(Role::Text),
+                    theme.style(ThemeRole::Text),
                 ),
                 Span::styled(format!(" {}", sanitize::line(&gate.command)), muted),
             ]),
@@ -407,7 +410,7 @@ fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
         out.extend(bullets(
             deck,
             deck.glyphs.wrong(),
-            theme.style(Role::OutcomeAttention),
+            theme.style(ThemeRole::OutcomeAttention),
             blocker,
             columns,
         ));
@@ -418,7 +421,7 @@ fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
 /// What the agent says.
 fn claims(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let mut out = Vec::new();
     // Risk first: on a small screen the rest is below the fold.
     if card.kind == InboxKind::Finality {
@@ -428,7 +431,7 @@ fn claims(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
         } else {
             &card.remaining_risk
         };
-        out.extend(paragraphs(risk, columns, 2, theme.style(Role::Text)));
+        out.extend(paragraphs(risk, columns, 2, theme.style(ThemeRole::Text)));
         out.push(Line::default());
     }
     if card.kind == InboxKind::Finality || !card.evidence.is_empty() {
@@ -438,7 +441,7 @@ fn claims(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
                 "none given",
                 columns,
                 2,
-                theme.style(Role::OutcomeAttention),
+                theme.style(ThemeRole::OutcomeAttention),
             ));
         }
         for claim in &card.evidence {
@@ -462,7 +465,7 @@ fn bullets(
     source: &str,
     columns: usize,
 ) -> Vec<Line<'static>> {
-    let mut lines = paragraphs(source, columns, 4, deck.theme.style(Role::Text));
+    let mut lines = paragraphs(source, columns, 4, deck.theme.style(ThemeRole::Text));
     if let Some(first) = lines.first_mut() {
         first.spans[0] = Span::styled(format!("  {glyph} "), style);
     }

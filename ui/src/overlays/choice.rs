@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::timeline_state::Filter;
 use crate::widgets::{ListState, blank, fit_line};
 
@@ -158,7 +158,7 @@ impl Choice {
             deck,
             area,
             buf,
-            Line::styled(self.title.clone(), theme.style(Role::TitleFocus)),
+            Line::styled(self.title.clone(), theme.style(ThemeRole::TitleFocus)),
             Line::default(),
         );
         let options = self.options_area(screen);
@@ -172,7 +172,7 @@ impl Choice {
                 inner.y + row as u16,
                 line,
                 usize::from(inner.width),
-                theme.style(Role::Text),
+                theme.style(ThemeRole::Text),
             );
         }
         let label = self.label_columns();
@@ -190,19 +190,19 @@ impl Choice {
             let line = Line::from(vec![
                 Span::styled(
                     if selected { deck.glyphs.cursor() } else { " " },
-                    theme.style(Role::Key),
+                    theme.style(ThemeRole::Key),
                 ),
                 blank(1),
                 Span::styled(
                     text::pad(&option.label, label),
                     theme.style(if selected {
-                        Role::TextStrong
+                        ThemeRole::TextStrong
                     } else {
-                        Role::Text
+                        ThemeRole::Text
                     }),
                 ),
                 blank(2),
-                Span::styled(option.desc.clone(), theme.style(Role::TextMuted)),
+                Span::styled(option.desc.clone(), theme.style(ThemeRole::TextMuted)),
             ]);
             buf.set_line(
                 inner.x,
@@ -217,7 +217,7 @@ impl Choice {
                         height: 1,
                         ..options
                     },
-                    theme.style(Role::SelectionFocus),
+                    theme.style(ThemeRole::SelectionFocus),
                 );
             }
         }

@@ -10,7 +10,7 @@ use crate::deck::Deck;
 use crate::drafts::{Draft, Drafts};
 use crate::effect::Effect;
 use crate::model::Agent;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{TextField, fit_line};
 
 /// Most lines of the text box before it scrolls.
@@ -107,11 +107,11 @@ impl Composer {
                 } else {
                     "Message "
                 },
-                theme.style(Role::TitleFocus),
+                theme.style(ThemeRole::TitleFocus),
             ),
             Span::styled(
                 format!("{} ", deck.glyphs.to()),
-                theme.style(Role::TextFaint),
+                theme.style(ThemeRole::TextFaint),
             ),
             Span::styled(
                 format!("{} {}", deck.glyphs.agent(self.to), self.to.title()),
@@ -141,7 +141,7 @@ impl Composer {
                 y,
                 "Why",
                 usize::from(inner.width),
-                theme.style(Role::Heading),
+                theme.style(ThemeRole::Heading),
             );
             self.reason.draw(
                 Rect {
@@ -155,9 +155,9 @@ impl Composer {
             );
         } else if self.in_reason {
             // Too low for both: the one that is typed into is the one that is seen.
-            buf.set_style(text, theme.style(Role::Overlay));
+            buf.set_style(text, theme.style(ThemeRole::Overlay));
             ratatui::widgets::Widget::render(ratatui::widgets::Clear, text, buf);
-            buf.set_style(text, theme.style(Role::Overlay));
+            buf.set_style(text, theme.style(ThemeRole::Overlay));
             self.reason
                 .draw(Rect { height: 1, ..text }, buf, theme, true);
         }
@@ -192,6 +192,6 @@ impl Composer {
                 crate::sanitize::line(&card.rung)
             )
         };
-        Line::styled(words, deck.theme.style(Role::TextMuted))
+        Line::styled(words, deck.theme.style(ThemeRole::TextMuted))
     }
 }

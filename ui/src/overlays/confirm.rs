@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{TextField, fit_line};
 
 /// A confirmation.
@@ -44,7 +44,7 @@ impl Confirm {
             deck,
             area,
             buf,
-            Line::styled(self.title, theme.style(Role::TitleFocus)),
+            Line::styled(self.title, theme.style(ThemeRole::TitleFocus)),
             Line::default(),
         );
         let bottom = inner.bottom();
@@ -55,7 +55,7 @@ impl Confirm {
                 inner.y + row as u16,
                 line,
                 usize::from(inner.width),
-                theme.style(Role::Text),
+                theme.style(ThemeRole::Text),
             );
         }
         let mut put = |from_bottom: u16, line: Line<'static>| {
@@ -71,9 +71,9 @@ impl Confirm {
         put(
             4,
             Line::from(vec![
-                Span::styled("Type ", theme.style(Role::TextMuted)),
-                Span::styled(self.word.clone(), theme.style(Role::Wait)),
-                Span::styled(" to do it:", theme.style(Role::TextMuted)),
+                Span::styled("Type ", theme.style(ThemeRole::TextMuted)),
+                Span::styled(self.word.clone(), theme.style(ThemeRole::Wait)),
+                Span::styled(" to do it:", theme.style(ThemeRole::TextMuted)),
             ]),
         );
         put(

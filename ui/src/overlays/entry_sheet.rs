@@ -9,7 +9,7 @@ use crate::model::TimelineRow;
 use crate::panes::outcome_line;
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 
 /// An opened entry.
 #[derive(Debug, Clone)]
@@ -40,13 +40,13 @@ impl EntrySheet {
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
-        let muted = theme.style(Role::TextMuted);
+        let muted = theme.style(ThemeRole::TextMuted);
         let row = self.row(deck);
         let fetched = deck.fetched.get(&self.seq);
         let mut lines = Vec::new();
         let mut title = vec![Span::styled(
             format!("Entry {}", text::grouped(self.seq)),
-            theme.style(Role::TitleFocus),
+            theme.style(ThemeRole::TitleFocus),
         )];
         if let Some(row) = row {
             title.push(Span::styled(
@@ -64,20 +64,25 @@ impl EntrySheet {
                 &fetched.text,
                 columns,
                 0,
-                theme.style(Role::Text),
+                theme.style(ThemeRole::Text),
             )),
             (None, Some(row)) => {
-                lines.extend(paragraphs(&row.text, columns, 0, theme.style(Role::Text)));
+                lines.extend(paragraphs(
+                    &row.text,
+                    columns,
+                    0,
+                    theme.style(ThemeRole::Text),
+                ));
                 if row.text_cut {
                     lines.push(Line::styled(
                         "… the rest is being read",
-                        theme.style(Role::TextFaint),
+                        theme.style(ThemeRole::TextFaint),
                     ));
                 }
             }
             (None, None) => lines.push(Line::styled(
                 "being read from the record …",
-                theme.style(Role::TextFaint),
+                theme.style(ThemeRole::TextFaint),
             )),
         }
         let detail = fetched
@@ -88,12 +93,17 @@ impl EntrySheet {
             lines.push(Line::default());
             lines.push(Line::from(Span::styled(
                 sanitize::line(&field.name),
-                theme.style(Role::Heading),
+                theme.style(ThemeRole::Heading),
             )));
-            lines.extend(paragraphs(&field.text, columns, 2, theme.style(Role::Text)));
+            lines.extend(paragraphs(
+                &field.text,
+                columns,
+                2,
+                theme.style(ThemeRole::Text),
+            ));
         }
         let mark = row.map_or_else(Line::default, |row| {
-            Line::styled(sanitize::line(&row.id), theme.style(Role::TextFaint))
+            Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
         });
         SheetText {
             title: Line::from(title),
@@ -114,7 +124,7 @@ impl EntrySheet {
 fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {
     let theme = &deck.theme;
     let glyphs = deck.glyphs;
-    let faint = theme.style(Role::TextFaint);
+    let faint = theme.style(ThemeRole::TextFaint);
     let party = |party: &crate::model::Party| {
         Span::styled(
             format!("{} {}", glyphs.party(party), sanitize::line(party.title())),
@@ -134,7 +144,7 @@ fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {
     };
     spans.push(Span::styled(
         format!("   {day} {at}   {ago}"),
-        theme.style(Role::TextMuted),
+        theme.style(ThemeRole::TextMuted),
     ));
     Line::from(spans)
 }

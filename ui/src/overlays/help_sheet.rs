@@ -6,10 +6,10 @@ use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 use crate::model::{Agent, AgentState, OutcomeState, Party};
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{blank, spans_of};
 
 /// Columns for the keys.
@@ -30,7 +30,7 @@ impl HelpSheet {
         let column = if two { (columns - 3) / 2 } else { columns };
         let mut left = Vec::new();
         let mut right = legend(deck);
-        for context in Context::ALL {
+        for context in KeyContext::ALL {
             let bindings: Vec<_> = deck
                 .keymap
                 .bindings(context)
@@ -40,7 +40,7 @@ impl HelpSheet {
             if bindings.is_empty() {
                 continue;
             }
-            let side = if context == Context::Global {
+            let side = if context == KeyContext::Global {
                 &mut left
             } else {
                 &mut right
@@ -48,15 +48,18 @@ impl HelpSheet {
             if !side.is_empty() {
                 side.push(Line::default());
             }
-            side.push(Line::styled(context.title(), theme.style(Role::Heading)));
+            side.push(Line::styled(
+                context.title(),
+                theme.style(ThemeRole::Heading),
+            ));
             for binding in bindings {
                 let keys = text::pad(&binding.keys_text(), KEYS);
                 side.push(Line::from(vec![
-                    Span::styled(keys, theme.style(Role::Key)),
+                    Span::styled(keys, theme.style(ThemeRole::Key)),
                     Span::raw(" "),
                     Span::styled(
                         text::fit(&binding.desc, column.saturating_sub(KEYS + 1)),
-                        theme.style(Role::TextMuted),
+                        theme.style(ThemeRole::TextMuted),
                     ),
                 ]));
             }
@@ -70,7 +73,7 @@ impl HelpSheet {
                 .collect()
         };
         SheetText {
-            title: Line::styled("Keys and marks", theme.style(Role::TitleFocus)),
+            title: Line::styled("Keys and marks", theme.style(ThemeRole::TitleFocus)),
             mark: Line::default(),
             lines,
             footer: vec![key_footer(
@@ -85,7 +88,7 @@ impl HelpSheet {
 fn legend(deck: &Deck) -> Vec<Line<'static>> {
     let theme = &deck.theme;
     let glyphs: Glyphs = deck.glyphs;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let row = |parts: Vec<(String, ratatui::style::Style, &'static str)>| {
         let mut spans = Vec::new();
         for (glyph, style, word) in parts {
@@ -106,7 +109,7 @@ fn legend(deck: &Deck) -> Vec<Line<'static>> {
     let outcome =
         |state: OutcomeState, word| (glyphs.outcome(state).to_owned(), theme.outcome(state), word);
     vec![
-        Line::styled("Marks", theme.style(Role::Heading)),
+        Line::styled("Marks", theme.style(ThemeRole::Heading)),
         row(vec![
             party(Agent::Claude.into(), "Claude"),
             party(Agent::Codex.into(), "Codex"),

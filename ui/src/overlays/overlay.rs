@@ -9,7 +9,7 @@ use super::{
     SearchLine,
 };
 use crate::deck::Deck;
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 use crate::widgets::TextField;
 
 /// An overlay.
@@ -28,20 +28,20 @@ pub(crate) enum Overlay {
 
 impl Overlay {
     /// The contexts whose keys count while it is in front.
-    pub(crate) fn contexts(&self) -> &'static [Context] {
+    pub(crate) fn contexts(&self) -> &'static [KeyContext] {
         match self {
-            Self::Help(_) | Self::Choice(_) => &[Context::Overlay],
-            Self::Entry(_) => &[Context::Entry, Context::Overlay],
-            Self::Agent(_) => &[Context::Agent, Context::Overlay],
+            Self::Help(_) | Self::Choice(_) => &[KeyContext::Overlay],
+            Self::Entry(_) => &[KeyContext::Entry, KeyContext::Overlay],
+            Self::Agent(_) => &[KeyContext::Agent, KeyContext::Overlay],
             Self::Card(card) => match card.stage {
-                CardStage::Reading => &[Context::Card, Context::Overlay],
+                CardStage::Reading => &[KeyContext::Card, KeyContext::Overlay],
                 CardStage::Approving | CardStage::Retrying | CardStage::Acknowledging => {
-                    &[Context::Overlay]
+                    &[KeyContext::Overlay]
                 }
-                CardStage::Rejecting(_) => &[Context::Input],
+                CardStage::Rejecting(_) => &[KeyContext::Input],
             },
-            Self::Composer(_) => &[Context::Composer],
-            Self::Palette(_) | Self::Confirm(_) | Self::Search(_) => &[Context::Input],
+            Self::Composer(_) => &[KeyContext::Composer],
+            Self::Palette(_) | Self::Confirm(_) | Self::Search(_) => &[KeyContext::Input],
         }
     }
 

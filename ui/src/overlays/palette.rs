@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use super::sheet::{draw_box, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::keymap::{Binding, Context};
+use crate::keymap::{Binding, KeyContext};
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::update::applies;
 use crate::widgets::{ListState, TextField, blank, spread};
 
@@ -40,11 +40,11 @@ pub(crate) struct Palette {
     pub(crate) field: TextField,
     pub(crate) list: ListState,
     /// The contexts that were in front when it was opened.
-    contexts: Vec<Context>,
+    contexts: Vec<KeyContext>,
 }
 
 impl Palette {
-    pub(crate) fn new(contexts: Vec<Context>) -> Self {
+    pub(crate) fn new(contexts: Vec<KeyContext>) -> Self {
         Self {
             field: TextField::line("what do you want to do?"),
             list: ListState::default(),
@@ -83,8 +83,11 @@ impl Palette {
         let theme = &deck.theme;
         let found = self.found(deck);
         let area = overlay_area(screen, 64, ROWS_MAX + 4);
-        let title = Line::styled("Commands", theme.style(Role::TitleFocus));
-        let mark = Line::styled(format!("{}", found.len()), theme.style(Role::TextFaint));
+        let title = Line::styled("Commands", theme.style(ThemeRole::TitleFocus));
+        let mark = Line::styled(
+            format!("{}", found.len()),
+            theme.style(ThemeRole::TextFaint),
+        );
         let inner = draw_box(deck, area, buf, title, mark);
         if inner.height == 0 {
             return;
@@ -93,7 +96,10 @@ impl Palette {
             .draw(Rect { height: 1, ..inner }, buf, theme, true);
         let rows = usize::from(inner.height.saturating_sub(2));
         if found.is_empty() && rows > 0 {
-            let line = Line::styled("no command has these words", theme.style(Role::TextFaint));
+            let line = Line::styled(
+                "no command has these words",
+                theme.style(ThemeRole::TextFaint),
+            );
             buf.set_line(inner.x, inner.y + 2, &line, inner.width);
         }
         let selected = self.list.selected.min(found.len().saturating_sub(1));
@@ -114,21 +120,21 @@ impl Palette {
                         } else {
                             " "
                         },
-                        theme.style(Role::Key),
+                        theme.style(ThemeRole::Key),
                     ),
                     blank(1),
                     Span::styled(
                         binding.desc.clone(),
                         theme.style(if is_selected {
-                            Role::TextStrong
+                            ThemeRole::TextStrong
                         } else {
-                            Role::Text
+                            ThemeRole::Text
                         }),
                     ),
                 ]),
                 Line::from(Span::styled(
                     text::fit(&key, 12),
-                    theme.style(Role::TextMuted),
+                    theme.style(ThemeRole::TextMuted),
                 )),
                 usize::from(inner.width),
             );
@@ -140,7 +146,7 @@ impl Palette {
                     width: area.width.saturating_sub(2),
                     height: 1,
                 };
-                buf.set_style(bar, theme.style(Role::SelectionFocus));
+                buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
             }
         }
     }

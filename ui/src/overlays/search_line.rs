@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget as _};
 
 use crate::deck::Deck;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{ListState, TextField, width_of};
 
 /// A search being typed.
@@ -31,9 +31,9 @@ impl SearchLine {
             ..screen
         };
         Clear.render(line, buf);
-        buf.set_style(line, theme.style(Role::Screen));
-        buf.set_style(line, theme.style(Role::Header));
-        let label = Line::from(vec![Span::styled(" / ", theme.style(Role::Key))]);
+        buf.set_style(line, theme.style(ThemeRole::Screen));
+        buf.set_style(line, theme.style(ThemeRole::Header));
+        let label = Line::from(vec![Span::styled(" / ", theme.style(ThemeRole::Key))]);
         buf.set_line(line.x, line.y, &label, line.width);
         let found = match (deck.timeline.search.is_empty(), deck.timeline.found) {
             (true, _) => String::new(),
@@ -41,7 +41,7 @@ impl SearchLine {
             (false, 1) => "1 entry ".to_owned(),
             (false, n) => format!("{n} entries "),
         };
-        let mark = Line::from(Span::styled(found, theme.style(Role::TextMuted)));
+        let mark = Line::from(Span::styled(found, theme.style(ThemeRole::TextMuted)));
         let mark_width = width_of(&mark) as u16;
         let room = line.width.saturating_sub(3 + mark_width + 1);
         self.field.draw(

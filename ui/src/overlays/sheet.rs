@@ -8,7 +8,7 @@ use ratatui::widgets::{Clear, Widget as _};
 use crate::deck::Deck;
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{blank, draw_frame, draw_thumb, fit_line};
 
 /// Widest sheet: lines longer than this are hard to read.
@@ -52,13 +52,13 @@ pub(crate) fn draw_box(
     mark: Line<'static>,
 ) -> Rect {
     Clear.render(area, buf);
-    buf.set_style(area, deck.theme.style(Role::Screen));
-    buf.set_style(area, deck.theme.style(Role::Overlay));
+    buf.set_style(area, deck.theme.style(ThemeRole::Screen));
+    buf.set_style(area, deck.theme.style(ThemeRole::Overlay));
     let inner = draw_frame(
         area,
         buf,
         deck.glyphs,
-        deck.theme.style(Role::OverlayBorder),
+        deck.theme.style(ThemeRole::OverlayBorder),
         title,
         mark,
     );
@@ -131,7 +131,7 @@ pub(crate) fn draw_sheet(
         },
         buf,
         deck.glyphs,
-        deck.theme.style(Role::OverlayBorder),
+        deck.theme.style(ThemeRole::OverlayBorder),
         scroll,
         rows,
         text.lines.len(),
@@ -179,9 +179,9 @@ pub(crate) fn paragraphs(
 /// `[a] approve`: a key with what it does.
 pub(crate) fn key_label(deck: &Deck, key: &str, label: &str) -> Vec<Span<'static>> {
     vec![
-        Span::styled(key.to_owned(), deck.theme.style(Role::Key)),
+        Span::styled(key.to_owned(), deck.theme.style(ThemeRole::Key)),
         Span::raw(" "),
-        Span::styled(label.to_owned(), deck.theme.style(Role::TextMuted)),
+        Span::styled(label.to_owned(), deck.theme.style(ThemeRole::TextMuted)),
     ]
 }
 

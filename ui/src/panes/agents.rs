@@ -7,7 +7,7 @@ use crate::deck::Deck;
 use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
 
 /// Cells of the context meter.
@@ -25,7 +25,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     };
     let theme = &deck.theme;
     let glyphs = deck.glyphs;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let mut state = format!("{} {}", glyphs.state(card.state), card.state.as_str());
     if let (
         Some(since),
@@ -57,7 +57,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         for line in text::wrap_to(&sanitize::line(hint), room, 2) {
             put(vec![Span::styled(
                 line,
-                theme.style(Role::OutcomeAttention),
+                theme.style(ThemeRole::OutcomeAttention),
             )]);
         }
     }
@@ -65,7 +65,10 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         if card.installed {
             put(vec![
                 Span::styled("start it with ", muted),
-                Span::styled(sanitize::line(&card.start_command), theme.style(Role::Key)),
+                Span::styled(
+                    sanitize::line(&card.start_command),
+                    theme.style(ThemeRole::Key),
+                ),
             ]);
         } else {
             put(vec![Span::styled("not installed (not on the PATH)", muted)]);
@@ -103,7 +106,7 @@ fn rung(deck: &Deck, card: &AgentCard) -> Line<'static> {
     Line::from(vec![
         Span::styled(
             text::fit(&sanitize::line(&card.rung), 12),
-            deck.theme.style(Role::TextMuted),
+            deck.theme.style(ThemeRole::TextMuted),
         ),
         Span::raw(" "),
         Span::styled(deck.glyphs.outcome(state), deck.theme.outcome(state)),
@@ -114,12 +117,12 @@ fn rung(deck: &Deck, card: &AgentCard) -> Line<'static> {
 fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
     let theme = &deck.theme;
     let mut parts: Vec<Span<'static>> = Vec::new();
-    let mut add = |n: u32, word: &str, role: Role| {
+    let mut add = |n: u32, word: &str, role: ThemeRole| {
         if n > 0 {
             if !parts.is_empty() {
                 parts.push(Span::styled(
                     format!(" {} ", deck.glyphs.dot()),
-                    theme.style(Role::TextFaint),
+                    theme.style(ThemeRole::TextFaint),
                 ));
             }
             parts.push(Span::styled(
@@ -128,18 +131,22 @@ fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
             ));
         }
     };
-    add(card.unread, "unread", Role::Text);
-    add(card.queue.pending, "queued", Role::TextMuted);
-    add(card.queue.in_flight, "unconfirmed", Role::TextMuted);
-    add(card.queue.ambiguous, "ambiguous", Role::OutcomeAttention);
-    add(card.cut_off, "cut off", Role::OutcomeAttention);
+    add(card.unread, "unread", ThemeRole::Text);
+    add(card.queue.pending, "queued", ThemeRole::TextMuted);
+    add(card.queue.in_flight, "unconfirmed", ThemeRole::TextMuted);
+    add(
+        card.queue.ambiguous,
+        "ambiguous",
+        ThemeRole::OutcomeAttention,
+    );
+    add(card.cut_off, "cut off", ThemeRole::OutcomeAttention);
     parts
 }
 
 /// `context 38% ━━━━────── 98k of 258k`.
 fn meter(deck: &Deck, context: ContextUse) -> Vec<Span<'static>> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let share = |of: u64| {
         (u128::from(context.used) * u128::from(of) / u128::from(context.window.max(1))) as u64
     };
@@ -148,15 +155,15 @@ fn meter(deck: &Deck, context: ContextUse) -> Vec<Span<'static>> {
     let (on, off) = deck.glyphs.meter();
     vec![
         Span::styled(format!("context {percent}% "), muted),
-        Span::styled(on.repeat(full), theme.style(Role::MeterFull)),
-        Span::styled(off.repeat(METER - full), theme.style(Role::MeterEmpty)),
+        Span::styled(on.repeat(full), theme.style(ThemeRole::MeterFull)),
+        Span::styled(off.repeat(METER - full), theme.style(ThemeRole::MeterEmpty)),
         Span::styled(
             format!(
                 " {} of {}",
                 text::tokens(context.used),
                 text::tokens(context.window)
             ),
-            theme.style(Role::TextFaint),
+            theme.style(ThemeRole::TextFaint),
         ),
     ]
 }

@@ -9,7 +9,7 @@ use crate::layout::{COLUMNS_MIN, ROWS_MIN};
 use crate::model::{AgentState, Chain, DaemonState, Level, SilenceLevel};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{blank, fit_line};
 
 /// The three answers.
@@ -58,15 +58,15 @@ fn waits(deck: &Deck) -> Line<'static> {
     match deck.view.inbox.len() {
         0 => Line::from(Span::styled(
             "nothing waits",
-            deck.theme.style(Role::TextFaint),
+            deck.theme.style(ThemeRole::TextFaint),
         )),
         1 => Line::from(Span::styled(
             "1 waits for you",
-            deck.theme.style(Role::Wait),
+            deck.theme.style(ThemeRole::Wait),
         )),
         n => Line::from(Span::styled(
             format!("{n} wait for you"),
-            deck.theme.style(Role::Wait),
+            deck.theme.style(ThemeRole::Wait),
         )),
     }
 }
@@ -96,14 +96,18 @@ fn wrong(deck: &Deck) -> Line<'static> {
         _ => look.map(|card| (Level::Warn, format!("look at {}", card.agent.title()))),
     };
     let (glyph, word, role) = match found {
-        None => (deck.glyphs.well(), "all well".to_owned(), Role::OutcomeDone),
-        Some((Level::Info, word)) => (deck.glyphs.dot(), word, Role::TextMuted),
-        Some((Level::Warn, word)) => (deck.glyphs.wrong(), word, Role::OutcomeAttention),
-        Some((Level::Error, word)) => (deck.glyphs.wrong(), word, Role::OutcomeFailed),
+        None => (
+            deck.glyphs.well(),
+            "all well".to_owned(),
+            ThemeRole::OutcomeDone,
+        ),
+        Some((Level::Info, word)) => (deck.glyphs.dot(), word, ThemeRole::TextMuted),
+        Some((Level::Warn, word)) => (deck.glyphs.wrong(), word, ThemeRole::OutcomeAttention),
+        Some((Level::Error, word)) => (deck.glyphs.wrong(), word, ThemeRole::OutcomeFailed),
     };
     let style = deck.theme.style(role);
-    let words = if role == Role::OutcomeDone {
-        deck.theme.style(Role::TextMuted)
+    let words = if role == ThemeRole::OutcomeDone {
+        deck.theme.style(ThemeRole::TextMuted)
     } else {
         style
     };
@@ -120,12 +124,15 @@ pub(crate) fn draw_too_small(deck: &Deck, screen: Rect, buf: &mut Buffer) {
     let ask = format!("make me larger: {COLUMNS_MIN}x{ROWS_MIN} at least");
     let name = Line::from(Span::styled(
         sanitize::line(&deck.view.project),
-        theme.style(Role::TextStrong),
+        theme.style(ThemeRole::TextStrong),
     ));
     // In the order of what matters most when only the first lines fit.
     let mut lines = vec![answers.wrong, answers.waits, answers.who];
     if usize::from(screen.height) > lines.len() {
-        lines.push(Line::from(Span::styled(ask, theme.style(Role::TextFaint))));
+        lines.push(Line::from(Span::styled(
+            ask,
+            theme.style(ThemeRole::TextFaint),
+        )));
     }
     if usize::from(screen.height) > lines.len() {
         lines.insert(0, name);

@@ -5,7 +5,7 @@ use ratatui::text::Span;
 use crate::deck::Deck;
 use crate::model::{AgentCard, AgentState, Silence, SilenceLevel, UsageLimit};
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 
 /// What about an agent may need the operator's hand; nothing when nothing does.
 pub(super) fn lines(deck: &Deck, card: &AgentCard) -> Vec<Vec<Span<'static>>> {
@@ -17,7 +17,7 @@ pub(super) fn lines(deck: &Deck, card: &AgentCard) -> Vec<Vec<Span<'static>>> {
         lines.push(limited(deck, card.state, limit));
         lines.push(vec![Span::styled(
             tries(deck, limit),
-            deck.theme.style(Role::TextMuted),
+            deck.theme.style(ThemeRole::TextMuted),
         )]);
     }
     lines
@@ -36,16 +36,19 @@ fn silent(deck: &Deck, silence: &Silence) -> Vec<Span<'static>> {
             ),
             style,
         ),
-        Span::styled(silence_words(deck, silence), theme.style(Role::TextMuted)),
+        Span::styled(
+            silence_words(deck, silence),
+            theme.style(ThemeRole::TextMuted),
+        ),
     ]
 }
 
 /// Which colour a silence has.
-pub(crate) fn silence_role(level: SilenceLevel) -> Role {
+pub(crate) fn silence_role(level: SilenceLevel) -> ThemeRole {
     match level {
-        SilenceLevel::Quiet => Role::TextMuted,
-        SilenceLevel::Suspect => Role::OutcomeAttention,
-        SilenceLevel::Stuck => Role::OutcomeFailed,
+        SilenceLevel::Quiet => ThemeRole::TextMuted,
+        SilenceLevel::Suspect => ThemeRole::OutcomeAttention,
+        SilenceLevel::Stuck => ThemeRole::OutcomeFailed,
     }
 }
 
@@ -75,7 +78,7 @@ fn limited(deck: &Deck, state: AgentState, limit: &UsageLimit) -> Vec<Span<'stat
     }
     spans.push(Span::styled(
         limit_words(deck, limit),
-        theme.style(Role::Text),
+        theme.style(ThemeRole::Text),
     ));
     spans
 }

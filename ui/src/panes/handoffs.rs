@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
 
 /// Columns of the state.
@@ -39,7 +39,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     }
     spans.push(Span::styled(
         text::pad(&sanitize::line(&handoff.id_short), 4),
-        theme.style(Role::TextMuted),
+        theme.style(ThemeRole::TextMuted),
     ));
     spans.push(blank(1));
     spans.extend(direction(deck, &handoff.from, Some(&handoff.to)));
@@ -47,12 +47,12 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let indent: usize = spans.iter().map(|span| text::width(&span.content)).sum();
     spans.push(Span::styled(
         sanitize::line(&handoff.ask),
-        theme.style(Role::Text),
+        theme.style(ThemeRole::Text),
     ));
     let age = text::age(deck.view.now_ms, handoff.at_ms);
     let mut lines = vec![spread(
         Line::from(spans),
-        Line::from(Span::styled(age, theme.style(Role::TextFaint))),
+        Line::from(Span::styled(age, theme.style(ThemeRole::TextFaint))),
         columns,
     )];
     let below = if !handoff.answer.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         second.push(blank(2));
     }
     if !wordy || !below.is_empty() {
-        second.push(Span::styled(below, theme.style(Role::TextMuted)));
+        second.push(Span::styled(below, theme.style(ThemeRole::TextMuted)));
         lines.push(fit_line(Line::from(second), columns));
     }
     RowLines::from(lines)

@@ -9,7 +9,7 @@ use crate::deck::Deck;
 use crate::model::{Chain, DaemonState};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{fit_line, join, spans_of, width_of};
 
 /// Below this width the header carries the three answers instead of ports and counts; the panes
@@ -27,7 +27,7 @@ struct Part {
 
 /// Draws the header.
 pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
-    buf.set_style(area, deck.theme.style(Role::Header));
+    buf.set_style(area, deck.theme.style(ThemeRole::Header));
     let mut parts = if area.width >= WIDE {
         wide(deck)
     } else {
@@ -112,15 +112,15 @@ fn project(deck: &Deck, whole: bool) -> Line<'static> {
     let view = &deck.view;
     let mut spans = Vec::new();
     if view.demo {
-        spans.push(Span::styled("DEMO ", theme.style(Role::Wait)));
+        spans.push(Span::styled("DEMO ", theme.style(ThemeRole::Wait)));
     }
     let name = text::fit(&sanitize::line(&view.project), if whole { 28 } else { 16 });
-    spans.push(Span::styled(name, theme.style(Role::TextStrong)));
+    spans.push(Span::styled(name, theme.style(ThemeRole::TextStrong)));
     if whole && !view.runtime_session.is_empty() {
         let session = text::fit(&sanitize::line(&view.runtime_session), 16);
         spans.push(Span::styled(
             format!(" {} {session}", deck.glyphs.cursor()),
-            theme.style(Role::TextMuted),
+            theme.style(ThemeRole::TextMuted),
         ));
     }
     Line::from(spans)
@@ -133,7 +133,7 @@ fn session(deck: &Deck) -> Line<'static> {
     }
     Line::from(Span::styled(
         format!("session {id}"),
-        deck.theme.style(Role::TextFaint),
+        deck.theme.style(ThemeRole::TextFaint),
     ))
 }
 
@@ -152,22 +152,25 @@ fn proxies(deck: &Deck) -> Line<'static> {
         deck.glyphs.dot(),
         port(ports.codex)
     );
-    Line::from(Span::styled(text, deck.theme.style(Role::TextFaint)))
+    Line::from(Span::styled(text, deck.theme.style(ThemeRole::TextFaint)))
 }
 
 fn daemon(deck: &Deck) -> Line<'static> {
     let theme = &deck.theme;
     let daemon = &deck.view.daemon;
     if !deck.seen {
-        return Line::from(Span::styled("starting", theme.style(Role::TextMuted)));
+        return Line::from(Span::styled("starting", theme.style(ThemeRole::TextMuted)));
     }
     let (glyph, style) = match daemon.state {
         DaemonState::Hosting | DaemonState::Attached => {
-            (deck.glyphs.well(), theme.style(Role::OutcomeDone))
+            (deck.glyphs.well(), theme.style(ThemeRole::OutcomeDone))
         }
-        DaemonState::ReadOnly => (deck.glyphs.wrong(), theme.style(Role::OutcomeAttention)),
+        DaemonState::ReadOnly => (
+            deck.glyphs.wrong(),
+            theme.style(ThemeRole::OutcomeAttention),
+        ),
         DaemonState::Reconnecting | DaemonState::Ended => {
-            (deck.glyphs.wrong(), theme.style(Role::OutcomeFailed))
+            (deck.glyphs.wrong(), theme.style(ThemeRole::OutcomeFailed))
         }
     };
     let well = daemon.state.can_act();
@@ -175,13 +178,17 @@ fn daemon(deck: &Deck) -> Line<'static> {
         Span::styled(format!("{glyph} "), style),
         Span::styled(
             daemon.state.as_str(),
-            if well { theme.style(Role::Text) } else { style },
+            if well {
+                theme.style(ThemeRole::Text)
+            } else {
+                style
+            },
         ),
     ];
     if let Some(control) = deck.view.ports.control {
         spans.push(Span::styled(
             format!(" {control}"),
-            theme.style(Role::TextMuted),
+            theme.style(ThemeRole::TextMuted),
         ));
     }
     if let (false, Some(message)) = (well, &daemon.message) {
@@ -204,17 +211,17 @@ fn chain(deck: &Deck) -> Line<'static> {
         Chain::Ok => (
             deck.glyphs.gate(crate::model::GateState::Passed),
             "chain",
-            theme.style(Role::OutcomeDone),
+            theme.style(ThemeRole::OutcomeDone),
         ),
         Chain::Unchecked => (
             deck.glyphs.outcome(crate::model::OutcomeState::Unconfirmed),
             "unchecked",
-            theme.style(Role::TextMuted),
+            theme.style(ThemeRole::TextMuted),
         ),
         Chain::Broken { .. } => (
             deck.glyphs.wrong(),
             "broken",
-            theme.style(Role::OutcomeFailed),
+            theme.style(ThemeRole::OutcomeFailed),
         ),
     };
     let mut spans = vec![Span::styled(format!("{glyph} "), style)];
@@ -223,18 +230,18 @@ fn chain(deck: &Deck) -> Line<'static> {
         _ => {
             spans.push(Span::styled(
                 format!("{word} "),
-                theme.style(Role::TextMuted),
+                theme.style(ThemeRole::TextMuted),
             ));
             spans.push(Span::styled(
                 text::grouped(ledger.entries),
-                theme.style(Role::Text),
+                theme.style(ThemeRole::Text),
             ));
         }
     }
     if ledger.bad_lines > 0 {
         spans.push(Span::styled(
             format!(" {} bad", text::grouped(ledger.bad_lines)),
-            theme.style(Role::OutcomeAttention),
+            theme.style(ThemeRole::OutcomeAttention),
         ));
     }
     Line::from(spans)
@@ -242,16 +249,16 @@ fn chain(deck: &Deck) -> Line<'static> {
 
 fn queue(deck: &Deck) -> Line<'static> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let mut spans = vec![Span::styled("queue", muted)];
     for card in &deck.view.agents {
         let open = card.queue.open();
         let style = if card.queue.ambiguous > 0 {
-            theme.style(Role::OutcomeAttention)
+            theme.style(ThemeRole::OutcomeAttention)
         } else if open > 0 {
-            theme.style(Role::Text)
+            theme.style(ThemeRole::Text)
         } else {
-            theme.style(Role::TextFaint)
+            theme.style(ThemeRole::TextFaint)
         };
         spans.push(Span::styled(format!(" {open}{}", deck.glyphs.to()), style));
         spans.push(Span::styled(
@@ -267,5 +274,8 @@ fn clock(deck: &Deck) -> Line<'static> {
         return Line::default();
     }
     let clock = text::clock(deck.view.now_ms, deck.view.utc_offset_s);
-    Line::from(spans_of(Line::styled(clock, deck.theme.style(Role::Text))))
+    Line::from(spans_of(Line::styled(
+        clock,
+        deck.theme.style(ThemeRole::Text),
+    )))
 }

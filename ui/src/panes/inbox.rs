@@ -6,7 +6,7 @@ use crate::deck::Deck;
 use crate::model::{GateState, InboxCard, InboxKind};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
 
 /// Columns of the kind.
@@ -28,15 +28,15 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let theme = &deck.theme;
     let card = &row.card;
     let gone = row.gone_until_ms.is_some();
-    let dim = |role: Role| theme.style(if gone { Role::TextFaint } else { role });
+    let dim = |role: ThemeRole| theme.style(if gone { ThemeRole::TextFaint } else { role });
     let wait = dim(
         if matches!(
             card.kind,
             InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck
         ) {
-            Role::OutcomeAttention
+            ThemeRole::OutcomeAttention
         } else {
-            Role::Wait
+            ThemeRole::Wait
         },
     );
     let indent = 2;
@@ -49,13 +49,13 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             Span::styled(
                 deck.glyphs.party(&card.by),
                 if gone {
-                    dim(Role::Text)
+                    dim(ThemeRole::Text)
                 } else {
                     theme.party(&card.by)
                 },
             ),
             blank(1),
-            Span::styled(sanitize::line(&card.summary), dim(Role::Text)),
+            Span::styled(sanitize::line(&card.summary), dim(ThemeRole::Text)),
         ]),
         Line::from(Span::styled(
             if gone {
@@ -63,7 +63,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             } else {
                 text::age(deck.view.now_ms, card.at_ms)
             },
-            theme.style(Role::TextFaint),
+            theme.style(ThemeRole::TextFaint),
         )),
         columns,
     )];
@@ -78,13 +78,13 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
 /// The card in a few words: gates, risk, blockers, tree.
 fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
-    let mut parts: Vec<(String, Role)> = Vec::new();
+    let muted = theme.style(ThemeRole::TextMuted);
+    let mut parts: Vec<(String, ThemeRole)> = Vec::new();
     if card.gates.is_empty() {
         let claims = card.evidence.len();
         parts.push((
             format!("{claims} claim{}", if claims == 1 { "" } else { "s" }),
-            Role::TextMuted,
+            ThemeRole::TextMuted,
         ));
     } else {
         let required: Vec<_> = card
@@ -97,9 +97,9 @@ fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
             .filter(|gate| gate.state == GateState::Passed)
             .count();
         let role = if green == required.len() {
-            Role::TextMuted
+            ThemeRole::TextMuted
         } else {
-            Role::OutcomeAttention
+            ThemeRole::OutcomeAttention
         };
         parts.push((format!("gates {green}/{}", required.len()), role));
     }
@@ -107,11 +107,11 @@ fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
         0 => {}
         n => parts.push((
             format!("{n} blocker{}", if n == 1 { "" } else { "s" }),
-            Role::OutcomeAttention,
+            ThemeRole::OutcomeAttention,
         )),
     }
     if card.tree_still_same == Some(false) {
-        parts.push(("tree changed".to_owned(), Role::OutcomeAttention));
+        parts.push(("tree changed".to_owned(), ThemeRole::OutcomeAttention));
     }
     let risk = card.remaining_risk.trim();
     parts.push((
@@ -120,7 +120,7 @@ fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
         } else {
             format!("risk: {}", sanitize::line(risk))
         },
-        Role::TextMuted,
+        ThemeRole::TextMuted,
     ));
     let mut out = Vec::new();
     for (index, (text, role)) in parts.into_iter().enumerate() {

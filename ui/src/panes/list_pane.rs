@@ -9,7 +9,7 @@ use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::pane::Pane;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line};
 
 /// Columns for the cursor at the left, and free at the right.
@@ -59,9 +59,9 @@ fn empty(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
         .enumerate()
         .flat_map(|(index, words)| {
             let role = if index == 0 {
-                Role::TextMuted
+                ThemeRole::TextMuted
             } else {
-                Role::TextFaint
+                ThemeRole::TextFaint
             };
             let style = deck.theme.style(role);
             text::wrap(words, columns)
@@ -155,9 +155,9 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
     let inner = layout.inner(area);
     if layout.framed {
         let border = theme.style(if focus {
-            Role::BorderFocus
+            ThemeRole::BorderFocus
         } else {
-            Role::Border
+            ThemeRole::Border
         });
         draw_frame(
             area,
@@ -216,13 +216,18 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
                     ..inner
                 };
                 let role = if focus {
-                    Role::SelectionFocus
+                    ThemeRole::SelectionFocus
                 } else {
-                    Role::Selection
+                    ThemeRole::Selection
                 };
                 buf.set_style(bar, theme.style(role));
                 if focus && number == lines.heading {
-                    buf.set_string(inner.x, y, deck.glyphs.cursor(), theme.style(Role::Key));
+                    buf.set_string(
+                        inner.x,
+                        y,
+                        deck.glyphs.cursor(),
+                        theme.style(ThemeRole::Key),
+                    );
                 }
             }
             y += 1;
@@ -235,9 +240,9 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
     }
     if layout.framed {
         let style = theme.style(if focus {
-            Role::BorderFocus
+            ThemeRole::BorderFocus
         } else {
-            Role::TextFaint
+            ThemeRole::TextFaint
         });
         draw_thumb(area, buf, deck.glyphs, style, state.top, shown.max(1), rows);
     }
@@ -250,9 +255,16 @@ fn width_is_used(width: usize, number: usize, heading: usize) -> bool {
 
 fn title(deck: &Deck, pane: Pane, focus: bool) -> Line<'static> {
     let theme = &deck.theme;
-    let style = theme.style(if focus { Role::TitleFocus } else { Role::Title });
+    let style = theme.style(if focus {
+        ThemeRole::TitleFocus
+    } else {
+        ThemeRole::Title
+    });
     let mut spans = vec![
-        Span::styled(format!("{} ", pane.number()), theme.style(Role::TextFaint)),
+        Span::styled(
+            format!("{} ", pane.number()),
+            theme.style(ThemeRole::TextFaint),
+        ),
         Span::styled(pane.title(), style),
     ];
     if pane == Pane::Inbox && inbox::waiting(deck) > 0 {
@@ -260,14 +272,14 @@ fn title(deck: &Deck, pane: Pane, focus: bool) -> Line<'static> {
         let verb = if n == 1 { "waits" } else { "wait" };
         spans.push(Span::styled(
             format!("  {n} {verb} for you"),
-            theme.style(Role::Wait),
+            theme.style(ThemeRole::Wait),
         ));
     }
     Line::from(spans)
 }
 
 fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {
-    let faint = deck.theme.style(Role::TextFaint);
+    let faint = deck.theme.style(ThemeRole::TextFaint);
     match pane {
         Pane::Timeline => timeline::mark(deck),
         // Where only one of the two has room, the frame says where the other is.

@@ -3,14 +3,14 @@
 use ratatui::text::{Line, Span};
 
 use crate::deck::Deck;
-use crate::model::{Outcome, OutcomeState};
+use crate::model::{OutcomeState, RowOutcome};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::spread;
 
 /// `✓ started a new turn                      3 ms`.
-pub(crate) fn outcome_line(deck: &Deck, outcome: &Outcome, columns: usize) -> Line<'static> {
+pub(crate) fn outcome_line(deck: &Deck, outcome: &RowOutcome, columns: usize) -> Line<'static> {
     let style = deck.theme.outcome(outcome.state);
     let time = match (outcome.state, outcome.took_ms, outcome.since_ms) {
         (OutcomeState::Unconfirmed | OutcomeState::Attention, _, Some(since)) => {
@@ -22,7 +22,7 @@ pub(crate) fn outcome_line(deck: &Deck, outcome: &Outcome, columns: usize) -> Li
     let words = match outcome.state {
         // The glyph carries the colour; calm words read better than a green line.
         OutcomeState::Done | OutcomeState::Plain | OutcomeState::Unconfirmed => {
-            deck.theme.style(Role::TextMuted)
+            deck.theme.style(ThemeRole::TextMuted)
         }
         OutcomeState::Failed | OutcomeState::Attention => style,
     };
@@ -32,7 +32,7 @@ pub(crate) fn outcome_line(deck: &Deck, outcome: &Outcome, columns: usize) -> Li
             Span::raw(" "),
             Span::styled(sanitize::line(&outcome.text), words),
         ]),
-        Line::from(Span::styled(time, deck.theme.style(Role::TextFaint))),
+        Line::from(Span::styled(time, deck.theme.style(ThemeRole::TextFaint))),
         columns,
     )
 }

@@ -4,7 +4,7 @@ use ratatui::text::Span;
 
 use crate::deck::Deck;
 use crate::model::Party;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 
 /// `◇→◆`, or `◆` and two blanks: three columns.
 pub(super) fn direction(deck: &Deck, from: &Party, to: Option<&Party>) -> Vec<Span<'static>> {
@@ -12,7 +12,7 @@ pub(super) fn direction(deck: &Deck, from: &Party, to: Option<&Party>) -> Vec<Sp
     match to {
         Some(to) => vec![
             glyph(from),
-            Span::styled(deck.glyphs.to(), deck.theme.style(Role::TextFaint)),
+            Span::styled(deck.glyphs.to(), deck.theme.style(ThemeRole::TextFaint)),
             glyph(to),
         ],
         None => vec![glyph(from), Span::raw("  ")],

@@ -5,10 +5,10 @@ use ratatui::text::{Line, Span};
 use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Lane, TaskRow};
+use crate::model::{TaskColumn, TaskRow};
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
 
 /// From this width on the lane stands as a word on each row.
@@ -16,7 +16,7 @@ const WORDY: usize = 58;
 
 /// The rows, lane by lane, in the caller's order within one.
 pub(crate) fn in_lanes(deck: &Deck) -> Vec<&TaskRow> {
-    let rank = |row: &&TaskRow| Lane::ALL.iter().position(|lane| *lane == row.lane);
+    let rank = |row: &&TaskRow| TaskColumn::ALL.iter().position(|lane| *lane == row.lane);
     let mut rows: Vec<&TaskRow> = deck.view.tasks.rows.iter().collect();
     rows.sort_by_key(rank);
     rows
@@ -35,17 +35,17 @@ pub(super) fn len(deck: &Deck) -> usize {
 pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     let counts = deck.view.tasks.counts;
     let mut spans = Vec::new();
-    for lane in Lane::ALL {
+    for lane in TaskColumn::ALL {
         let n = counts.of(lane);
         // A lane that nobody needs to know of is left out where it is empty.
-        if n == 0 && matches!(lane, Lane::Stale | Lane::Blocked) {
+        if n == 0 && matches!(lane, TaskColumn::Stale | TaskColumn::Blocked) {
             continue;
         }
         if !spans.is_empty() {
             spans.push(blank(2));
         }
         let style = if n == 0 {
-            deck.theme.style(Role::TextFaint)
+            deck.theme.style(ThemeRole::TextFaint)
         } else {
             deck.theme.lane(lane)
         };
@@ -79,25 +79,25 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     }
     spans.push(Span::styled(
         text::pad(&sanitize::line(&task.id_short), 4),
-        theme.style(Role::TextMuted),
+        theme.style(ThemeRole::TextMuted),
     ));
     spans.push(blank(1));
     spans.extend(direction(deck, &task.from, Some(&task.to)));
     spans.push(blank(1));
-    let body = theme.style(if task.lane == Lane::Done {
-        Role::TextMuted
+    let body = theme.style(if task.lane == TaskColumn::Done {
+        ThemeRole::TextMuted
     } else {
-        Role::Text
+        ThemeRole::Text
     });
     spans.push(Span::styled(sanitize::line(&task.text), body));
-    let age = if task.lane == Lane::Active {
+    let age = if task.lane == TaskColumn::Active {
         text::running(deck.view.now_ms, task.since_ms)
     } else {
         text::age(deck.view.now_ms, task.since_ms)
     };
     RowLines::from(vec![spread(
         Line::from(spans),
-        Line::from(Span::styled(age, theme.style(Role::TextFaint))),
+        Line::from(Span::styled(age, theme.style(ThemeRole::TextFaint))),
         columns,
     )])
 }

@@ -10,7 +10,7 @@ use crate::deck::Deck;
 use crate::model::TimelineRow;
 use crate::sanitize;
 use crate::text;
-use crate::theme::Role;
+use crate::theme::ThemeRole;
 use crate::timeline_state::Filter;
 use crate::widgets::{RowLines, blank, fit_line, join, spread};
 
@@ -31,12 +31,12 @@ pub(super) fn len(deck: &Deck) -> usize {
 /// The right half of the pane's title.
 pub(crate) fn mark(deck: &Deck) -> Line<'static> {
     let theme = &deck.theme;
-    let muted = theme.style(Role::TextMuted);
+    let muted = theme.style(ThemeRole::TextMuted);
     let timeline = &deck.timeline;
     let follow = if timeline.follow {
         Line::from(vec![
             Span::styled("following ", muted),
-            Span::styled(deck.glyphs.well(), theme.style(Role::TextMuted)),
+            Span::styled(deck.glyphs.well(), theme.style(ThemeRole::TextMuted)),
         ])
     } else {
         let missed = timeline.missed(&deck.view.timeline);
@@ -48,9 +48,9 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
         Line::from(Span::styled(
             text,
             theme.style(if missed > 0 {
-                Role::Wait
+                ThemeRole::Wait
             } else {
-                Role::TextMuted
+                ThemeRole::TextMuted
             }),
         ))
     };
@@ -61,14 +61,14 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
         let text = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
         Line::from(Span::styled(
             format!("{text} {found}"),
-            theme.style(Role::Match),
+            theme.style(ThemeRole::Match),
         ))
     };
     let filter = match timeline.filter {
-        Filter::All => Line::from(Span::styled("all", theme.style(Role::TextFaint))),
+        Filter::All => Line::from(Span::styled("all", theme.style(ThemeRole::TextFaint))),
         filter => Line::from(Span::styled(
             format!("only {}", filter.as_str()),
-            theme.style(Role::Wait),
+            theme.style(ThemeRole::Wait),
         )),
     };
     join(vec![search, follow, filter], 2)
@@ -90,14 +90,14 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         (text::clock(row.at_ms, deck.view.utc_offset_s), KIND, 1)
     };
     let mut head = vec![
-        Span::styled(time.clone(), theme.style(Role::TextFaint)),
+        Span::styled(time.clone(), theme.style(ThemeRole::TextFaint)),
         blank(gap),
     ];
     head.extend(direction(deck, &row.from, row.to.as_ref()));
     head.push(blank(gap));
     head.push(Span::styled(
         text::pad(&sanitize::line(&row.kind), kind_columns),
-        theme.style(Role::TextMuted),
+        theme.style(ThemeRole::TextMuted),
     ));
     head.push(blank(1));
     let indent = time.len() + gap + 3 + gap + kind_columns + 1;
@@ -111,9 +111,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     };
     let clean = sanitize::line(clip(&row.text));
     let style = theme.style(if row.kind == "error" {
-        Role::OutcomeFailed
+        ThemeRole::OutcomeFailed
     } else {
-        Role::Text
+        ThemeRole::Text
     });
     let text_lines = if roomy && mark.is_empty() {
         text::wrap_to(&clean, room, 2)
@@ -140,7 +140,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         };
         out.lines.push(spread(
             Line::from(spans),
-            Line::from(Span::styled(right, theme.style(Role::TextFaint))),
+            Line::from(Span::styled(right, theme.style(ThemeRole::TextFaint))),
             columns,
         ));
     }
@@ -176,7 +176,7 @@ fn day_heading(deck: &Deck, index: usize, row: &TimelineRow) -> Option<Line<'sta
             1 => format!("yesterday, {}", text::day(row.at_ms, view.utc_offset_s)),
             _ => text::day(row.at_ms, view.utc_offset_s),
         };
-        Line::from(Span::styled(word, deck.theme.style(Role::Heading)))
+        Line::from(Span::styled(word, deck.theme.style(ThemeRole::Heading)))
     })
 }
 
@@ -196,7 +196,10 @@ fn highlighted(deck: &Deck, text: String, style: Style) -> Vec<Span<'static>> {
             break;
         };
         out.push(Span::styled(before.to_owned(), style));
-        out.push(Span::styled(hit.to_owned(), deck.theme.style(Role::Match)));
+        out.push(Span::styled(
+            hit.to_owned(),
+            deck.theme.style(ThemeRole::Match),
+        ));
         rest = at + found.len();
     }
     out.push(Span::styled(
@@ -215,10 +218,13 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     let key = deck.key(Action::Steps);
     let mut out = vec![
         Line::from(vec![
-            Span::styled("To make the pair complete", theme.style(Role::TextStrong)),
-            Span::styled("   press ", theme.style(Role::TextMuted)),
-            Span::styled(key, theme.style(Role::Key)),
-            Span::styled(" to do it from here", theme.style(Role::TextMuted)),
+            Span::styled(
+                "To make the pair complete",
+                theme.style(ThemeRole::TextStrong),
+            ),
+            Span::styled("   press ", theme.style(ThemeRole::TextMuted)),
+            Span::styled(key, theme.style(ThemeRole::Key)),
+            Span::styled(" to do it from here", theme.style(ThemeRole::TextMuted)),
         ]),
         Line::default(),
     ];
@@ -230,9 +236,9 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
         };
         let text = sanitize::line(&step.text);
         let body = theme.style(if step.done {
-            Role::TextFaint
+            ThemeRole::TextFaint
         } else {
-            Role::Text
+            ThemeRole::Text
         });
         for (number, line) in text::wrap_to(&text, columns.saturating_sub(4), 3)
             .into_iter()
@@ -252,7 +258,7 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
             out.push(fit_line(
                 Line::from(vec![
                     blank(4),
-                    Span::styled(sanitize::line(&step.command), theme.style(Role::Key)),
+                    Span::styled(sanitize::line(&step.command), theme.style(ThemeRole::Key)),
                 ]),
                 columns,
             ));
@@ -261,7 +267,7 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     out.push(Line::default());
     out.push(Line::from(Span::styled(
         deck.glyphs.rule().repeat(columns.saturating_sub(1)),
-        theme.style(Role::Border),
+        theme.style(ThemeRole::Border),
     )));
     out
 }

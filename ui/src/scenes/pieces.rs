@@ -1,9 +1,10 @@
 //! What the worlds of the scenes are put together from: one team at work, piece by piece.
 
 use crate::model::{
-    Agent, AgentCard, AgentState, Chain, ContextUse, Daemon, DaemonState, DeckView, Field, Gate,
-    GateState, HandoffRow, HandoffState, InboxCard, InboxKind, Lane, LaneCounts, Ledger, Outcome,
-    OutcomeState, Party, Ports, QueueCounts, TaskRow, Tasks, TimelineRow,
+    Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, Field, Gate, GateState,
+    HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind,
+    LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn, TaskRow, Tasks,
+    TimelineRow,
 };
 
 /// 22 November 2026, 14:02:32 UTC.
@@ -19,16 +20,16 @@ pub(super) fn base() -> DeckView {
         project: "acme-api".to_owned(),
         runtime_session: "default".to_owned(),
         session_id: "019ab3c4-7d1e-7c52-9b1f-0e6a319f31c2".to_owned(),
-        ports: Ports {
+        ports: HeaderPorts {
             control: Some(4502),
             proxy: Some(4501),
             codex: Some(4500),
         },
-        daemon: Daemon {
+        daemon: HeaderDaemon {
             state: DaemonState::Hosting,
             message: None,
         },
-        ledger: Ledger {
+        ledger: HeaderLedger {
             entries: 1_204,
             chain: Chain::Ok,
             bad_lines: 0,
@@ -87,7 +88,7 @@ pub(super) fn with(
     took_ms: Option<u64>,
     since_s: Option<i64>,
 ) -> TimelineRow {
-    row.outcome = Some(Outcome {
+    row.outcome = Some(RowOutcome {
         state,
         text: text.to_owned(),
         since_ms: since_s.map(ago),
@@ -138,7 +139,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
         "test report · failed · 2 of 118",
     );
     artifact.mark = Some("claimed".to_owned());
-    artifact.outcome = Some(Outcome::new(
+    artifact.outcome = Some(RowOutcome::new(
         OutcomeState::Failed,
         "refresh_is_single_flight, rotation_forgets_the_old_token",
     ));
@@ -308,7 +309,7 @@ pub(super) fn tasks() -> Tasks {
         },
         rows: vec![
             task(
-                Lane::Active,
+                TaskColumn::Active,
                 "h7",
                 Agent::Claude,
                 Agent::Codex,
@@ -316,7 +317,7 @@ pub(super) fn tasks() -> Tasks {
                 41,
             ),
             task(
-                Lane::Open,
+                TaskColumn::Open,
                 "h8",
                 Agent::Codex,
                 Agent::Claude,
@@ -324,7 +325,7 @@ pub(super) fn tasks() -> Tasks {
                 190,
             ),
             task(
-                Lane::Done,
+                TaskColumn::Done,
                 "h6",
                 Agent::Claude,
                 Agent::Codex,
@@ -332,7 +333,7 @@ pub(super) fn tasks() -> Tasks {
                 620,
             ),
             task(
-                Lane::Done,
+                TaskColumn::Done,
                 "h5",
                 Agent::Codex,
                 Agent::Claude,

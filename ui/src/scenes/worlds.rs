@@ -4,9 +4,9 @@ use super::pieces::{
     NOW_MS, ago, base, claude, codex, finality, gates, handoffs, row, tasks, with, work,
 };
 use crate::model::{
-    Agent, AgentCard, AgentState, Banner, Chain, Daemon, DaemonState, DeckView, FirstStep,
-    GateState, InboxCard, InboxKind, Ledger, Level, Outcome, OutcomeState, Party, Ports,
-    QueueCounts, Silence, SilenceLevel, StepAct, TimelineRow, UsageLimit,
+    Agent, AgentCard, AgentState, Banner, Chain, DaemonState, DeckView, FirstStep, GateState,
+    HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level, OutcomeState, Party,
+    QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow, UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -46,12 +46,12 @@ pub fn gated() -> DeckView {
 /// A fresh project: nothing has happened, nobody is there.
 pub fn empty_first_run() -> DeckView {
     DeckView {
-        ledger: Ledger {
+        ledger: HeaderLedger {
             entries: 1,
             chain: Chain::Ok,
             bad_lines: 0,
         },
-        ports: Ports {
+        ports: HeaderPorts {
             control: Some(4502),
             proxy: Some(4501),
             codex: None,
@@ -145,7 +145,7 @@ pub fn hostile_text() -> DeckView {
                 "message",
                 text,
             );
-            row.outcome = Some(Outcome::new(
+            row.outcome = Some(RowOutcome::new(
                 OutcomeState::Done,
                 format!("as \x1b[31m{}", text.chars().take(9).collect::<String>()),
             ));
@@ -180,7 +180,7 @@ pub fn trouble() -> DeckView {
     };
     view.agents[1].state = AgentState::Limited;
     view.agents[1].detail = vec!["usage limit, resets at 16:40".to_owned()];
-    view.ledger = Ledger {
+    view.ledger = HeaderLedger {
         entries: 1_204,
         chain: Chain::Broken { seq: 871 },
         bad_lines: 2,
@@ -201,7 +201,7 @@ pub fn trouble() -> DeckView {
         "A message to Claude may or may not have arrived: the daemon was killed while it was offered.",
     ));
     let last = view.timeline.len() - 1;
-    view.timeline[last].outcome = Some(Outcome {
+    view.timeline[last].outcome = Some(RowOutcome {
         state: OutcomeState::Attention,
         text: "ambiguous · it may have arrived; not sent again by itself".to_owned(),
         since_ms: Some(ago(75)),
@@ -253,7 +253,7 @@ pub fn held_up() -> DeckView {
 /// The daemon is gone.
 pub fn disconnected() -> DeckView {
     let mut view = pair_at_work();
-    view.daemon = Daemon {
+    view.daemon = HeaderDaemon {
         state: DaemonState::Reconnecting,
         message: Some("refused, next try in 4 s".to_owned()),
     };
@@ -272,7 +272,7 @@ pub fn disconnected() -> DeckView {
 pub fn failed() -> DeckView {
     let mut view = disconnected();
     let why = "the daemon failed by a fault of ctxrelay's own";
-    view.daemon = Daemon {
+    view.daemon = HeaderDaemon {
         state: DaemonState::Ended,
         message: Some(why.to_owned()),
     };

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::depth::ANSI;
-use super::role::Role;
+use super::role::ThemeRole;
 use crate::source_error::SourceError;
 
 /// A style as written: names of the palette, not colours yet.
@@ -104,14 +104,14 @@ impl ThemeFile {
         }
         let mut roles = BTreeMap::new();
         for (name, style) in &raw.roles {
-            if !Role::is_known(name.get_ref()) {
+            if !ThemeRole::is_known(name.get_ref()) {
                 return Err(SourceError::at(
                     text,
                     &name.span(),
                     format!(
                         "no role '{}'; did you mean '{}'?",
                         name.get_ref(),
-                        Role::closest(name.get_ref())
+                        ThemeRole::closest(name.get_ref())
                     ),
                 ));
             }

@@ -1,4 +1,4 @@
-//! Colours as roles: [`Role`] is what a pane asks for, [`ThemeFile`] the text of a theme,
+//! Colours as roles: [`ThemeRole`] is what a pane asks for, [`ThemeFile`] the text of a theme,
 //! [`Depth`] what the terminal can show, [`Theme`] the three resolved once.
 //!
 //! Only this folder (and the SVG writer) names colours.
@@ -13,4 +13,4 @@ pub use builtin::{BUILTIN, builtin};
 pub use depth::Depth;
 pub use file::ThemeFile;
 pub use resolved::Theme;
-pub use role::Role;
+pub use role::ThemeRole;

@@ -5,8 +5,8 @@ use ratatui::style::{Color, Modifier, Style};
 use super::builtin::builtin;
 use super::depth::Depth;
 use super::file::{Paint, RoleStyle, ThemeFile};
-use super::role::Role;
-use crate::model::{Agent, AgentState, HandoffState, Lane, Level, OutcomeState, Party};
+use super::role::ThemeRole;
+use crate::model::{Agent, AgentState, HandoffState, Level, OutcomeState, Party, TaskColumn};
 use crate::source_error::SourceError;
 
 /// How many themes may inherit from one another; more is a circle.
@@ -49,7 +49,7 @@ impl Theme {
                 })?;
             layers.push(ThemeFile::parse(&parent_text)?);
         }
-        let styles = Role::ALL
+        let styles = ThemeRole::ALL
             .iter()
             .map(|role| style(lookup(&layers, role.name()), depth))
             .collect();
@@ -75,20 +75,20 @@ impl Theme {
     pub fn plain() -> Self {
         Self {
             name: "plain".to_owned(),
-            styles: vec![Style::new(); Role::ALL.len()],
+            styles: vec![Style::new(); ThemeRole::ALL.len()],
         }
     }
 
     /// The style of a role.
-    pub fn style(&self, role: Role) -> Style {
+    pub fn style(&self, role: ThemeRole) -> Style {
         self.styles[role as usize]
     }
 
     /// An agent's hue.
     pub fn agent(&self, agent: Agent) -> Style {
         self.style(match agent {
-            Agent::Claude => Role::AgentClaude,
-            Agent::Codex => Role::AgentCodex,
+            Agent::Claude => ThemeRole::AgentClaude,
+            Agent::Codex => ThemeRole::AgentCodex,
         })
     }
 
@@ -96,62 +96,62 @@ impl Theme {
     pub fn party(&self, party: &Party) -> Style {
         match party {
             Party::Agent(agent) => self.agent(*agent),
-            Party::Human => self.style(Role::AgentHuman),
-            Party::System => self.style(Role::AgentSystem),
-            Party::Other(_) => self.style(Role::TextMuted),
+            Party::Human => self.style(ThemeRole::AgentHuman),
+            Party::System => self.style(ThemeRole::AgentSystem),
+            Party::Other(_) => self.style(ThemeRole::TextMuted),
         }
     }
 
     /// A state of an agent.
     pub fn state(&self, state: AgentState) -> Style {
         self.style(match state {
-            AgentState::Idle => Role::StateIdle,
-            AgentState::Busy => Role::StateBusy,
-            AgentState::Waiting => Role::StateWaiting,
-            AgentState::Limited => Role::StateLimited,
-            AgentState::Stale => Role::StateStale,
-            AgentState::Offline => Role::StateOffline,
+            AgentState::Idle => ThemeRole::StateIdle,
+            AgentState::Busy => ThemeRole::StateBusy,
+            AgentState::Waiting => ThemeRole::StateWaiting,
+            AgentState::Limited => ThemeRole::StateLimited,
+            AgentState::Stale => ThemeRole::StateStale,
+            AgentState::Offline => ThemeRole::StateOffline,
         })
     }
 
     /// An outcome.
     pub fn outcome(&self, state: OutcomeState) -> Style {
         self.style(match state {
-            OutcomeState::Unconfirmed => Role::OutcomeUnconfirmed,
-            OutcomeState::Done => Role::OutcomeDone,
-            OutcomeState::Failed => Role::OutcomeFailed,
-            OutcomeState::Attention => Role::OutcomeAttention,
-            OutcomeState::Plain => Role::TextMuted,
+            OutcomeState::Unconfirmed => ThemeRole::OutcomeUnconfirmed,
+            OutcomeState::Done => ThemeRole::OutcomeDone,
+            OutcomeState::Failed => ThemeRole::OutcomeFailed,
+            OutcomeState::Attention => ThemeRole::OutcomeAttention,
+            OutcomeState::Plain => ThemeRole::TextMuted,
         })
     }
 
     /// A lane.
-    pub fn lane(&self, lane: Lane) -> Style {
+    pub fn lane(&self, lane: TaskColumn) -> Style {
         self.style(match lane {
-            Lane::Open => Role::StateIdle,
-            Lane::Active => Role::StateBusy,
-            Lane::Blocked => Role::OutcomeAttention,
-            Lane::Stale => Role::StateStale,
-            Lane::Done => Role::OutcomeDone,
+            TaskColumn::Open => ThemeRole::StateIdle,
+            TaskColumn::Active => ThemeRole::StateBusy,
+            TaskColumn::Blocked => ThemeRole::OutcomeAttention,
+            TaskColumn::Stale => ThemeRole::StateStale,
+            TaskColumn::Done => ThemeRole::OutcomeDone,
         })
     }
 
     /// A handoff.
     pub fn handoff(&self, state: HandoffState) -> Style {
         self.style(match state {
-            HandoffState::Unconfirmed => Role::OutcomeUnconfirmed,
-            HandoffState::Open => Role::StateBusy,
-            HandoffState::Done => Role::OutcomeDone,
-            HandoffState::Failed => Role::OutcomeFailed,
+            HandoffState::Unconfirmed => ThemeRole::OutcomeUnconfirmed,
+            HandoffState::Open => ThemeRole::StateBusy,
+            HandoffState::Done => ThemeRole::OutcomeDone,
+            HandoffState::Failed => ThemeRole::OutcomeFailed,
         })
     }
 
     /// A banner or notice.
     pub fn level(&self, level: Level) -> Style {
         self.style(match level {
-            Level::Info => Role::BannerInfo,
-            Level::Warn => Role::BannerWarn,
-            Level::Error => Role::BannerError,
+            Level::Info => ThemeRole::BannerInfo,
+            Level::Warn => ThemeRole::BannerWarn,
+            Level::Error => ThemeRole::BannerError,
         })
     }
 }

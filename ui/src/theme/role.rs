@@ -1,10 +1,10 @@
-//! [`Role`]: what a colour means.
+//! [`ThemeRole`]: what a colour means.
 
 /// Everything that can have a style of its own. A theme that does not name a role gets the style
 /// of the role to its left: `state.busy` → `state` → the theme's `text`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
-pub enum Role {
+pub enum ThemeRole {
     Screen,
     Text,
     TextStrong,
@@ -47,7 +47,7 @@ pub enum Role {
     OverlayBorder,
 }
 
-impl Role {
+impl ThemeRole {
     /// All, in the order of the enum.
     pub const ALL: [Self; 40] = [
         Self::Screen,

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::super::{BUILTIN, Depth, Role, Theme, ThemeFile};
+use super::super::{BUILTIN, Depth, Theme, ThemeFile, ThemeRole};
 
 #[test]
 fn every_built_in_theme_loads_at_every_depth() {
@@ -15,7 +15,7 @@ fn every_built_in_theme_loads_at_every_depth() {
 #[test]
 fn the_default_theme_names_every_role() {
     let file = ThemeFile::parse(BUILTIN[0].1).unwrap();
-    let missing: Vec<_> = Role::ALL
+    let missing: Vec<_> = ThemeRole::ALL
         .iter()
         .map(|role| role.name())
         .filter(|name| !file.roles.contains_key(*name))
@@ -64,11 +64,14 @@ fn a_missing_role_falls_back_to_the_left_and_then_to_text() {
     let text = "[palette]\na = \"#010203\"\nb = \"#040506\"\n[roles]\ntext = { fg = \"a\" }\nstate = { fg = \"b\" }";
     let theme = Theme::load("t", text, |_| None, Depth::Rgb).unwrap();
     assert_eq!(
-        theme.style(Role::StateBusy).fg,
-        theme.style(Role::StateIdle).fg
+        theme.style(ThemeRole::StateBusy).fg,
+        theme.style(ThemeRole::StateIdle).fg
     );
-    assert_ne!(theme.style(Role::StateBusy).fg, theme.style(Role::Text).fg);
-    assert_eq!(theme.style(Role::Wait), theme.style(Role::Text));
+    assert_ne!(
+        theme.style(ThemeRole::StateBusy).fg,
+        theme.style(ThemeRole::Text).fg
+    );
+    assert_eq!(theme.style(ThemeRole::Wait), theme.style(ThemeRole::Text));
 }
 
 #[test]
@@ -77,8 +80,8 @@ fn a_child_changes_only_what_it_names_and_a_circle_is_refused() {
         "inherits = \"default-dark\"\n[palette]\na = \"#010203\"\n[roles]\nwait = { fg = \"a\" }";
     let theme = Theme::load("t", child, |_| None, Depth::Rgb).unwrap();
     let parent = Theme::builtin("default-dark", Depth::Rgb).unwrap();
-    assert_eq!(theme.style(Role::Text), parent.style(Role::Text));
-    assert_ne!(theme.style(Role::Wait), parent.style(Role::Wait));
+    assert_eq!(theme.style(ThemeRole::Text), parent.style(ThemeRole::Text));
+    assert_ne!(theme.style(ThemeRole::Wait), parent.style(ThemeRole::Wait));
     let circle = "inherits = \"me\"";
     assert!(
         Theme::load("me", circle, |_| Some(circle.to_owned()), Depth::Rgb)
@@ -92,12 +95,15 @@ fn a_child_changes_only_what_it_names_and_a_circle_is_refused() {
 fn without_colour_no_style_has_one() {
     for (name, _) in BUILTIN {
         let theme = Theme::builtin(name, Depth::None).unwrap();
-        for role in Role::ALL {
+        for role in ThemeRole::ALL {
             let style = theme.style(role);
             assert_eq!((style.fg, style.bg), (None, None), "{name} {}", role.name());
         }
         assert!(
-            !theme.style(Role::SelectionFocus).add_modifier.is_empty(),
+            !theme
+                .style(ThemeRole::SelectionFocus)
+                .add_modifier
+                .is_empty(),
             "{name}: the selection is lost"
         );
     }

@@ -133,7 +133,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
 fn follow_task(deck: &mut Deck, old: &DeckView) {
     let mut before: Vec<_> = old.tasks.rows.iter().collect();
     before.sort_by_key(|row| {
-        crate::model::Lane::ALL
+        crate::model::TaskColumn::ALL
             .iter()
             .position(|lane| *lane == row.lane)
     });

@@ -8,7 +8,7 @@ use ratatui::widgets::Widget as _;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use crate::sanitize;
-use crate::theme::{Role, Theme};
+use crate::theme::{Theme, ThemeRole};
 
 /// Longest text of a field, bytes. The daemon's own limit is lower; this one keeps a pasted log
 /// file from making each key slow.
@@ -125,14 +125,14 @@ impl TextField {
             return;
         }
         let mut drawn = self.area.clone();
-        drawn.set_style(theme.style(Role::Input));
+        drawn.set_style(theme.style(ThemeRole::Input));
         drawn.set_cursor_style(if focus {
-            theme.style(Role::InputCursor)
+            theme.style(ThemeRole::InputCursor)
         } else {
-            theme.style(Role::Input)
+            theme.style(ThemeRole::Input)
         });
         drawn.set_placeholder_text(self.placeholder);
-        drawn.set_placeholder_style(theme.style(Role::TextFaint));
+        drawn.set_placeholder_style(theme.style(ThemeRole::TextFaint));
         if !focus {
             // Without the focus the view stays at the start, where the reader looks.
             drawn.move_cursor(CursorMove::Top);

@@ -10,7 +10,7 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// Why a connection does not become one to the app-server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ProxyRefusal {
     /// No request that we can read.
     Malformed,
     /// The head is too long.
@@ -29,7 +29,7 @@ pub(super) enum Refusal {
     NoAppServer,
 }
 
-impl Refusal {
+impl ProxyRefusal {
     /// The answer.
     pub(super) fn response(self) -> String {
         let (status, body) = match self {
@@ -63,7 +63,7 @@ impl Refusal {
 
 /// A head, and what came with it.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     /// Up to and with the empty line.
     pub(super) bytes: Vec<u8>,
     /// Behind it.
@@ -71,13 +71,15 @@ pub(super) struct Head {
 }
 
 /// Reads up to the empty line.
-pub(super) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> Result<Head, Refusal> {
+pub(super) async fn read_head(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> Result<RequestHead, ProxyRefusal> {
     let mut bytes = Vec::with_capacity(1024);
     loop {
         let searched = bytes.len();
         let read = stream.read_buf(&mut bytes).await;
         if !matches!(read, Ok(1..)) {
-            return Err(Refusal::Malformed);
+            return Err(ProxyRefusal::Malformed);
         }
         // The end may straddle two reads.
         let from = searched.saturating_sub(3);
@@ -87,12 +89,12 @@ pub(super) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> Result<H
         {
             let rest = bytes.split_off(from + at + 4);
             if bytes.len() > HEAD_BYTES_MAX {
-                return Err(Refusal::TooLarge);
+                return Err(ProxyRefusal::TooLarge);
             }
-            return Ok(Head { bytes, rest });
+            return Ok(RequestHead { bytes, rest });
         }
         if bytes.len() > HEAD_BYTES_MAX {
-            return Err(Refusal::TooLarge);
+            return Err(ProxyRefusal::TooLarge);
         }
     }
 }
@@ -106,18 +108,18 @@ pub(super) struct Upgrade {
 }
 
 /// Checks a head against the port that it came to and the token that it must show.
-pub(super) fn check(head: &[u8], port: u16, token: &str) -> Result<Upgrade, Refusal> {
-    let head = std::str::from_utf8(head).map_err(|_| Refusal::Malformed)?;
+pub(super) fn check(head: &[u8], port: u16, token: &str) -> Result<Upgrade, ProxyRefusal> {
+    let head = std::str::from_utf8(head).map_err(|_| ProxyRefusal::Malformed)?;
     let mut lines = head.trim_end_matches("\r\n").split("\r\n");
     let mut request = lines.next().unwrap_or_default().split(' ');
     let (method, target, version) = (request.next(), request.next(), request.next());
     let (Some(method), Some(target), Some("HTTP/1.1"), None) =
         (method, target, version, request.next())
     else {
-        return Err(Refusal::Malformed);
+        return Err(ProxyRefusal::Malformed);
     };
     let headers = lines.map(header).collect::<Option<Vec<_>>>();
-    let headers = headers.ok_or(Refusal::Malformed)?;
+    let headers = headers.ok_or(ProxyRefusal::Malformed)?;
     let named = |name: &'static str| {
         headers
             .iter()
@@ -129,29 +131,29 @@ pub(super) fn check(head: &[u8], port: u16, token: &str) -> Result<Upgrade, Refu
     let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
     match (hosts.next(), hosts.next()) {
         (Some(host), None) if ours.iter().any(|name| host.eq_ignore_ascii_case(name)) => {}
-        _ => return Err(Refusal::Host),
+        _ => return Err(ProxyRefusal::Host),
     }
     if named("origin").next().is_some() {
-        return Err(Refusal::Origin);
+        return Err(ProxyRefusal::Origin);
     }
     let upgrades = named("upgrade").any(|value| value.eq_ignore_ascii_case("websocket"));
     if method != "GET" || !target.starts_with('/') || !upgrades {
-        return Err(Refusal::NotFound);
+        return Err(ProxyRefusal::NotFound);
     }
     // Two of them: whom would the app-server believe?
     let mut shown = named("authorization");
     let (Some(shown), None) = (shown.next(), shown.next()) else {
-        return Err(Refusal::Token);
+        return Err(ProxyRefusal::Token);
     };
     let wanted = format!("Bearer {token}");
     if token.is_empty() || !bool::from(shown.as_bytes().ct_eq(wanted.as_bytes())) {
-        return Err(Refusal::Token);
+        return Err(ProxyRefusal::Token);
     }
     // An upgrade has no body. One that says so would be read differently by two servers.
     if named("content-length").any(|length| length != "0")
         || named("transfer-encoding").next().is_some()
     {
-        return Err(Refusal::Malformed);
+        return Err(ProxyRefusal::Malformed);
     }
     Ok(Upgrade {
         target: target.to_owned(),

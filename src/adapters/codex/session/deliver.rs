@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::core::delivery::recovery::Doubt;
+use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::delivery::{OnBusy, Way, way};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::trace;
@@ -268,7 +268,7 @@ impl Session<'_> {
         if self.is_idle()
             && let Some(message) = self.memory.inflight.get_mut(id.as_str())
         {
-            message.doubt = Some(Doubt::default());
+            message.doubt = Some(Unconfirmed::default());
             self.look_by(Instant::now() + PROOF_WAIT);
         }
     }

@@ -7,9 +7,9 @@ use crate::wire::codex::call::{
 use crate::wire::codex::thread::Thread;
 use crate::wire::codex::turn::Turn;
 
-use super::super::fact::{CodexFact, ThreadStatus};
-use super::super::memory::Memory;
+use super::super::fact::{CodexFact, ReportedStatus};
 use super::super::rpc::Lost;
+use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
 use super::{CallError, Session, Todo};
 
@@ -75,7 +75,7 @@ impl Session<'_> {
                 if let Some(before) = self.memory.visible.replace(TurnBook::new(thread_id)) {
                     self.move_away_from(before).await?;
                 }
-                self.status = ThreadStatus::NotLoaded;
+                self.status = ReportedStatus::NotLoaded;
                 self.adopt(&resumed).await;
                 self.catch_up(None).await
             }
@@ -135,7 +135,7 @@ impl Session<'_> {
             let runs = resumed.is_some_and(|thread| thread.status.is_active());
             let turns = self.newest_turns(&thread_id).await?;
             let mut facts = Vec::new();
-            let Memory { left, inflight, .. } = &mut *self.memory;
+            let ThreadState { left, inflight, .. } = &mut *self.memory;
             if let Some(book) = left.iter_mut().find(|book| *book.thread_id() == thread_id) {
                 // Oldest first; only the newest can be running.
                 for (age, turn) in turns.iter().enumerate().rev() {
@@ -228,7 +228,7 @@ impl Session<'_> {
         let mut facts = Vec::new();
         let ended = cut_off.is_some() || self.is_idle();
         let fresh = self.fresh;
-        let Memory {
+        let ThreadState {
             visible, inflight, ..
         } = &mut *self.memory;
         if let Some(book) = visible {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tokio::time::Instant;
 
-use crate::core::delivery::recovery::{Doubt, Sight, Verdict, judge};
+use crate::core::delivery::recovery::{RecoveryVerdict, Sight, Unconfirmed, judge};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId};
 use crate::wire::codex::call::{QueueDelete, QueueList, QueuedSubmission, ThreadTurnsList};
@@ -13,8 +13,8 @@ use crate::wire::codex::turn::Turn;
 
 use super::super::fact::CodexFact;
 use super::super::inflight::Unproven;
-use super::super::memory::Memory;
 use super::super::rpc::Lost;
+use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
 use super::rollout::hidden_message;
 use super::{CallError, LOOK_AGAIN, Session};
@@ -111,16 +111,18 @@ impl Session<'_> {
                 idle,
             };
             match judge(doubt, sight) {
-                Verdict::StillQueued => {
+                RecoveryVerdict::StillQueued => {
                     message.doubt = None;
                     self.tell(CodexFact::StillQueued { message_id: id }).await;
                 }
-                Verdict::NotTaken => self.give_back(id, &thread_id, &mut history.empty).await,
-                Verdict::LookAgain if idle => {
+                RecoveryVerdict::NotTaken => {
+                    self.give_back(id, &thread_id, &mut history.empty).await
+                }
+                RecoveryVerdict::LookAgain if idle => {
                     self.next_look = Some(Instant::now() + LOOK_AGAIN);
                 }
                 // The end of the turn brings it up again.
-                Verdict::LookAgain => {}
+                RecoveryVerdict::LookAgain => {}
             }
         }
         Ok(())
@@ -241,7 +243,7 @@ impl Session<'_> {
 
     async fn tell_history(&mut self, thread_id: &ThreadId, history: &History) {
         let mut facts = Vec::new();
-        let Memory {
+        let ThreadState {
             visible, inflight, ..
         } = &mut *self.memory;
         let mut elsewhere = TurnBook::new(thread_id.clone());
@@ -336,14 +338,18 @@ impl Session<'_> {
 }
 
 /// Notes messages of an earlier daemon as being in doubt.
-pub(in super::super) fn add_doubtful(memory: &mut Memory, thread_id: &ThreadId, ids: Vec<EntryId>) {
+pub(in super::super) fn add_doubtful(
+    memory: &mut ThreadState,
+    thread_id: &ThreadId,
+    ids: Vec<EntryId>,
+) {
     for id in ids {
         memory.inflight.add(Unproven {
             id,
             thread_id: thread_id.clone(),
             text: None,
             steered_into: None,
-            doubt: Some(Doubt::default()),
+            doubt: Some(Unconfirmed::default()),
         });
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::wire::codex::frame::{Incoming, ServerRequest};
 use crate::wire::codex::item::Item;
-use crate::wire::codex::notification::Notification;
+use crate::wire::codex::notification::CodexNotification;
 use crate::wire::codex::thread::{self, Thread};
 
-use super::super::fact::{CodexFact, ThreadStatus};
+use super::super::fact::{CodexFact, ReportedStatus};
 use super::{Session, Todo};
 
 /// Open questions that are counted; more of them at one time are not believable.
@@ -28,11 +28,11 @@ impl Session<'_> {
         }
     }
 
-    async fn take_notification(&mut self, notification: Notification) {
+    async fn take_notification(&mut self, notification: CodexNotification) {
         let mut facts = Vec::new();
         match notification {
-            Notification::ThreadStarted(thread) => self.thread_started(thread),
-            Notification::ThreadStatusChanged(changed) => {
+            CodexNotification::ThreadStarted(thread) => self.thread_started(thread),
+            CodexNotification::ThreadStatusChanged(changed) => {
                 if self.memory.is_visible(&changed.thread_id) {
                     self.set_status(&changed.status).await;
                 } else if changed.status.is_active()
@@ -43,17 +43,17 @@ impl Session<'_> {
                     self.todo.push_back(Todo::Follow(candidate));
                 }
             }
-            Notification::ThreadClosed(closed) => {
+            CodexNotification::ThreadClosed(closed) => {
                 if self.memory.is_visible(&closed.thread_id) {
                     self.todo.push_back(Todo::Resubscribe);
                 }
             }
-            Notification::TurnStarted(started) => {
+            CodexNotification::TurnStarted(started) => {
                 if let Some(book) = self.memory.book(&started.thread_id) {
                     book.started(&started.turn.id, &mut facts);
                 }
             }
-            Notification::ItemCompleted(completed) => {
+            CodexNotification::ItemCompleted(completed) => {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
                     self.sign(&completed.thread_id).await;
                 }
@@ -61,7 +61,7 @@ impl Session<'_> {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
             }
-            Notification::TurnCompleted(completed) => {
+            CodexNotification::TurnCompleted(completed) => {
                 let doubt = self.memory.inflight.doubt_steered(&completed.turn.id);
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.completed(&completed.turn, &mut facts);
@@ -73,10 +73,10 @@ impl Session<'_> {
                     }
                 }
             }
-            Notification::Sign(sign) => self.sign(&sign.thread_id).await,
-            Notification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
-            Notification::AccountUpdated => self.todo.push_back(Todo::Account),
-            Notification::Error(reported) => {
+            CodexNotification::Sign(sign) => self.sign(&sign.thread_id).await,
+            CodexNotification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
+            CodexNotification::AccountUpdated => self.todo.push_back(Todo::Account),
+            CodexNotification::Error(reported) => {
                 if reported.will_retry {
                     self.sign(&reported.thread_id).await;
                 }
@@ -86,7 +86,7 @@ impl Session<'_> {
                     book.error(&reported.turn_id, reported.error);
                 }
             }
-            Notification::TokenUsageUpdated(updated) => {
+            CodexNotification::TokenUsageUpdated(updated) => {
                 let used = updated.token_usage.last.total_tokens;
                 if let Some(window) = updated.token_usage.model_context_window
                     && self.memory.is_visible(&updated.thread_id)
@@ -96,7 +96,7 @@ impl Session<'_> {
                     facts.push(CodexFact::ContextUsed { used, window });
                 }
             }
-            Notification::ServerRequestResolved(resolved) => {
+            CodexNotification::ServerRequestResolved(resolved) => {
                 self.memory
                     .approvals
                     .remove(&resolved.request_id.to_string());
@@ -137,12 +137,12 @@ impl Session<'_> {
     /// Notes what the visible thread does, and tells it when it changed.
     pub(super) async fn set_status(&mut self, status: &thread::ThreadStatus) {
         let status = match status.kind.as_str() {
-            "idle" => ThreadStatus::Idle,
-            "active" => ThreadStatus::Active {
+            "idle" => ReportedStatus::Idle,
+            "active" => ReportedStatus::Active {
                 waiting: !status.active_flags.is_empty(),
             },
-            "systemError" => ThreadStatus::SystemError,
-            "notLoaded" => ThreadStatus::NotLoaded,
+            "systemError" => ReportedStatus::SystemError,
+            "notLoaded" => ReportedStatus::NotLoaded,
             // A word of a newer Codex.
             _ => return,
         };
@@ -157,7 +157,10 @@ impl Session<'_> {
 
     /// Whether a message would begin a turn at once. After a failed turn it does.
     pub(super) fn is_idle(&self) -> bool {
-        matches!(self.status, ThreadStatus::Idle | ThreadStatus::SystemError)
+        matches!(
+            self.status,
+            ReportedStatus::Idle | ReportedStatus::SystemError
+        )
     }
 
     /// Tells how many questions wait in the visible thread, when that changed.

@@ -11,10 +11,10 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::adapters::codex::fact::CodexFact;
-use crate::adapters::codex::memory::Memory;
 use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::Upstream;
-use crate::adapters::codex::session::{CallError, Session, Terms};
+use crate::adapters::codex::session::{CallError, Session, Timeouts};
+use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::id::EntryId;
 
@@ -33,12 +33,12 @@ pub(super) struct Script {
     socket: WebSocketStream<TcpStream>,
     pub(super) facts: mpsc::Receiver<CodexFact>,
     pub(super) asks: mpsc::Sender<Ask>,
-    session: JoinHandle<(Memory, String)>,
+    session: JoinHandle<(ThreadState, String)>,
 }
 
 impl Script {
     /// Connects a session with this memory, up to its `initialize`.
-    pub(super) async fn connect(mut memory: Memory, fresh: bool) -> Self {
+    pub(super) async fn connect(mut memory: ThreadState, fresh: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let upstream = Upstream {
             port: listener.local_addr().unwrap().port(),
@@ -46,7 +46,7 @@ impl Script {
         };
         let (told, facts) = mpsc::channel(256);
         let (asks, mut asked) = mpsc::channel(16);
-        let terms = Terms {
+        let terms = Timeouts {
             project_root: "/proj".to_owned(),
             thread_name: "ctxrelay proj".to_owned(),
             facts: told,
@@ -77,7 +77,7 @@ impl Script {
 
     /// A session on the thread `T`, idle, with nothing in flight.
     pub(super) async fn idle() -> Self {
-        let mut script = Self::connect(Memory::default(), true).await;
+        let mut script = Self::connect(ThreadState::default(), true).await;
         let start = script.expect("thread/start").await;
         assert_eq!(start["params"]["cwd"], "/proj");
         script
@@ -218,7 +218,7 @@ impl Script {
 
     /// Cuts the connection, without a goodbye, and returns what the session remembers, with the
     /// facts that it told until then.
-    pub(super) async fn cut(self) -> (Memory, Vec<CodexFact>) {
+    pub(super) async fn cut(self) -> (ThreadState, Vec<CodexFact>) {
         let Self {
             socket,
             mut facts,
@@ -240,8 +240,8 @@ impl Script {
 
 async fn drive(
     upstream: &Upstream,
-    terms: &Terms,
-    memory: &mut Memory,
+    terms: &Timeouts,
+    memory: &mut ThreadState,
     fresh: bool,
     asked: &mut mpsc::Receiver<Ask>,
 ) -> CallError {

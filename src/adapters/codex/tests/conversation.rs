@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::app_server::{Ask, Script, message, thread};
-use crate::adapters::codex::fact::{CodexFact, ThreadStatus};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
 
@@ -59,7 +59,7 @@ async fn the_terminal_is_followed_to_its_new_thread() {
     assert_eq!(
         script.fact().await,
         CodexFact::ThreadStatus {
-            status: ThreadStatus::Idle
+            status: ReportedStatus::Idle
         }
     );
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;

@@ -18,7 +18,7 @@ const TERMINAL: [&str; 7] = [
     "x-codex-app-server-compression: zstd-stream-v1",
 ];
 
-fn with(change: impl Fn(&mut Vec<&str>)) -> Result<Upgrade, Refusal> {
+fn with(change: impl Fn(&mut Vec<&str>)) -> Result<Upgrade, ProxyRefusal> {
     let mut lines = TERMINAL.to_vec();
     change(&mut lines);
     check(&head(&lines), PORT, "secret")
@@ -42,59 +42,59 @@ fn the_terminals_request_goes_on_with_the_other_token_and_without_compression() 
 
 #[test]
 fn every_other_request_is_refused_for_its_own_reason() {
-    let cases: [(&str, Refusal, Result<Upgrade, Refusal>); 10] = [
+    let cases: [(&str, ProxyRefusal, Result<Upgrade, ProxyRefusal>); 10] = [
         (
             "wrong token",
-            Refusal::Token,
+            ProxyRefusal::Token,
             with(|l| l[5] = "authorization: Bearer secreT"),
         ),
         (
             "no token",
-            Refusal::Token,
+            ProxyRefusal::Token,
             with(|l| {
                 l.remove(5);
             }),
         ),
         (
             "two tokens",
-            Refusal::Token,
+            ProxyRefusal::Token,
             with(|l| l.push("Authorization: Bearer secret")),
         ),
         (
             "origin",
-            Refusal::Origin,
+            ProxyRefusal::Origin,
             with(|l| l.push("Origin: http://127.0.0.1:4501")),
         ),
         (
             "rebound name",
-            Refusal::Host,
+            ProxyRefusal::Host,
             with(|l| l[0] = "Host: evil.example:4501"),
         ),
         (
             "other port",
-            Refusal::Host,
+            ProxyRefusal::Host,
             with(|l| l[0] = "Host: 127.0.0.1:4500"),
         ),
         (
             "two hosts",
-            Refusal::Host,
+            ProxyRefusal::Host,
             with(|l| l.push("Host: 127.0.0.1:4501")),
         ),
         (
             "no upgrade",
-            Refusal::NotFound,
+            ProxyRefusal::NotFound,
             with(|l| {
                 l.remove(2);
             }),
         ),
         (
             "a body",
-            Refusal::Malformed,
+            ProxyRefusal::Malformed,
             with(|l| l.push("Content-Length: 5")),
         ),
         (
             "folded line",
-            Refusal::Malformed,
+            ProxyRefusal::Malformed,
             with(|l| l.push(" continued")),
         ),
     ];
@@ -115,7 +115,7 @@ fn a_header_that_hides_a_line_is_malformed() {
     ] {
         assert_eq!(
             check(bytes, PORT, "secret").unwrap_err(),
-            Refusal::Malformed
+            ProxyRefusal::Malformed
         );
     }
 }
@@ -127,7 +127,10 @@ fn an_empty_token_lets_nobody_in() {
         "Upgrade: websocket",
         "authorization: Bearer ",
     ];
-    assert_eq!(check(&head(&lines), PORT, "").unwrap_err(), Refusal::Token);
+    assert_eq!(
+        check(&head(&lines), PORT, "").unwrap_err(),
+        ProxyRefusal::Token
+    );
 }
 
 #[tokio::test]
@@ -154,10 +157,10 @@ async fn a_head_without_an_end_is_given_up() {
     let long = vec![b'a'; HEAD_BYTES_MAX + 2000];
     assert_eq!(
         read_head(&mut long.as_slice()).await.unwrap_err(),
-        Refusal::TooLarge
+        ProxyRefusal::TooLarge
     );
     assert_eq!(
         read_head(&mut b"GET /".as_slice()).await.unwrap_err(),
-        Refusal::Malformed
+        ProxyRefusal::Malformed
     );
 }

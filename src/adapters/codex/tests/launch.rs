@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 
-fn launch(mcp_names: &[&str]) -> Launch {
-    Launch {
+fn launch(mcp_names: &[&str]) -> ServerLaunch {
+    ServerLaunch {
         program: PathBuf::from("/bin/codex"),
         version: Some(VERSION_MIN),
         mcp_names: mcp_names.iter().map(|name| (*name).to_owned()).collect(),

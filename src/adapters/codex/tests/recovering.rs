@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, message, thread, user};
 use crate::adapters::codex::fact::CodexFact;
-use crate::adapters::codex::memory::Memory;
+use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
 
@@ -14,7 +14,7 @@ fn row(client: &str) -> Value {
 }
 
 /// A session that handed over `m1` and has its answer, cut off then.
-async fn cut_with_a_message() -> Memory {
+async fn cut_with_a_message() -> ThreadState {
     let mut script = Script::idle().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     let add = script.expect("thread/queue/add").await;
@@ -24,7 +24,7 @@ async fn cut_with_a_message() -> Memory {
 }
 
 /// A new app-server: the queue is read before the thread is resumed.
-async fn again(memory: Memory, queue: Value, status: &str) -> Script {
+async fn again(memory: ThreadState, queue: Value, status: &str) -> Script {
     let mut script = Script::connect(memory, true).await;
     let list = script.expect("thread/queue/list").await;
     script.answer(&list, json!({"data": queue})).await;
@@ -321,7 +321,7 @@ async fn a_message_that_only_the_rollout_holds_is_not_sent_again() {
 }
 
 /// Cut off while `U`, with `m1` in it, runs in the thread `T`, which the human left for `N`.
-async fn cut_with_a_turn_left_behind() -> Memory {
+async fn cut_with_a_turn_left_behind() -> ThreadState {
     let mut script = Script::busy().await;
     script.user_message("U", "m1").await;
     assert_eq!(script.fact().await, message("U", "m1", false));
@@ -354,7 +354,7 @@ async fn adopted_n(script: &mut Script) {
 }
 
 /// Connected again; the visible thread does nothing.
-async fn again_on_n(memory: Memory, fresh: bool) -> Script {
+async fn again_on_n(memory: ThreadState, fresh: bool) -> Script {
     let mut script = Script::connect(memory, fresh).await;
     let resume = script.expect("thread/resume").await;
     assert_eq!(resume["params"]["threadId"], "N");

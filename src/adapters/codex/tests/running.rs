@@ -9,11 +9,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::adapters::codex::fact::CodexFact;
-use crate::adapters::codex::launch::Surroundings;
-use crate::adapters::codex::memory::Memory;
+use crate::adapters::codex::launch::LaunchEnv;
 use crate::adapters::codex::request::CodexRequest;
-use crate::adapters::codex::run::{Patience, Run};
-use crate::adapters::codex::session::Terms;
+use crate::adapters::codex::run::{RetryPolicy, Run};
+use crate::adapters::codex::session::Timeouts;
+use crate::adapters::codex::thread_state::ThreadState;
 
 /// For all starts together; each is a shell or three.
 const SOON: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
     let (_, wishes) = mpsc::channel(1);
     let (upstream, _) = watch::channel(None);
     let run = Run {
-        surroundings: Surroundings {
+        surroundings: LaunchEnv {
             project_root: project.to_owned(),
             program: Some(PathBuf::from("/bin/sh")),
             hold_program: PathBuf::from("/bin/sh"),
@@ -52,16 +52,16 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
             control_port: 1,
             mcp_token: "t".to_owned(),
         },
-        terms: Terms {
+        terms: Timeouts {
             project_root: project.to_string_lossy().into_owned(),
             thread_name: "ctxrelay".to_owned(),
             facts: told,
         },
-        patience: Patience {
+        patience: RetryPolicy {
             backoff_min: Duration::from_millis(1),
             quick: HANGS / 2,
         },
-        memory: Memory::default(),
+        memory: ThreadState::default(),
         inherited: None,
         preferred_port: 0,
         record_child: Box::new(|_| {}),

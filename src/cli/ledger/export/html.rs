@@ -8,7 +8,7 @@ use ctxrelay_ui::sanitize;
 use jiff::Timestamp;
 
 use super::card::Card;
-use crate::cli::disk::Reach;
+use crate::cli::disk::RecordReach;
 use crate::cli::words::count;
 use crate::store::ledger::Stats;
 
@@ -82,7 +82,7 @@ pub(super) fn entry(card: &Card<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</dl>\n</article>")
 }
 
-pub(super) fn end(stats: &Stats, reach: Reach, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn end(stats: &Stats, reach: RecordReach, out: &mut impl Write) -> io::Result<()> {
     write!(
         out,
         "</main>\n<footer><p>{}.{}</p></footer>\n</body>\n</html>\n",

@@ -49,7 +49,7 @@ fn all_of<'a>(dirs: &'a ProjectDirs, path: &'a Path) -> Record<'a> {
         dirs,
         path,
         session: "session_x",
-        reach: Reach {
+        reach: RecordReach {
             bytes: u64::MAX,
             foreign_lines: 0,
         },

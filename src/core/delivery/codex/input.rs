@@ -19,7 +19,7 @@ pub enum Activity {
 
 /// What the adapter says of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum AdapterAnswer {
     /// The app-server took it into its queue, or into the turn that runs. No proof of anything.
     Queued,
     /// It waits in the app-server's queue.
@@ -130,7 +130,7 @@ pub enum CodexInput {
         /// The attempt that it is about; `None` where the adapter knows only the message.
         attempt: Option<AttemptId>,
         /// What.
-        answer: Answer,
+        answer: AdapterAnswer,
     },
     /// Somebody wants Codex now: no rest.
     Wanted,

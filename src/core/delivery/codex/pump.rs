@@ -1,25 +1,30 @@
 //! What goes out, and what is made of the answers.
 
 use super::{
-    Activity, Agent, Answer, AttemptId, Backlog, CodexFlow, DeliveryFact, DeliveryResult, Effect,
-    EntryId, Heard, Moment, OnBusy, Outcome, Trial,
+    Activity, AdapterAnswer, Agent, AttemptId, Backlog, CodexFlow, DeliveryEffect, DeliveryFact,
+    DeliveryResult, EntryId, Heard, Moment, OnBusy, Outcome, Trial,
 };
 use crate::core::delivery::{Delivery, DeliveryState};
 
 impl CodexFlow {
     /// An idle thread that leaves its queue alone takes a turn for stopped by the human. None was:
     /// the app-server was asked to end just when it began.
-    pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn release(&mut self, effects: &mut Vec<DeliveryEffect>) {
         let is_idle = self.state.activity() == Some(Activity::Idle) && !self.in_flight.is_empty();
         #[cfg(test)]
         let is_idle = is_idle && self.fault != Some(super::super::fault::Fault::HeldByNobody);
         if is_idle && !self.state.is_held() && std::mem::take(&mut self.is_kept) {
-            effects.push(Effect::ReleaseQueue);
+            effects.push(DeliveryEffect::ReleaseQueue);
         }
     }
 
     /// Hands the next message over when nothing is on its way.
-    pub(super) fn pump(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn pump(
+        &mut self,
+        backlog: &mut Backlog,
+        at: &Moment,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
         let is_limited = self.state.is_limited();
         #[cfg(test)]
         let is_limited = is_limited && self.fault != Some(super::super::fault::Fault::LimitIgnored);
@@ -58,12 +63,12 @@ impl CodexFlow {
         if self.trial == Trial::Next {
             self.trial = Trial::Runs;
         }
-        effects.push(Effect::Store(id.clone()));
+        effects.push(DeliveryEffect::Store(id.clone()));
         #[cfg(test)]
         if self.fault == Some(super::super::fault::Fault::Glue) {
             self.glue(backlog, &id, at);
         }
-        effects.push(Effect::HandOver {
+        effects.push(DeliveryEffect::HandOver {
             id,
             attempt: at.attempt.clone(),
             on_busy,
@@ -99,9 +104,9 @@ impl CodexFlow {
         life: u64,
         id: &EntryId,
         attempt: Option<&AttemptId>,
-        answer: Answer,
+        answer: AdapterAnswer,
         at: &Moment,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         let Some(row) = backlog.get(id) else {
             // It is settled, and nothing is left to be said about it.
@@ -111,7 +116,7 @@ impl CodexFlow {
         #[cfg(test)]
         let is_late = is_late && self.fault != Some(super::super::fault::Fault::StaleGeneration);
         if is_late {
-            effects.push(Effect::Stale {
+            effects.push(DeliveryEffect::Stale {
                 what: "attempt",
                 of: life,
                 current: self.state.life(),
@@ -126,23 +131,26 @@ impl CodexFlow {
             return;
         }
         match answer {
-            Answer::Queued | Answer::StillQueued => {
-                if answer == Answer::StillQueued {
+            AdapterAnswer::Queued | AdapterAnswer::StillQueued => {
+                if answer == AdapterAnswer::StillQueued {
                     self.unanswered.remove(id);
                 }
                 self.not_taken = None;
                 if backlog.apply(id, DeliveryFact::Offered, at.now_ms) {
-                    effects.push(Effect::Store(id.clone()));
+                    effects.push(DeliveryEffect::Store(id.clone()));
                 }
                 if !self.in_flight.contains(id) {
                     self.in_flight.push(id.clone());
                 }
-                if answer == Answer::StillQueued && !self.state.is_busy() && !self.state.is_held() {
+                if answer == AdapterAnswer::StillQueued
+                    && !self.state.is_busy()
+                    && !self.state.is_held()
+                {
                     self.is_kept = true;
                 }
             }
-            Answer::NotTaken => self.was_not_taken(backlog, id, at, effects),
-            Answer::Unanswered => {
+            AdapterAnswer::NotTaken => self.was_not_taken(backlog, id, at, effects),
+            AdapterAnswer::Unanswered => {
                 let until = at.now_ms + self.terms.recovery_ms;
                 self.unanswered.insert(id.clone(), until);
             }
@@ -155,7 +163,7 @@ impl CodexFlow {
         life: u64,
         id: &EntryId,
         attempt: Option<&AttemptId>,
-        answer: Answer,
+        answer: AdapterAnswer,
     ) -> bool {
         let known = self
             .heard
@@ -183,7 +191,7 @@ impl CodexFlow {
         backlog: &mut Backlog,
         id: &EntryId,
         at: &Moment,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
         self.untried();
@@ -195,7 +203,7 @@ impl CodexFlow {
             return backlog.record(id, DeliveryResult::Rejected, None, None, effects);
         }
         if backlog.apply(id, DeliveryFact::NotTaken, at.now_ms) {
-            effects.push(Effect::Store(id.clone()));
+            effects.push(DeliveryEffect::Store(id.clone()));
         }
         let twice = self.not_taken.as_ref() == Some(id);
         self.not_taken = Some(id.clone());
@@ -213,7 +221,7 @@ impl CodexFlow {
         id: &EntryId,
         result: DeliveryResult,
         at: &Moment,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<DeliveryEffect>,
     ) {
         backlog.durable(id, result, at.now_ms, effects);
         let outcome = match result {
@@ -237,7 +245,7 @@ impl CodexFlow {
         }
         if let Some(outcome) = outcome {
             let id = id.clone();
-            effects.push(Effect::Receipt { id, outcome });
+            effects.push(DeliveryEffect::Receipt { id, outcome });
         }
         #[cfg(test)]
         if result == DeliveryResult::Confirmed {
@@ -254,7 +262,7 @@ impl CodexFlow {
 
     /// What waits is forgotten with the terminal.
     #[cfg(test)]
-    pub(super) fn clear(&mut self, backlog: &mut Backlog, effects: &mut Vec<Effect>) {
+    pub(super) fn clear(&mut self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
         let waiting: Vec<EntryId> = backlog
             .lane(Agent::Codex)
             .filter(|row| row.state == DeliveryState::Queued)
@@ -262,7 +270,7 @@ impl CodexFlow {
             .collect();
         for id in waiting {
             backlog.settle(&id);
-            effects.push(Effect::Forget(id));
+            effects.push(DeliveryEffect::Forget(id));
         }
     }
 }

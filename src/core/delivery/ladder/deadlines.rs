@@ -2,7 +2,7 @@
 
 use super::{Ladder, Offer, Rung};
 use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, DeliveryState, Effect, Moment};
+use crate::core::delivery::{Backlog, DeliveryEffect, DeliveryState, Moment};
 
 impl Ladder {
     /// When something happens by itself, ms. Claims of the backlog are not in it.
@@ -34,7 +34,12 @@ impl Ladder {
     }
 
     /// Time has passed.
-    pub(super) fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn tick(
+        &mut self,
+        backlog: &mut Backlog,
+        at: &Moment,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
         if self.retry_at.is_some_and(|until| until <= at.now_ms) {
             self.retry_at = None;
         }

@@ -1,10 +1,10 @@
 //! What hooks carry into a turn, and what becomes of it at the end of that turn.
 
-use super::{Carrier, Ladder, Rung};
+use super::{HookPoint, Ladder, Rung};
 use crate::core::agent::Agent;
 #[cfg(test)]
 use crate::core::delivery::fault::Fault;
-use crate::core::delivery::{Backlog, DeliveryState, Effect, OnBusy};
+use crate::core::delivery::{Backlog, DeliveryEffect, DeliveryState, OnBusy};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 
@@ -13,7 +13,7 @@ impl Ladder {
     /// takes everything; the others what the better ways have failed with, and what a hook of the
     /// same turn had no room for. At its limit Claude gets nothing: that turn will most likely
     /// fail before the model reads it.
-    pub fn carries(&self, backlog: &Backlog, carrier: Carrier) -> Vec<EntryId> {
+    pub fn carries(&self, backlog: &Backlog, carrier: HookPoint) -> Vec<EntryId> {
         // Whether the rest of it arrives is not known yet: nothing overtakes it meanwhile.
         let under_way = backlog
             .lane(Agent::Claude)
@@ -29,8 +29,8 @@ impl Ladder {
                 row.on_busy == OnBusy::Steer || under_way.is_none_or(|first| row.seq < first)
             })
             .filter(|row| {
-                carrier == Carrier::Prompt
-                    || (carrier == Carrier::Tool && row.on_busy == OnBusy::Steer)
+                carrier == HookPoint::Prompt
+                    || (carrier == HookPoint::Tool && row.on_busy == OnBusy::Steer)
                     || self.left_over.is_some_and(|upto| row.seq <= upto)
                     || self
                         .offers
@@ -72,7 +72,7 @@ impl Ladder {
 
     /// The turn came to its end, and its model has read what hooks handed into it. So it has what
     /// they handed into one that the human stopped before.
-    pub(super) fn settle_turn(&self, backlog: &mut Backlog, effects: &mut Vec<Effect>) {
+    pub(super) fn settle_turn(&self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
         #[cfg(test)]
         if self.fault == Some(Fault::NeverRead) {
             return;

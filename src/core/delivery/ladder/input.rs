@@ -39,7 +39,7 @@ impl Rung {
 
 /// What the operator chose for this Claude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum LadderMode {
     /// The best way that there is.
     Auto,
     /// Begin with the channel.
@@ -50,7 +50,7 @@ pub enum Mode {
 
 /// Where in a turn a hook can put something into the model's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
+pub enum HookPoint {
     /// `UserPromptSubmit`: a turn begins.
     Prompt,
     /// `PostToolUse`: in the middle of a turn.
@@ -74,7 +74,7 @@ pub enum LadderInput {
         /// The Claude that it belongs to.
         process: Option<u32>,
         /// What the operator chose.
-        mode: Mode,
+        mode: LadderMode,
     },
     /// A bridge is gone.
     Left {

@@ -1,6 +1,6 @@
 //! [`Offer`]: one message's place on the ladder; [`Bridge`]: whom it is offered through.
 
-use super::{Mode, Rung};
+use super::{LadderMode, Rung};
 use crate::core::delivery::Moment;
 
 /// The bridge that gets the deliveries.
@@ -8,7 +8,7 @@ use crate::core::delivery::Moment;
 pub(super) struct Bridge {
     pub(super) id: u64,
     pub(super) process: Option<u32>,
-    pub(super) mode: Mode,
+    pub(super) mode: LadderMode,
     /// Until then a doorbell may still come.
     pub(super) bell_due: i64,
 }

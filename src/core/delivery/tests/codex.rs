@@ -2,8 +2,8 @@
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Activity, Answer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryState, Effect,
-    Moment, OnBusy,
+    Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,
+    DeliveryState, Moment, OnBusy,
 };
 use crate::core::entry::{DeliveryResult, TurnStatus};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
@@ -29,7 +29,7 @@ impl Lane {
         lane
     }
 
-    fn hear(&mut self, input: CodexInput) -> Vec<Effect> {
+    fn hear(&mut self, input: CodexInput) -> Vec<DeliveryEffect> {
         self.now_ms += 1;
         let at = Moment {
             now_ms: self.now_ms,
@@ -38,11 +38,11 @@ impl Lane {
         self.flow.apply(&mut self.backlog, input, &at)
     }
 
-    fn activity(&mut self, activity: Activity) -> Vec<Effect> {
+    fn activity(&mut self, activity: Activity) -> Vec<DeliveryEffect> {
         self.hear(CodexInput::Activity { life: 1, activity })
     }
 
-    fn send(&mut self, seq: u64, on_busy: OnBusy) -> Vec<Effect> {
+    fn send(&mut self, seq: u64, on_busy: OnBusy) -> Vec<DeliveryEffect> {
         self.backlog.insert(Delivery::recorded(
             id(seq),
             Seq(seq),
@@ -54,7 +54,7 @@ impl Lane {
         self.hear(CodexInput::News)
     }
 
-    fn answer(&mut self, seq: u64, answer: Answer) -> Vec<Effect> {
+    fn answer(&mut self, seq: u64, answer: AdapterAnswer) -> Vec<DeliveryEffect> {
         let attempt = self
             .backlog
             .get(&id(seq))
@@ -67,7 +67,12 @@ impl Lane {
         })
     }
 
-    fn turn_ended(&mut self, turn: &str, status: TurnStatus, ids: Vec<EntryId>) -> Vec<Effect> {
+    fn turn_ended(
+        &mut self,
+        turn: &str,
+        status: TurnStatus,
+        ids: Vec<EntryId>,
+    ) -> Vec<DeliveryEffect> {
         self.hear(CodexInput::TurnEnded {
             life: 1,
             turn: TurnId::new(turn),
@@ -83,14 +88,14 @@ fn id(seq: u64) -> EntryId {
     EntryId::new(format!("m{seq}"))
 }
 
-fn handed(effects: &[Effect]) -> Vec<EntryId> {
+fn handed(effects: &[DeliveryEffect]) -> Vec<EntryId> {
     let handed = handed_over(effects).into_iter();
     handed.map(|(id, _)| id).collect()
 }
 
-fn handed_over(effects: &[Effect]) -> Vec<(EntryId, bool)> {
+fn handed_over(effects: &[DeliveryEffect]) -> Vec<(EntryId, bool)> {
     let handed = effects.iter().filter_map(|effect| match effect {
-        Effect::HandOver { id, repeat, .. } => Some((id.clone(), *repeat)),
+        DeliveryEffect::HandOver { id, repeat, .. } => Some((id.clone(), *repeat)),
         _ => None,
     });
     handed.collect()
@@ -100,7 +105,7 @@ fn handed_over(effects: &[Effect]) -> Vec<(EntryId, bool)> {
 fn the_row_is_written_before_the_message_leaves() {
     let mut lane = Lane::new(CodexTerms::default());
     let effects = lane.send(1, OnBusy::Queue);
-    assert_eq!(effects[0], Effect::Store(id(1)));
+    assert_eq!(effects[0], DeliveryEffect::Store(id(1)));
     assert_eq!(handed_over(&effects), [(id(1), false)]);
     assert_eq!(effects[1].leaves(), Some(&id(1)));
     // One at a time.
@@ -115,7 +120,7 @@ fn after_the_human_stopped_a_turn_the_lane_is_held_until_they_go_on() {
     lane.hear(CodexInput::TurnStarted { life: 1, turn });
     lane.activity(Activity::Idle);
     let effects = lane.turn_ended("t1", TurnStatus::Interrupted, Vec::new());
-    assert_eq!(effects, [Effect::Held(true)]);
+    assert_eq!(effects, [DeliveryEffect::Held(true)]);
     assert_eq!(lane.send(1, OnBusy::Queue), []);
     let turn = TurnId::new("t2");
     let effects = lane.hear(CodexInput::HumanMessage { life: 1, turn });
@@ -150,7 +155,7 @@ fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
         died: true,
     });
     // It is shown, and not sent again.
-    assert_eq!(effects, [Effect::CutOff { id: id(1), turn }]);
+    assert_eq!(effects, [DeliveryEffect::CutOff { id: id(1), turn }]);
     assert!(!lane.flow.state().is_held());
 }
 
@@ -159,8 +164,11 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.activity(Activity::Idle);
     lane.send(1, OnBusy::Queue);
-    lane.answer(1, Answer::Queued);
-    assert_eq!(lane.answer(1, Answer::StillQueued), [Effect::ReleaseQueue]);
+    lane.answer(1, AdapterAnswer::Queued);
+    assert_eq!(
+        lane.answer(1, AdapterAnswer::StillQueued),
+        [DeliveryEffect::ReleaseQueue]
+    );
     // Once: it was asked for.
     assert_eq!(lane.activity(Activity::Idle), []);
 
@@ -168,7 +176,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.send(1, OnBusy::Queue);
     lane.hear(CodexInput::ServerStarted { life: 2 });
-    let (life, id, attempt, answer) = (2, id(1), None, Answer::StillQueued);
+    let (life, id, attempt, answer) = (2, id(1), None, AdapterAnswer::StillQueued);
     lane.hear(CodexInput::Answer {
         life,
         id,
@@ -177,7 +185,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     });
     let activity = Activity::Idle;
     let effects = lane.hear(CodexInput::Activity { life: 2, activity });
-    assert_eq!(effects, [Effect::ReleaseQueue]);
+    assert_eq!(effects, [DeliveryEffect::ReleaseQueue]);
 
     // A turn of before, met in the history.
     let mut lane = Lane::new(CodexTerms::default());
@@ -200,12 +208,12 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.activity(Activity::Busy { waiting: false });
     lane.send(1, OnBusy::Queue);
-    lane.answer(1, Answer::Queued);
+    lane.answer(1, AdapterAnswer::Queued);
     let turn = TurnId::new("t1");
     lane.hear(CodexInput::TurnStarted { life: 1, turn });
     lane.activity(Activity::Idle);
     lane.turn_ended("t1", TurnStatus::Interrupted, Vec::new());
-    assert_eq!(lane.answer(1, Answer::StillQueued), []);
+    assert_eq!(lane.answer(1, AdapterAnswer::StillQueued), []);
 }
 
 #[test]
@@ -213,8 +221,8 @@ fn what_waits_behind_a_turn_that_runs_is_left_alone() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.activity(Activity::Busy { waiting: false });
     lane.send(1, OnBusy::Queue);
-    lane.answer(1, Answer::Queued);
-    assert_eq!(lane.answer(1, Answer::StillQueued), []);
+    lane.answer(1, AdapterAnswer::Queued);
+    assert_eq!(lane.answer(1, AdapterAnswer::StillQueued), []);
 }
 
 #[test]
@@ -223,7 +231,7 @@ fn what_the_human_stopped_before_a_restart_is_held_in_that_thread() {
         let mut lane = Lane::new(CodexTerms::default());
         let thread = Some(ThreadId::new(thread));
         let effects = lane.hear(CodexInput::Stopped { thread });
-        assert_eq!(effects, [Effect::Held(true)]);
+        assert_eq!(effects, [DeliveryEffect::Held(true)]);
         lane.hear(CodexInput::ServerStarted { life: 2 });
         let thread = ThreadId::new("t");
         lane.hear(CodexInput::Adopted { life: 2, thread });
@@ -246,7 +254,7 @@ fn a_limit_holds_what_comes_until_a_turn_has_worked() {
     let turn = TurnId::new("t2");
     assert_eq!(lane.hear(CodexInput::HumanMessage { life: 1, turn }), []);
     let effects = lane.turn_ended("t2", TurnStatus::Completed, Vec::new());
-    assert_eq!(effects[0], Effect::Limit(false));
+    assert_eq!(effects[0], DeliveryEffect::Limit(false));
     assert_eq!(handed_over(&effects), [(id(1), false)]);
 }
 
@@ -255,18 +263,18 @@ fn what_an_earlier_app_server_or_attempt_says_is_refused() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.send(1, OnBusy::Queue);
     let first = lane.backlog.get(&id(1)).and_then(|row| row.attempt.clone());
-    let effects = lane.answer(1, Answer::NotTaken);
+    let effects = lane.answer(1, AdapterAnswer::NotTaken);
     assert_eq!(handed_over(&effects), [(id(1), false)]);
     let late = |life| CodexInput::Answer {
         life,
         id: id(1),
         attempt: first.clone(),
-        answer: Answer::NotTaken,
+        answer: AdapterAnswer::NotTaken,
     };
     for (life, what) in [(1, "attempt"), (0, "answer")] {
         let current = 1;
         let of = life;
-        let refused = Effect::Stale { what, of, current };
+        let refused = DeliveryEffect::Stale { what, of, current };
         assert_eq!(lane.hear(late(life)), [refused]);
     }
     assert!(
@@ -280,13 +288,13 @@ fn what_an_earlier_app_server_or_attempt_says_is_refused() {
 fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.send(1, OnBusy::Queue);
-    lane.answer(1, Answer::Unanswered);
+    lane.answer(1, AdapterAnswer::Unanswered);
     lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
     let effects = lane.hear(CodexInput::Tick);
     let result = DeliveryResult::Ambiguous;
     assert!(matches!(
         &effects[..],
-        [Effect::Record {
+        [DeliveryEffect::Record {
             result: DeliveryResult::Ambiguous,
             ..
         }]
@@ -311,7 +319,7 @@ fn what_waits_for_too_long_expires_on_the_record() {
     lane.send(2, OnBusy::Queue);
     lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
     let effects = lane.hear(CodexInput::Tick);
-    let Some(Effect::Record {
+    let Some(DeliveryEffect::Record {
         id: expired,
         result,
         ..
@@ -348,7 +356,7 @@ fn after_a_limit_one_message_is_the_test() {
     }
     assert_eq!(handed(&lane.hear(CodexInput::LimitOver)), [id(1)]);
     // Codex refuses it: the next try is the test.
-    assert_eq!(handed(&lane.answer(1, Answer::NotTaken)), [id(1)]);
+    assert_eq!(handed(&lane.answer(1, AdapterAnswer::NotTaken)), [id(1)]);
     let proof = CodexInput::Proof {
         id: id(1),
         turn: TurnId::new("u2"),

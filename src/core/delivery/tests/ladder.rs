@@ -2,8 +2,8 @@
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Backlog, Carrier, Delivery, Effect, Ladder, LadderInput, LadderTerms, Mode, Moment, OnBusy,
-    Rung,
+    Backlog, Delivery, DeliveryEffect, HookPoint, Ladder, LadderInput, LadderMode, LadderTerms,
+    Moment, OnBusy, Rung,
 };
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -15,7 +15,7 @@ struct Way {
 }
 
 impl Way {
-    fn new(mode: Mode, bell: bool) -> Self {
+    fn new(mode: LadderMode, bell: bool) -> Self {
         let mut way = Self {
             ladder: Ladder::new(RuntimeSession::default(), LadderTerms::default()),
             backlog: Backlog::default(),
@@ -32,7 +32,7 @@ impl Way {
         way
     }
 
-    fn hear(&mut self, input: LadderInput) -> Vec<Effect> {
+    fn hear(&mut self, input: LadderInput) -> Vec<DeliveryEffect> {
         self.now_ms += 1;
         let at = Moment {
             now_ms: self.now_ms,
@@ -41,11 +41,11 @@ impl Way {
         self.ladder.apply(&mut self.backlog, input, &at)
     }
 
-    fn send(&mut self) -> Vec<Effect> {
+    fn send(&mut self) -> Vec<DeliveryEffect> {
         self.send_on(OnBusy::Queue)
     }
 
-    fn send_on(&mut self, on_busy: OnBusy) -> Vec<Effect> {
+    fn send_on(&mut self, on_busy: OnBusy) -> Vec<DeliveryEffect> {
         self.backlog.insert(Delivery::recorded(
             id(),
             Seq(1),
@@ -57,12 +57,12 @@ impl Way {
         self.hear(LadderInput::News)
     }
 
-    fn carried(&self, carrier: Carrier) -> usize {
+    fn carried(&self, carrier: HookPoint) -> usize {
         self.ladder.carries(&self.backlog, carrier).len()
     }
 
     /// Claims of the past are over.
-    fn wait(&mut self, ms: i64) -> Vec<Effect> {
+    fn wait(&mut self, ms: i64) -> Vec<DeliveryEffect> {
         self.now_ms += ms;
         self.backlog.expire_claims(self.now_ms);
         self.hear(LadderInput::Tick)
@@ -75,13 +75,13 @@ fn id() -> EntryId {
 
 #[test]
 fn without_proof_an_offer_descends_rung_by_rung() {
-    let mut way = Way::new(Mode::Push, true);
+    let mut way = Way::new(LadderMode::Push, true);
     let effects = way.send();
     assert!(matches!(
         &effects[..],
         [
-            Effect::Store(_),
-            Effect::Push {
+            DeliveryEffect::Store(_),
+            DeliveryEffect::Push {
                 bridge: 1,
                 repeat: false,
                 ..
@@ -89,21 +89,24 @@ fn without_proof_an_offer_descends_rung_by_rung() {
         ]
     ));
     let idle = LadderTerms::default().idle_ms;
-    let ring = Effect::Ring {
+    let ring = DeliveryEffect::Ring {
         bell: 2,
         ids: vec![id()],
         asks: false,
     };
     assert_eq!(way.wait(idle), [ring]);
-    assert_eq!(way.carried(Carrier::Tool), 0);
+    assert_eq!(way.carried(HookPoint::Tool), 0);
     // A whole turn without proof: the doorbell rings once more, and Claude is asked to fetch it.
     way.hear(LadderInput::TurnBegan);
     let again = way.hear(LadderInput::TurnEnded { limited: false });
-    assert!(matches!(&again[..], [Effect::Ring { asks: true, .. }]));
+    assert!(matches!(
+        &again[..],
+        [DeliveryEffect::Ring { asks: true, .. }]
+    ));
     way.hear(LadderInput::TurnBegan);
     assert_eq!(way.hear(LadderInput::TurnEnded { limited: false }), []);
     assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
-    assert_eq!(way.carried(Carrier::Tool), 1);
+    assert_eq!(way.carried(HookPoint::Tool), 1);
     way.wait(idle);
     assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Pull));
     assert_eq!(way.ladder.next_ms(&way.backlog), None);
@@ -111,9 +114,9 @@ fn without_proof_an_offer_descends_rung_by_rung() {
 
 #[test]
 fn after_proof_nothing_is_offered_unasked() {
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.send();
-    assert_eq!(way.carried(Carrier::Prompt), 1);
+    assert_eq!(way.carried(HookPoint::Prompt), 1);
     let rung = "hook".to_owned();
     let effects = way.hear(LadderInput::Proven {
         ids: vec![id()],
@@ -121,22 +124,22 @@ fn after_proof_nothing_is_offered_unasked() {
     });
     assert!(matches!(
         &effects[..],
-        [Effect::Record {
+        [DeliveryEffect::Record {
             result: DeliveryResult::Confirmed,
             ..
         }]
     ));
     // Not while it is being recorded either.
-    assert_eq!(way.carried(Carrier::Prompt), 0);
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
     let result = DeliveryResult::Confirmed;
     way.hear(LadderInput::Durable { id: id(), result });
-    assert_eq!(way.carried(Carrier::Prompt), 0);
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
     assert_eq!(way.ladder.proven(), Some(Rung::Doorbell));
     assert_eq!(way.hear(LadderInput::NewContext), []);
     let effects = way.hear(LadderInput::Acknowledged { ids: vec![id()] });
     assert!(matches!(
         &effects[..],
-        [Effect::Record {
+        [DeliveryEffect::Record {
             result: DeliveryResult::Acknowledged,
             ..
         }]
@@ -145,7 +148,7 @@ fn after_proof_nothing_is_offered_unasked() {
 
 #[test]
 fn a_channel_waits_a_moment_for_the_doorbell() {
-    let mut way = Way::new(Mode::Auto, false);
+    let mut way = Way::new(LadderMode::Auto, false);
     assert_eq!(way.send(), []);
     let due = way.ladder.next_ms(&way.backlog).unwrap();
     assert!(due <= 10_001 + LadderTerms::default().bell_ms);
@@ -153,24 +156,24 @@ fn a_channel_waits_a_moment_for_the_doorbell() {
     let effects = way.hear(LadderInput::Tick);
     assert!(matches!(
         &effects[..],
-        [Effect::Store(_), Effect::Push { .. }]
+        [DeliveryEffect::Store(_), DeliveryEffect::Push { .. }]
     ));
 }
 
 #[test]
 fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
-    let mut way = Way::new(Mode::Auto, false);
+    let mut way = Way::new(LadderMode::Auto, false);
     way.send();
     way.wait(LadderTerms::default().bell_ms);
     way.wait(LadderTerms::default().idle_ms);
     assert!(way.ladder.is_deaf());
     assert_eq!(way.ladder.first_rung(), Some(Rung::Hooks));
-    assert_eq!(way.carried(Carrier::Stop), 1);
+    assert_eq!(way.carried(HookPoint::Stop), 1);
     // The same Claude over another connection is as deaf, another one need not be.
     let attached = |bridge, process| LadderInput::Attached {
         bridge,
         process: Some(process),
-        mode: Mode::Auto,
+        mode: LadderMode::Auto,
     };
     way.hear(LadderInput::Left { bridge: 1 });
     assert_eq!(way.hear(attached(3, 7)), []);
@@ -181,35 +184,35 @@ fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
 
 #[test]
 fn a_doorbell_without_its_bridge_is_rung_and_a_limit_silences_all() {
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.hear(LadderInput::Left { bridge: 1 });
     assert_eq!(way.ladder.first_rung(), Some(Rung::Doorbell));
-    let ring = Effect::Ring {
+    let ring = DeliveryEffect::Ring {
         bell: 2,
         ids: vec![id()],
         asks: false,
     };
     assert_eq!(way.send(), [ring]);
     way.hear(LadderInput::TurnEnded { limited: true });
-    assert_eq!(way.carried(Carrier::Prompt), 0);
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
     way.hear(LadderInput::LimitOver);
-    assert_eq!(way.carried(Carrier::Prompt), 1);
+    assert_eq!(way.carried(HookPoint::Prompt), 1);
     assert_eq!(way.hear(LadderInput::BellGone { bell: 2 }), []);
     assert_eq!(way.ladder.first_rung(), None);
 }
 
 #[test]
 fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.send();
     let again = way.hear(LadderInput::Attached {
         bridge: 3,
         process: Some(7),
-        mode: Mode::Auto,
+        mode: LadderMode::Auto,
     });
     assert_eq!(
         again,
-        [Effect::Ring {
+        [DeliveryEffect::Ring {
             bell: 2,
             ids: vec![id()],
             asks: false,
@@ -222,30 +225,30 @@ fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
     way.hear(LadderInput::TurnEnded { limited: true });
     assert_eq!(way.hear(LadderInput::NewContext), []);
     let effects = way.hear(LadderInput::TurnEnded { limited: false });
-    assert_eq!(effects[0], Effect::Limit(false));
-    assert!(matches!(effects[1], Effect::Ring { .. }));
+    assert_eq!(effects[0], DeliveryEffect::Limit(false));
+    assert!(matches!(effects[1], DeliveryEffect::Ring { .. }));
 }
 
 #[test]
 fn what_is_to_join_the_turn_comes_with_the_next_tool_call_and_the_rest_does_not() {
     for (on_busy, carried) in [(OnBusy::Steer, 1), (OnBusy::Queue, 0)] {
-        let mut way = Way::new(Mode::Auto, true);
+        let mut way = Way::new(LadderMode::Auto, true);
         way.hear(LadderInput::TurnBegan);
         way.send_on(on_busy);
-        assert_eq!(way.carried(Carrier::Tool), carried, "{on_busy:?}");
+        assert_eq!(way.carried(HookPoint::Tool), carried, "{on_busy:?}");
         // The end of the turn is the doorbell's.
-        assert_eq!(way.carried(Carrier::Stop), 0, "{on_busy:?}");
+        assert_eq!(way.carried(HookPoint::Stop), 0, "{on_busy:?}");
     }
 }
 
 #[test]
 fn many_messages_at_once_ring_no_more_often_than_claude_shows() {
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.hear(LadderInput::TurnBegan);
     let (mut rings, mut named) = (Vec::new(), Vec::new());
-    let mut note = |now_ms: i64, effects: Vec<Effect>| {
+    let mut note = |now_ms: i64, effects: Vec<DeliveryEffect>| {
         for effect in effects {
-            let Effect::Ring { ids, .. } = effect else {
+            let DeliveryEffect::Ring { ids, .. } = effect else {
                 panic!("{effect:?}")
             };
             rings.push(now_ms);
@@ -281,15 +284,18 @@ fn many_messages_at_once_ring_no_more_often_than_claude_shows() {
 
 #[test]
 fn a_ring_that_claude_did_not_hear_is_repeated_once() {
-    let mut way = Way::new(Mode::Auto, true);
-    assert!(matches!(&way.send()[..], [Effect::Ring { .. }]));
+    let mut way = Way::new(LadderMode::Auto, true);
+    assert!(matches!(&way.send()[..], [DeliveryEffect::Ring { .. }]));
     let idle = LadderTerms::default().idle_ms;
-    assert!(matches!(&way.wait(idle / 2)[..], [Effect::Ring { .. }]));
+    assert!(matches!(
+        &way.wait(idle / 2)[..],
+        [DeliveryEffect::Ring { .. }]
+    ));
     assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Doorbell));
     assert_eq!(way.wait(idle / 2), []);
     assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
     // One that works hears it when its turn ends, and is not rung again before.
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.hear(LadderInput::TurnBegan);
     way.send();
     assert_eq!(way.ladder.next_ms(&way.backlog), None);
@@ -305,7 +311,7 @@ fn handed(whole: bool) -> LadderInput {
 
 #[test]
 fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
-    let mut way = Way::new(Mode::Push, false);
+    let mut way = Way::new(LadderMode::Push, false);
     way.send();
     assert!(!way.backlog.get(&id()).unwrap().is_repeat());
     // A hook that carries it proves the hook, and nothing about channels.
@@ -316,7 +322,7 @@ fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
     way.hear(LadderInput::Proven { ids, rung });
     assert_eq!(way.ladder.proven(), None);
 
-    let mut way = Way::new(Mode::Push, false);
+    let mut way = Way::new(LadderMode::Push, false);
     way.send();
     let second = EntryId::new("m2");
     way.backlog.insert(Delivery::recorded(
@@ -332,12 +338,15 @@ fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
     let effects = way.hear(LadderInput::Acknowledged { ids: vec![id()] });
     assert_eq!(way.ladder.proven(), Some(Rung::Channel));
     assert!(way.backlog.get(&second).unwrap().is_repeat());
-    assert!(effects.contains(&Effect::Store(second)), "{effects:?}");
+    assert!(
+        effects.contains(&DeliveryEffect::Store(second)),
+        "{effects:?}"
+    );
 }
 
 #[test]
 fn an_acknowledged_or_fetched_head_settles_nothing() {
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.send();
     way.hear(handed(false));
     let ids = vec![id()];
@@ -362,10 +371,13 @@ fn an_acknowledged_or_fetched_head_settles_nothing() {
 
 #[test]
 fn a_text_that_did_not_leave_is_no_repeat() {
-    let mut way = Way::new(Mode::Auto, true);
+    let mut way = Way::new(LadderMode::Auto, true);
     way.send();
     way.hear(handed(true));
     let effects = way.hear(LadderInput::NotStored { id: id() });
-    assert!(effects.contains(&Effect::Store(id())), "{effects:?}");
+    assert!(
+        effects.contains(&DeliveryEffect::Store(id())),
+        "{effects:?}"
+    );
     assert!(!way.backlog.get(&id()).unwrap().is_repeat());
 }

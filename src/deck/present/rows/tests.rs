@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::deck::model::Link;
+use crate::deck::model::DaemonLink;
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
 
@@ -17,7 +17,12 @@ fn line(seq: u64, id: &str, kind: &str, more: &Value) -> Value {
 
 /// What the deck says of a message to which this happened: its outcome, and its details.
 fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
-    let mut model = Model::new(Link::Hosting, "p".to_owned(), "default".to_owned(), false);
+    let mut model = Model::new(
+        DaemonLink::Hosting,
+        "p".to_owned(),
+        "default".to_owned(),
+        false,
+    );
     let from = if to == "claude" { "codex" } else { "claude" };
     let message = json!({"source": from, "target": to, "content": "look at plum.rs",
         "message": {"onBusy": "queue", "requireReply": false}});

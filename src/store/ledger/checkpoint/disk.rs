@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::super::check::Checker;
-use super::super::index::{Index, SLOT_BYTES, Slot, Words, hash_probe};
+use super::super::index::{EntryIndex, SLOT_BYTES, Slot, SlotWords, hash_probe};
 use super::{Checkpoint, Stamp};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
@@ -43,7 +43,7 @@ pub(super) struct Header {
     pub slots: usize,
     /// The SHA-256 of each block of slots, the last one perhaps not full.
     pub blocks: Vec<String>,
-    pub words: Words,
+    pub words: SlotWords,
     pub checker: Checker,
     pub stamp: Option<Stamp>,
     pub snapshot: Snapshot,
@@ -73,7 +73,7 @@ impl Build {
 
 /// The digests of the headers that count: the last one, and the one that is being written.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Outside {
+pub(super) struct OutsideDigests {
     pub digests: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint
     }
     let file = open_private(&dirs.state_file("checkpoint.slots"))?;
     let slots = read_slots(file, header.slots, &header.blocks)?;
-    let index = Index::from_slots(slots, header.words)
+    let index = EntryIndex::from_slots(slots, header.words)
         .ok_or_else(|| refused("its index is not in order"))?;
     Ok(Some(Checkpoint {
         session: header.session_id,
@@ -136,7 +136,7 @@ fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint
 fn read_header(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<(Vec<u8>, String)> {
     let text = read_private(&dirs.state_file("checkpoint"), HEADER_BYTES_MAX)?;
     let outside = read_private(&user.checkpoint(&dirs.instance_id()), DIGESTS_BYTES_MAX)?;
-    let outside: Outside = serde_json::from_slice(&outside)?;
+    let outside: OutsideDigests = serde_json::from_slice(&outside)?;
     let own = digest(&text);
     if !outside.digests.contains(&own) {
         return Err(refused("it is not the one that was written last"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::super::handle::Ledger;
 use super::super::index::{SLOT_BYTES, hash_probe};
-use super::disk::{BLOCK_SLOTS, Build, Header, Outside, VERSION, digest, own_digest};
+use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
 use super::{Stamp, Taken};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
@@ -206,7 +206,7 @@ impl Files {
         // Both count until the next time, so that a crash between the two files costs nothing.
         let own = digest(&text);
         let digests = self.last_digest.iter().cloned().chain([own.clone()]);
-        let outside = Outside {
+        let outside = OutsideDigests {
             digests: digests.collect(),
         };
         let path = self.user.checkpoint(&self.dirs.instance_id());

@@ -15,7 +15,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::store::dirs::UserDirs;
 use crate::store::head::{self, Head, HeadKeeper, Heads, Kept};
 use crate::store::ledger::{
-    Border, Ledger, LedgerError, OpenOptions, Opened, Origin, Outside, Reading, Stored, open,
+    Border, Ledger, LedgerError, OpenOptions, OpenedLedger, Origin, Outside, Reading, Stored, open,
     verify,
 };
 use crate::wire::line::{parse, seal, serialize};
@@ -48,7 +48,7 @@ impl Scene {
         Self { project, user }
     }
 
-    fn open_from(&self, origin: Origin) -> (Opened, Heads) {
+    fn open_from(&self, origin: Origin) -> (OpenedLedger, Heads) {
         let heads = Heads::open(&self.user, ID).unwrap();
         let options = OpenOptions {
             outside: Some(Outside {
@@ -60,7 +60,7 @@ impl Scene {
         (open(options, Box::new(|_| {})).unwrap(), heads)
     }
 
-    fn open(&self) -> (Opened, Heads) {
+    fn open(&self) -> (OpenedLedger, Heads) {
         self.open_from(Origin::Known)
     }
 
@@ -194,7 +194,7 @@ fn operators(id: &str) -> Entry {
     message(id, Party::Human)
 }
 
-fn ids(opened: &Opened) -> Vec<&str> {
+fn ids(opened: &OpenedLedger) -> Vec<&str> {
     opened
         .snapshot
         .unsettled

@@ -13,7 +13,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::store::dirs::UserDirs;
 use crate::store::ledger::checkpoint::{CheckpointKeeper, discard, read};
-use crate::store::ledger::{Checkpoint, Filter, OpenOptions, Reading, verify};
+use crate::store::ledger::{Checkpoint, EntryFilter, OpenOptions, Reading, verify};
 use crate::wire::line::arbitrary;
 
 impl Project {
@@ -60,7 +60,7 @@ impl Project {
     fn seen(&self, checkpoint: Option<Checkpoint>) -> Seen {
         let reading = Reading::open(&self.path(), &self.session, checkpoint, None).unwrap();
         let all = reading
-            .page(&Filter::default(), None, true, 10_000)
+            .page(&EntryFilter::default(), None, true, 10_000)
             .unwrap();
         let ids = all.entries.iter().map(|stored| &stored.entry.id);
         Seen {

@@ -3,7 +3,7 @@
 use super::support::{Open, Project};
 use crate::core::agent::{Agent, Party};
 use crate::core::id::RuntimeSession;
-use crate::store::ledger::{Filter, Page};
+use crate::store::ledger::{EntryFilter, Page};
 
 /// Entries 1 to 600; every third from Claude, every fifth of another pair, every seventh of none.
 fn ledger() -> (Project, Open) {
@@ -37,7 +37,7 @@ fn seqs(page: &Page) -> Vec<u64> {
 }
 
 /// All pages, one after the other.
-fn walk(open: &Open, filter: &Filter, ascending: bool, limit: usize) -> Vec<u64> {
+fn walk(open: &Open, filter: &EntryFilter, ascending: bool, limit: usize) -> Vec<u64> {
     let mut all = Vec::new();
     let mut cursor = None;
     loop {
@@ -57,36 +57,40 @@ fn pages_follow_each_other_without_gap_or_repetition() {
     let all: Vec<u64> = (1..=600).collect();
     let back: Vec<u64> = all.iter().rev().copied().collect();
     for limit in [1, 7, 100, 256, 599, 600, 601, 10_000] {
-        assert_eq!(walk(&open, &Filter::default(), true, limit), all, "{limit}");
         assert_eq!(
-            walk(&open, &Filter::default(), false, limit),
+            walk(&open, &EntryFilter::default(), true, limit),
+            all,
+            "{limit}"
+        );
+        assert_eq!(
+            walk(&open, &EntryFilter::default(), false, limit),
             back,
             "{limit}"
         );
     }
     let last = open
         .ledger
-        .page(&Filter::default(), None, true, 600)
+        .page(&EntryFilter::default(), None, true, 600)
         .unwrap();
     assert_eq!(last.next, None);
     let middle = open
         .ledger
-        .page(&Filter::default(), Some(300), true, 2)
+        .page(&EntryFilter::default(), Some(300), true, 2)
         .unwrap();
     assert_eq!((seqs(&middle), middle.next), (vec![301, 302], Some(302)));
     let middle = open
         .ledger
-        .page(&Filter::default(), Some(300), false, 2)
+        .page(&EntryFilter::default(), Some(300), false, 2)
         .unwrap();
     assert_eq!((seqs(&middle), middle.next), (vec![299, 298], Some(298)));
     let end = open
         .ledger
-        .page(&Filter::default(), Some(600), true, 2)
+        .page(&EntryFilter::default(), Some(600), true, 2)
         .unwrap();
     assert_eq!(end, Page::default());
     let start = open
         .ledger
-        .page(&Filter::default(), Some(1), false, 2)
+        .page(&EntryFilter::default(), Some(1), false, 2)
         .unwrap();
     assert_eq!(start, Page::default());
     open.close();
@@ -95,9 +99,9 @@ fn pages_follow_each_other_without_gap_or_repetition() {
 #[test]
 fn filters_take_what_they_say() {
     let (_project, open) = ledger();
-    let count = |filter: Filter| walk(&open, &filter, true, 50).len();
-    let with = |change: fn(&mut Filter)| {
-        let mut filter = Filter::default();
+    let count = |filter: EntryFilter| walk(&open, &filter, true, 50).len();
+    let with = |change: fn(&mut EntryFilter)| {
+        let mut filter = EntryFilter::default();
         change(&mut filter);
         count(filter)
     };
@@ -121,7 +125,7 @@ fn filters_take_what_they_say() {
     // What belongs to no pair belongs to all of them.
     let shared = (1..=600).filter(|n| n % 5 == 0 || n % 7 == 0).count();
     let session =
-        |filter: &mut Filter| filter.runtime_session = Some(RuntimeSession::new("pair-2"));
+        |filter: &mut EntryFilter| filter.runtime_session = Some(RuntimeSession::new("pair-2"));
     assert_eq!(with(session), shared);
     open.close();
 }
@@ -133,7 +137,7 @@ fn an_empty_ledger_has_an_empty_page() {
     for ascending in [true, false] {
         let page = open
             .ledger
-            .page(&Filter::default(), None, ascending, 10)
+            .page(&EntryFilter::default(), None, ascending, 10)
             .unwrap();
         assert_eq!(page, Page::default());
     }

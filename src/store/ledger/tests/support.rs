@@ -19,7 +19,7 @@ use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::file::LedgerFile;
 use crate::store::ledger::open::open_file;
 use crate::store::ledger::{
-    Ledger, LedgerError, OpenOptions, OpenReport, Opened, Stored, WriterEvent, open,
+    Ledger, LedgerError, OpenOptions, OpenReport, OpenedLedger, Stored, WriterEvent, open,
 };
 
 /// How long a test waits for the writer. Generous: only a broken writer takes so long.
@@ -174,7 +174,7 @@ pub struct Open {
 }
 
 impl Open {
-    fn new(opened: Opened, events: Receiver<WriterEvent>) -> Self {
+    fn new(opened: OpenedLedger, events: Receiver<WriterEvent>) -> Self {
         Self {
             ledger: opened.ledger,
             live: opened.snapshot,

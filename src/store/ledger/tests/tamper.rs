@@ -11,7 +11,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::SessionId;
 use crate::store::head::{Head, Kept};
-use crate::store::ledger::{Fault, OutsideHead, Reason, VerifyReport, verify};
+use crate::store::ledger::{ChainFault, OutsideHead, Reason, VerifyReport, verify};
 use crate::wire::line::{parse, seal, serialize};
 
 const COUNT: usize = 6;
@@ -38,7 +38,7 @@ fn check(bytes: &[u8], outside: Option<&Head>) -> VerifyReport {
 fn fault(lines: &[Vec<u8>]) -> (u64, Reason) {
     let report = check(&lines.concat(), None);
     assert!(!report.ok);
-    let Fault { seq, reason, .. } = report.first_bad.unwrap();
+    let ChainFault { seq, reason, .. } = report.first_bad.unwrap();
     (seq, reason)
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::support::{Bench, DEADLINE, ask, request, seqs};
-use crate::store::search::{Found, Query, QueryError, Request};
+use crate::store::search::{Query, QueryError, SearchHits, SearchRequest};
 
 /// Few words, so that they meet; with everything that a tokenizer may take differently.
 fn text() -> impl Strategy<Value = String> {
@@ -38,7 +38,7 @@ fn typed() -> impl Strategy<Value = String> {
 }
 
 /// Everything but how far the index is.
-fn shown(found: &Found) -> impl PartialEq + std::fmt::Debug + use<> {
+fn shown(found: &SearchHits) -> impl PartialEq + std::fmt::Debug + use<> {
     (found.hits.clone(), found.total, found.next)
 }
 
@@ -65,7 +65,7 @@ proptest! {
         }
         for query in queries {
             let Ok(query) = Query::parse(&query) else { continue };
-            let mut request = Request { query, before: None, limit };
+            let mut request = SearchRequest { query, before: None, limit };
             loop {
                 let read = bench.search_file(&request, false);
                 let live = ask(&search, request.clone());
@@ -90,7 +90,7 @@ proptest! {
         match Query::parse(&typed) {
             Ok(query) => {
                 let search = bench.search();
-                let found = ask(&search, Request { query, before: None, limit: 5 });
+                let found = ask(&search, SearchRequest { query, before: None, limit: 5 });
                 prop_assert_eq!(found.total, 0);
                 search.close();
             }
@@ -154,7 +154,7 @@ fn a_frequent_word_is_counted_up_to_a_bound_and_paged_beyond() {
     assert_eq!(found.hits.len(), 1_000);
     assert_eq!(found.hits[0].seq, bench.len());
     let last = found.hits.last().unwrap().seq;
-    let next = Request {
+    let next = SearchRequest {
         before: found.next,
         ..request("same")
     };

@@ -11,7 +11,7 @@ use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, NoteKind};
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::store::ledger::{self, Ledger, OpenOptions, WriterEvent};
-use crate::store::search::{Found, Query, Request, Search, search_file};
+use crate::store::search::{Query, Search, SearchHits, SearchRequest, search_file};
 use crate::store::testing::Place;
 
 /// Only something broken takes so long.
@@ -128,7 +128,7 @@ impl Bench {
     }
 
     /// By the index, if `use_index`, else by reading the file.
-    pub fn search_file(&self, request: &Request, use_index: bool) -> Found {
+    pub fn search_file(&self, request: &SearchRequest, use_index: bool) -> SearchHits {
         search_file(
             &self.place.dirs,
             use_index.then_some(&self.session),
@@ -141,8 +141,8 @@ impl Bench {
     }
 }
 
-pub fn request(typed: &str) -> Request {
-    Request {
+pub fn request(typed: &str) -> SearchRequest {
+    SearchRequest {
         query: Query::parse(typed).unwrap(),
         before: None,
         limit: 1_000,
@@ -150,12 +150,12 @@ pub fn request(typed: &str) -> Request {
 }
 
 /// Asks the searching thread.
-pub fn ask(search: &Search, request: Request) -> Found {
+pub fn ask(search: &Search, request: SearchRequest) -> SearchHits {
     let (sender, answer) = channel();
     search.find(request, move |found| drop(sender.send(found)));
     answer.recv_timeout(DEADLINE).unwrap().unwrap()
 }
 
-pub fn seqs(found: &Found) -> Vec<u64> {
+pub fn seqs(found: &SearchHits) -> Vec<u64> {
     found.hits.iter().map(|hit| hit.seq).collect()
 }

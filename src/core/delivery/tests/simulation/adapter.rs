@@ -8,8 +8,8 @@ use super::daemon::Call;
 use super::server::{Message, Request};
 use super::world::{Event, World};
 use crate::core::delivery::fault::Fault;
-use crate::core::delivery::recovery::Doubt;
-use crate::core::delivery::{Activity, Answer, CodexInput, OnBusy, Way, way};
+use crate::core::delivery::recovery::Unconfirmed;
+use crate::core::delivery::{Activity, AdapterAnswer, CodexInput, OnBusy, Way, way};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 
@@ -57,7 +57,7 @@ pub(super) struct Unproven {
     pub(super) message: Message,
     pub(super) attempt: Option<AttemptId>,
     pub(super) steered_into: Option<TurnId>,
-    pub(super) doubt: Option<Doubt>,
+    pub(super) doubt: Option<Unconfirmed>,
 }
 
 /// What is waited for, one thing at a time.
@@ -128,7 +128,12 @@ impl World {
         self.after(delay, Event::Daemon(incarnation, Call::Codex(input)));
     }
 
-    pub(super) fn answer(&mut self, id: EntryId, attempt: Option<AttemptId>, answer: Answer) {
+    pub(super) fn answer(
+        &mut self,
+        id: EntryId,
+        attempt: Option<AttemptId>,
+        answer: AdapterAnswer,
+    ) {
         let Some(life) = self.adapter().map(|adapter| adapter.life) else {
             return;
         };
@@ -161,7 +166,7 @@ impl World {
                     message: Message::of_before(id),
                     attempt,
                     steered_into: None,
-                    doubt: Some(Doubt::default()),
+                    doubt: Some(Unconfirmed::default()),
                 });
             }
             adapter.wants_look = true;
@@ -247,7 +252,7 @@ impl World {
         let life = adapter.life;
         let request = match way {
             Way::Refuse => {
-                self.answer(message.id, attempt, Answer::NotTaken);
+                self.answer(message.id, attempt, AdapterAnswer::NotTaken);
                 return self.adapter_goes_on();
             }
             Way::Wait => {
@@ -340,7 +345,7 @@ impl World {
                 for message in &mut adapter.inflight {
                     if message.steered_into.as_ref() == Some(&turn) {
                         message.steered_into = None;
-                        message.doubt = Some(Doubt::default());
+                        message.doubt = Some(Unconfirmed::default());
                         adapter.wants_look = true;
                     }
                 }
@@ -380,11 +385,11 @@ impl World {
         }
         let attempt = adapter.inflight[at].attempt.clone();
         if is_idle {
-            adapter.inflight[at].doubt = Some(Doubt::default());
+            adapter.inflight[at].doubt = Some(Unconfirmed::default());
             let incarnation = self.incarnations;
             self.after(PROOF_WAIT_MS, Event::Adapter(incarnation, life, Note::Look));
         }
-        self.answer(id, attempt, Answer::Queued);
+        self.answer(id, attempt, AdapterAnswer::Queued);
     }
 
     fn adapter_adopts(&mut self, activity: Activity, turn: Option<TurnId>) {
@@ -432,7 +437,7 @@ impl World {
         }
         for message in &mut adapter.inflight {
             message.steered_into = None;
-            message.doubt = Some(Doubt::default());
+            message.doubt = Some(Unconfirmed::default());
         }
         if let Some(Busy::Sending(id)) = sending {
             let attempt = adapter
@@ -440,7 +445,7 @@ impl World {
                 .iter()
                 .find(|message| message.message.id == id)
                 .and_then(|message| message.attempt.clone());
-            self.answer(id, attempt, Answer::Unanswered);
+            self.answer(id, attempt, AdapterAnswer::Unanswered);
         }
         let gave_up = false;
         self.fact(CodexInput::ServerLost { life, gave_up });

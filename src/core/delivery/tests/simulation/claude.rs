@@ -5,7 +5,7 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::core::delivery::{Carrier, LadderInput, Rung};
+use crate::core::delivery::{HookPoint, LadderInput, Rung};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 
@@ -39,7 +39,7 @@ pub struct HookText {
     pub cut: Option<EntryId>,
     /// It says that something has to be fetched.
     pub asks: bool,
-    pub carrier: Carrier,
+    pub carrier: HookPoint,
 }
 
 /// One Claude.
@@ -271,7 +271,7 @@ impl World {
             let pause = HOOK_MS;
             return self.after(pause, Event::Claude(process, ClaudeStep::Prompted));
         }
-        self.claude_hook(Carrier::Prompt);
+        self.claude_hook(HookPoint::Prompt);
         let Some(claude) = &mut self.claude else {
             return;
         };
@@ -295,7 +295,7 @@ impl World {
         self.after(length, Event::Claude(process, ClaudeStep::End(turn)));
     }
 
-    fn claude_hook(&mut self, carrier: Carrier) {
+    fn claude_hook(&mut self, carrier: HookPoint) {
         let now = self.now;
         let Some(claude) = &mut self.claude else {
             return;
@@ -315,9 +315,9 @@ impl World {
 
     fn hook_prints(&mut self, text: HookText) {
         let dies = !self.is_calm;
-        let is_stop = text.carrier == Carrier::Stop;
+        let is_stop = text.carrier == HookPoint::Stop;
         let is_empty = text.bodies.is_empty() && text.cut.is_none();
-        if is_empty && text.carrier != Carrier::Prompt {
+        if is_empty && text.carrier != HookPoint::Prompt {
             return;
         }
         if dies && self.percent(4) {
@@ -433,7 +433,7 @@ impl World {
         if asks {
             self.claude_asks();
         } else {
-            self.claude_hook(Carrier::Tool);
+            self.claude_hook(HookPoint::Tool);
         }
     }
 

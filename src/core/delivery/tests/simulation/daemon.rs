@@ -7,9 +7,9 @@ use super::disk::Write;
 use super::world::{Draft, Event, World};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, Carrier, CodexFlow, CodexInput,
-    CodexTerms, Delivery, DeliveryState, Effect, Fit, Ladder, LadderInput, LadderTerms, Load, Mode,
-    Moment, Shown, Watchdog,
+    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, CodexFlow, CodexInput, CodexTerms,
+    Delivery, DeliveryEffect, DeliveryState, Fit, HookPoint, Ladder, LadderInput, LadderMode,
+    LadderTerms, Load, Moment, Shown, Watchdog,
 };
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
@@ -58,7 +58,7 @@ pub enum Call {
     /// `get_messages` of this Claude.
     Page(u32),
     /// A hook of this Claude, at this point of its turn.
-    Hook(u32, Carrier),
+    Hook(u32, HookPoint),
     /// Its turn is at its end; perhaps a stop has prolonged it already.
     Stop(u32, bool),
     /// Whether the next process can go on.
@@ -177,7 +177,7 @@ impl World {
                 self.hook(process, carrier);
             }
             Call::Stop(process, is_prolonged) => {
-                if is_prolonged || !self.hook(process, Carrier::Stop) {
+                if is_prolonged || !self.hook(process, HookPoint::Stop) {
                     self.ladder(LadderInput::TurnWorked);
                 }
             }
@@ -236,7 +236,7 @@ impl World {
 
     /// Does what the machines want, in its order, and may die before each of it.
     /// Returns whether it lives and every row was written.
-    pub fn perform(&mut self, effects: Vec<Effect>) -> bool {
+    pub fn perform(&mut self, effects: Vec<DeliveryEffect>) -> bool {
         let incarnation = self.incarnations;
         let mut all_stored = true;
         for effect in &effects {
@@ -246,7 +246,7 @@ impl World {
             }
             if self.daemon.is_none() || self.incarnations != incarnation {
                 let stored = effects.iter().filter_map(|effect| match effect {
-                    Effect::Store(id) => Some(id.clone()),
+                    DeliveryEffect::Store(id) => Some(id.clone()),
                     _ => None,
                 });
                 self.checks.unknown.extend(stored);
@@ -254,11 +254,11 @@ impl World {
             }
             self.note(|| format!("  {effect:?}"));
             match effect {
-                Effect::Store(id) => all_stored &= self.store(id),
-                Effect::HandOver { id, .. } if !all_stored => {
+                DeliveryEffect::Store(id) => all_stored &= self.store(id),
+                DeliveryEffect::HandOver { id, .. } if !all_stored => {
                     self.codex(CodexInput::NotSent { id: id.clone() });
                 }
-                Effect::Push { id, .. } if !all_stored => {
+                DeliveryEffect::Push { id, .. } if !all_stored => {
                     self.ladder(LadderInput::NotStored { id: id.clone() });
                 }
                 effect => self.perform_one(effect.clone()),
@@ -267,13 +267,13 @@ impl World {
         self.daemon.is_some() && all_stored
     }
 
-    fn perform_one(&mut self, effect: Effect) {
+    fn perform_one(&mut self, effect: DeliveryEffect) {
         match effect {
-            Effect::Store(_) => {}
-            Effect::Forget(id) => {
+            DeliveryEffect::Store(_) => {}
+            DeliveryEffect::Forget(id) => {
                 self.disk.rows.remove(&id);
             }
-            Effect::Record {
+            DeliveryEffect::Record {
                 id,
                 to,
                 result,
@@ -286,7 +286,7 @@ impl World {
                 rung,
                 turn,
             }),
-            Effect::HandOver {
+            DeliveryEffect::HandOver {
                 id,
                 attempt,
                 on_busy,
@@ -300,9 +300,9 @@ impl World {
                     repeat,
                 });
             }
-            Effect::Recover(ids) => self.adapter_orders(Order::Recover(ids)),
-            Effect::Wake => self.adapter_orders(Order::Wake),
-            Effect::ReleaseQueue => {
+            DeliveryEffect::Recover(ids) => self.adapter_orders(Order::Recover(ids)),
+            DeliveryEffect::Wake => self.adapter_orders(Order::Wake),
+            DeliveryEffect::ReleaseQueue => {
                 if self.disk.is_stopped {
                     let wrong = "what the human stopped goes on by itself".to_owned();
                     self.checks.fail(wrong);
@@ -310,8 +310,8 @@ impl World {
                 self.adapter_orders(Order::Release);
             }
             // In the real ledger: how the turn ended, and that another began.
-            Effect::Held(held) => self.disk.is_stopped = held,
-            Effect::Push { bridge, id, repeat } => {
+            DeliveryEffect::Held(held) => self.disk.is_stopped = held,
+            DeliveryEffect::Push { bridge, id, repeat } => {
                 self.check_offer(&id, "pushed");
                 // All of it leaves; that a channel may drop it is another matter.
                 self.checks.begun.remove(&id);
@@ -323,14 +323,16 @@ impl World {
                 }
                 self.tell_claude(bridge, Told::Push(showing));
             }
-            Effect::Ring { bell, ids, asks } => {
+            DeliveryEffect::Ring { bell, ids, asks } => {
                 for id in &ids {
                     self.check_offer(id, "rung");
                 }
                 self.tell_claude(bell, Told::Ring { asks });
             }
-            Effect::Receipt { id, outcome } => self.check_receipt(&id, outcome),
-            Effect::CutOff { .. } | Effect::Limit(_) | Effect::Stale { .. } => {}
+            DeliveryEffect::Receipt { id, outcome } => self.check_receipt(&id, outcome),
+            DeliveryEffect::CutOff { .. }
+            | DeliveryEffect::Limit(_)
+            | DeliveryEffect::Stale { .. } => {}
         }
     }
 
@@ -404,7 +406,7 @@ impl World {
     }
 
     /// A hook asks what it may carry. Returns whether it gets something.
-    fn hook(&mut self, process: u32, carrier: Carrier) -> bool {
+    fn hook(&mut self, process: u32, carrier: HookPoint) -> bool {
         let Some(daemon) = &mut self.daemon else {
             return false;
         };
@@ -452,7 +454,7 @@ impl World {
         if let Some(upto) = left_over {
             self.ladder(LadderInput::LeftOver { upto, to_fetch });
         }
-        if carrier == Carrier::Prompt {
+        if carrier == HookPoint::Prompt {
             self.ladder(LadderInput::TurnBegan);
         }
         is_something
@@ -558,7 +560,7 @@ impl World {
     }
 
     /// The mode in which the bridges of these worlds attach.
-    pub fn mode(&self) -> Mode {
-        Mode::Auto
+    pub fn mode(&self) -> LadderMode {
+        LadderMode::Auto
     }
 }

@@ -5,8 +5,8 @@ use super::adapter::{Adapter, Busy, Order};
 use super::daemon::Call;
 use super::server::Request;
 use super::world::{Event, World};
-use crate::core::delivery::recovery::Doubt;
-use crate::core::delivery::{Answer, CodexInput};
+use crate::core::delivery::recovery::Unconfirmed;
+use crate::core::delivery::{AdapterAnswer, CodexInput};
 use crate::core::id::TurnId;
 
 /// Between two looks whether everything is at rest, ms.
@@ -50,11 +50,11 @@ impl World {
         let waiting = std::mem::take(&mut adapter.waiting);
         let orders = std::mem::take(&mut adapter.orders);
         for (message, attempt) in waiting {
-            self.answer(message.id, attempt, Answer::NotTaken);
+            self.answer(message.id, attempt, AdapterAnswer::NotTaken);
         }
         for order in orders {
             if let Order::Deliver { id, attempt, .. } = order {
-                self.answer(id, Some(attempt), Answer::NotTaken);
+                self.answer(id, Some(attempt), AdapterAnswer::NotTaken);
             }
         }
     }
@@ -93,7 +93,7 @@ impl World {
         };
         for message in &mut adapter.inflight {
             message.steered_into = None;
-            message.doubt = Some(Doubt::default());
+            message.doubt = Some(Unconfirmed::default());
         }
         match &self.server {
             Some(server) => {

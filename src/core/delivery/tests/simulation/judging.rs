@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::adapter::{Busy, Note, Unproven};
 use super::world::{Event, World};
-use crate::core::delivery::recovery::{Doubt, Sight, Verdict, judge};
-use crate::core::delivery::{Answer, CodexInput};
+use crate::core::delivery::recovery::{RecoveryVerdict, Sight, Unconfirmed, judge};
+use crate::core::delivery::{AdapterAnswer, CodexInput};
 use crate::core::id::{EntryId, TurnId};
 
 /// A thread that cannot be judged is looked at again after this long, ms.
@@ -35,7 +35,7 @@ impl World {
                 self.forget(&id);
                 if self.percent(unknowable) {
                     // The history of a thread that was just loaded can be behind.
-                    self.answer(id, message.attempt, Answer::Unanswered);
+                    self.answer(id, message.attempt, AdapterAnswer::Unanswered);
                     continue;
                 }
                 let (turn, steered) = (turn.clone(), *steered);
@@ -45,21 +45,21 @@ impl World {
             let mut doubt = message.doubt.take().unwrap_or_default();
             let in_queue = queue.contains(&id);
             match judge(&mut doubt, Sight { in_queue, idle }) {
-                Verdict::StillQueued => {
+                RecoveryVerdict::StillQueued => {
                     self.remember(&id, None);
-                    self.answer(id, message.attempt, Answer::StillQueued);
+                    self.answer(id, message.attempt, AdapterAnswer::StillQueued);
                 }
-                Verdict::NotTaken => {
+                RecoveryVerdict::NotTaken => {
                     self.forget(&id);
                     let answer = if self.percent(unknowable) {
                         // One of several, and nobody can say which.
-                        Answer::Unanswered
+                        AdapterAnswer::Unanswered
                     } else {
-                        Answer::NotTaken
+                        AdapterAnswer::NotTaken
                     };
                     self.answer(id, message.attempt, answer);
                 }
-                Verdict::LookAgain => {
+                RecoveryVerdict::LookAgain => {
                     self.remember(&id, Some(doubt));
                     again |= idle;
                 }
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    fn remember(&mut self, id: &EntryId, doubt: Option<Doubt>) {
+    fn remember(&mut self, id: &EntryId, doubt: Option<Unconfirmed>) {
         if let Some(adapter) = self.adapter()
             && let Some(message) = adapter.inflight.iter_mut().find(|m| m.message.id == *id)
         {

@@ -6,17 +6,17 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::daemon::codex_lane::CodexLane;
 use crate::store::testing::Place;
 
-fn estate(place: &Place) -> Estate {
+fn takeover(place: &Place) -> Takeover {
     let port = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (control, proxy) = (port(), port());
     let at = |listener: &std::net::TcpListener| listener.local_addr().unwrap().port();
     let socket = place.dir.path().join("operator.sock");
     let (requests, _) = tokio::sync::mpsc::channel(1);
-    Estate {
+    Takeover {
         detached: true,
         publisher: None,
         lock: OwnerLock::try_acquire(&place.dirs).unwrap().unwrap(),
-        premises: Premises {
+        endpoints: Endpoints {
             ports: Ports {
                 codex: 1,
                 proxy: at(&proxy),
@@ -29,9 +29,9 @@ fn estate(place: &Place) -> Estate {
                 .into(),
             mcp_token: "the secret of mcp".to_owned(),
         },
-        remains: Remains {
+        remains: LoopState {
             codex: Passed::default(),
-            known: Known {
+            known: CarriedState {
                 lane: CodexLane::new(CodexHandle { requests }).carried(),
                 agents: vec![(4711, Some("then".to_owned())), (4712, None)],
             },
@@ -49,22 +49,22 @@ async fn everything_arrives_and_nothing_is_free_in_between() {
     let moved = place.dir.path().join("moved");
     let moved = ProjectDirs::new(place.dirs.root.clone(), Some(moved));
     moved.create().unwrap();
-    let estate = estate(&place);
+    let takeover = takeover(&place);
     let (ours, theirs) = sockets();
-    estate.send(&ours).unwrap();
+    takeover.send(&ours).unwrap();
     // The sender dies here.
-    let ports = estate.premises.ports;
-    estate.leave();
+    let ports = takeover.endpoints.ports;
+    takeover.leave();
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
     assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
     // Who comes now waits for the receiver.
     let early = TcpStream::connect(("127.0.0.1", ports.control)).unwrap();
-    let received = Estate::receive(&theirs, &place.dirs).unwrap();
-    assert_eq!(received.premises.ports, ports);
-    assert_eq!(received.premises.mcp_token, "the secret of mcp");
+    let received = Takeover::receive(&theirs, &place.dirs).unwrap();
+    assert_eq!(received.endpoints.ports, ports);
+    assert_eq!(received.endpoints.mcp_token, "the secret of mcp");
     assert_eq!(received.remains.known.agents.len(), 2);
     assert!(!format!("{received:?}").contains("the secret"));
-    let listeners = received.premises.listen().unwrap();
+    let listeners = received.endpoints.listen().unwrap();
     let (_, peer) = listeners.control.accept().await.unwrap();
     assert_eq!(peer, early.local_addr().unwrap());
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
@@ -76,47 +76,47 @@ async fn everything_arrives_and_nothing_is_free_in_between() {
 #[tokio::test]
 async fn a_receiver_that_gives_up_takes_nothing_away() {
     let place = Place::new();
-    let estate = estate(&place);
+    let takeover = takeover(&place);
     let (ours, theirs) = sockets();
-    estate.send(&ours).unwrap();
+    takeover.send(&ours).unwrap();
     drop(theirs);
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
     let elsewhere = Place::new();
     let (ours, theirs) = sockets();
-    estate.send(&ours).unwrap();
-    let error = Estate::receive(&theirs, &elsewhere.dirs).unwrap_err();
-    assert!(matches!(error, EstateError::NotOwned), "{error}");
+    takeover.send(&ours).unwrap();
+    let error = Takeover::receive(&theirs, &elsewhere.dirs).unwrap_err();
+    assert!(matches!(error, TakeoverError::NotOwned), "{error}");
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
 }
 
 #[tokio::test]
 async fn another_form_and_missing_descriptors_are_refused() {
     let place = Place::new();
-    let estate = estate(&place);
+    let takeover = takeover(&place);
     let newer = serde_json::to_vec(&Form {
         format: FORMAT + 1,
-        estate: "something else",
+        takeover: "something else",
     });
     let (ours, theirs) = sockets();
-    parcel::send(&ours, &newer.unwrap(), &[]).unwrap();
-    let error = Estate::receive(&theirs, &place.dirs).unwrap_err();
-    assert!(matches!(error, EstateError::Format(form) if form == FORMAT + 1));
+    fd_channel::send(&ours, &newer.unwrap(), &[]).unwrap();
+    let error = Takeover::receive(&theirs, &place.dirs).unwrap_err();
+    assert!(matches!(error, TakeoverError::Format(form) if form == FORMAT + 1));
 
     let (ours, theirs) = sockets();
-    estate.send(&ours).unwrap();
-    let whole = parcel::receive(&theirs).unwrap();
+    takeover.send(&ours).unwrap();
+    let whole = fd_channel::receive(&theirs).unwrap();
     let fewer: Vec<_> = whole.descriptors[1..].iter().map(OwnedFd::as_fd).collect();
     let mut more: Vec<_> = whole.descriptors.iter().map(OwnedFd::as_fd).collect();
     more.push(whole.descriptors[0].as_fd());
     for descriptors in [fewer, more] {
         let (ours, theirs) = sockets();
-        parcel::send(&ours, &whole.text, &descriptors).unwrap();
-        let error = Estate::receive(&theirs, &place.dirs).unwrap_err();
-        assert!(matches!(error, EstateError::Incomplete), "{error}");
+        fd_channel::send(&ours, &whole.text, &descriptors).unwrap();
+        let error = Takeover::receive(&theirs, &place.dirs).unwrap_err();
+        assert!(matches!(error, TakeoverError::Incomplete), "{error}");
     }
     let (ours, theirs) = sockets();
-    parcel::send(&ours, b"no text of ours", &[]).unwrap();
-    let error = Estate::receive(&theirs, &place.dirs).unwrap_err();
-    assert!(matches!(error, EstateError::Text(_)), "{error}");
+    fd_channel::send(&ours, b"no text of ours", &[]).unwrap();
+    let error = Takeover::receive(&theirs, &place.dirs).unwrap_err();
+    assert!(matches!(error, TakeoverError::Text(_)), "{error}");
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
 }

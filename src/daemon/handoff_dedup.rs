@@ -1,6 +1,6 @@
-//! [`SameHandoffs`]: a handoff that is asked for twice is one handoff.
+//! [`HandoffDedup`]: a handoff that is asked for twice is one handoff.
 
-use super::event::Answer;
+use super::event::ReplySender;
 use super::run::answer;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{Admission, Admissions};
@@ -13,7 +13,7 @@ const SAME_FOR_MS: i64 = 5 * 60 * 1000;
 
 /// How many may wait for what becomes of the first one. An agent that repeats itself faster than a
 /// disk writes is refused.
-const TWINS_MAX: usize = 64;
+const DEDUP_MAX: usize = 64;
 
 /// What makes two handoffs the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Ask {
 
 /// The handoffs of the last minutes.
 #[derive(Debug)]
-pub struct SameHandoffs {
+pub struct HandoffDedup {
     admissions: Admissions<Ask>,
     /// Asked for while the first was being recorded: they hear what the first one hears.
-    twins: Vec<(EntryId, Answer)>,
+    twins: Vec<(EntryId, ReplySender)>,
 }
 
-impl SameHandoffs {
+impl HandoffDedup {
     /// Remembers what the record says of the last minutes: a restart in between does not make a
     /// repeated handoff a new one. `now_ms` is the clock that is asked with later.
     pub fn of(world: &Snapshot, now_ms: i64) -> Self {
@@ -83,8 +83,8 @@ impl SameHandoffs {
     }
 
     /// Somebody waits for what becomes of the first one.
-    pub fn wait(&mut self, first: EntryId, reply: Answer) {
-        if self.twins.len() < TWINS_MAX {
+    pub fn wait(&mut self, first: EntryId, reply: ReplySender) {
+        if self.twins.len() < DEDUP_MAX {
             return self.twins.push((first, reply));
         }
         let refusal = Refusal::new(

@@ -1,4 +1,4 @@
-//! [`Remembered`]: a map that forgets its oldest. Knows nothing of what it holds.
+//! [`BoundedMap`]: a map that forgets its oldest. Knows nothing of what it holds.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,12 +6,12 @@ use super::REMEMBERED_MAX;
 
 /// A map that forgets its oldest.
 #[derive(Debug)]
-pub struct Remembered<K, V> {
+pub struct BoundedMap<K, V> {
     map: HashMap<K, V>,
     order: VecDeque<K>,
 }
 
-impl<K, V> Default for Remembered<K, V> {
+impl<K, V> Default for BoundedMap<K, V> {
     fn default() -> Self {
         Self {
             map: HashMap::new(),
@@ -20,7 +20,7 @@ impl<K, V> Default for Remembered<K, V> {
     }
 }
 
-impl<K: Clone + Eq + std::hash::Hash, V> Remembered<K, V> {
+impl<K: Clone + Eq + std::hash::Hash, V> BoundedMap<K, V> {
     /// What is remembered under a key.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.map.get(key)
@@ -42,7 +42,7 @@ impl<K: Clone + Eq + std::hash::Hash, V> Remembered<K, V> {
     }
 }
 
-impl<K: Clone + Eq + std::hash::Hash, V: Clone> Remembered<K, V> {
+impl<K: Clone + Eq + std::hash::Hash, V: Clone> BoundedMap<K, V> {
     /// Oldest first.
     pub(super) fn to_vec(&self) -> Vec<(K, V)> {
         self.order

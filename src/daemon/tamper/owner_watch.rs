@@ -17,7 +17,7 @@ use super::fact::WatchFact;
 use crate::daemon::event::Event;
 use crate::store::dirs::ProjectDirs;
 use crate::store::disk_space::DiskSpace;
-use crate::store::owner::{LockPlace, Standing};
+use crate::store::owner::{LockPlace, LockState};
 
 /// How often it is looked: with the steps of an end, a daemon is gone within two seconds.
 const LOOK: Duration = Duration::from_millis(500);
@@ -54,10 +54,10 @@ impl OwnerWatch {
                 };
                 while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                     match place.look(&dirs) {
-                        Standing::Held if space.measure() => say(WatchFact::Space),
-                        Standing::Held => {}
-                        Standing::LockLost => return say(WatchFact::LockLost),
-                        Standing::FolderLost => return say(WatchFact::FolderLost),
+                        LockState::Held if space.measure() => say(WatchFact::Space),
+                        LockState::Held => {}
+                        LockState::LockLost => return say(WatchFact::LockLost),
+                        LockState::FolderLost => return say(WatchFact::FolderLost),
                     }
                 }
             })?;

@@ -1,4 +1,4 @@
-//! [`Parcel`]: bytes and open descriptors that go from one process to another, over a Unix socket
+//! [`FdMessage`]: bytes and open descriptors that go from one process to another, over a Unix socket
 //! that both already have.
 //!
 //! The bytes are framed by their length; the descriptors travel with the frame's head (`SCM_RIGHTS`).
@@ -27,7 +27,7 @@ const HEAD_BYTES: usize = 4;
 
 /// What came.
 #[derive(Debug)]
-pub struct Parcel {
+pub struct FdMessage {
     /// The bytes.
     pub text: Vec<u8>,
     /// The descriptors in the order in which they were sent, closed on exec.
@@ -75,7 +75,7 @@ pub fn send(
 ///
 /// When the other side has gone, does not send in the time that the socket gives it, or sends
 /// something that is no parcel. What was received of the descriptors is closed then.
-pub fn receive(mut socket: &UnixStream) -> io::Result<Parcel> {
+pub fn receive(mut socket: &UnixStream) -> io::Result<FdMessage> {
     let mut head = [0; HEAD_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -112,7 +112,7 @@ pub fn receive(mut socket: &UnixStream) -> io::Result<Parcel> {
     }
     let mut text = vec![0; length];
     socket.read_exact(&mut text)?;
-    Ok(Parcel { text, descriptors })
+    Ok(FdMessage { text, descriptors })
 }
 
 #[cfg(test)]

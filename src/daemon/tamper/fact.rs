@@ -37,14 +37,14 @@ impl Touch {
 
 /// What `verify` says of the file as it lies there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FileVerdict {
     /// It could be read.
     Report(VerifyReport),
     /// It could not.
     Unreadable(String),
 }
 
-impl Verdict {
+impl FileVerdict {
     /// Whether nothing is wrong with the file.
     pub fn is_ok(&self) -> bool {
         matches!(self, Self::Report(report) if report.ok)
@@ -57,7 +57,7 @@ impl Verdict {
     }
 }
 
-impl std::fmt::Display for Verdict {
+impl std::fmt::Display for FileVerdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unreadable(why) => write!(f, "the file cannot be read: {why}"),
@@ -104,7 +104,7 @@ pub enum WatchFact {
         /// What was done.
         touches: Vec<Touch>,
         /// What `verify` says.
-        verdict: Verdict,
+        verdict: FileVerdict,
     },
     /// The ledger's file is whole no longer, or is whole again.
     Chain {

@@ -5,16 +5,16 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::fact::{Touch, Verdict};
-use super::signs;
-use crate::store::ledger::{Fault, Ledger, Stats};
+use super::events;
+use super::fact::{FileVerdict, Touch};
+use crate::store::ledger::{ChainFault, Ledger, Stats};
 
 /// The permission bits that count.
 const MODE: u32 = 0o777;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Found {
+pub(super) struct Inspection {
     /// Sure signs, and new ones.
     pub touches: Vec<Touch>,
     /// It may have been edited in place: only its content tells.
@@ -30,7 +30,7 @@ pub(super) struct LedgerLook {
     /// What was said already and still holds.
     standing: BTreeSet<Touch>,
     /// The first fault in the content, as far as it is known.
-    known_bad: Option<Option<Fault>>,
+    known_bad: Option<Option<ChainFault>>,
 }
 
 /// How it was at the last look.
@@ -66,7 +66,7 @@ impl LedgerLook {
     }
 
     /// Looks once: a `stat` and the writer's figures.
-    pub(super) fn look(&mut self, signs: u8) -> Found {
+    pub(super) fn look(&mut self, signs: u8) -> Inspection {
         // The writer's figures on both sides of the look: an append of ours that was under way
         // makes the file longer than the one and not longer than the other.
         let earlier = self.ledger.stats();
@@ -81,11 +81,11 @@ impl LedgerLook {
                 return self.news(now, suspect);
             }
             // Who may not look cannot tell.
-            Err(_) => return Found::default(),
+            Err(_) => return Inspection::default(),
         };
         let Some(before) = self.before.clone() else {
             self.before = Some(Before::new(&found, later));
-            return Found::default();
+            return Inspection::default();
         };
         if !found.is_file() || (found.dev(), found.ino()) != before.identity {
             now.insert(Touch::Replaced);
@@ -104,7 +104,7 @@ impl LedgerLook {
             self.standing.remove(&Touch::Appended);
             now.insert(Touch::Appended);
         }
-        let closed = signs & signs::CLOSED != 0;
+        let closed = signs & events::CLOSED != 0;
         if closed && found.len() > later.bytes {
             now.insert(Touch::Appended);
         }
@@ -122,18 +122,18 @@ impl LedgerLook {
         !lost.iter().any(|touch| self.standing.contains(touch))
     }
 
-    fn news(&mut self, now: BTreeSet<Touch>, mut suspect: bool) -> Found {
+    fn news(&mut self, now: BTreeSet<Touch>, mut suspect: bool) -> Inspection {
         let touches = now.difference(&self.standing).copied().collect();
         // What was taken away is back: only its content tells whether all of it is.
         suspect |= !self.standing.is_subset(&now);
         self.standing = now;
-        Found { touches, suspect }
+        Inspection { touches, suspect }
     }
 
     /// Takes in what the content tells; returns whether something is wrong now that was not wrong
     /// before.
-    pub(super) fn is_worse(&mut self, verdict: &Verdict) -> bool {
-        let Verdict::Report(report) = verdict else {
+    pub(super) fn is_worse(&mut self, verdict: &FileVerdict) -> bool {
+        let FileVerdict::Report(report) = verdict else {
             return false;
         };
         let known = self.known_bad.replace(report.first_bad.clone());

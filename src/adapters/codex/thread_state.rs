@@ -1,4 +1,4 @@
-//! [`Memory`]: what outlives a connection and an app-server, and goes on to the next owner.
+//! [`ThreadState`]: what outlives a connection and an app-server, and goes on to the next owner.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use super::turns::TurnBook;
 
 /// What the adapter knows about its conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Memory {
+pub(super) struct ThreadState {
     /// The visible thread.
     pub(super) visible: Option<TurnBook>,
     /// Threads that were visible before and still run a message of ours.
@@ -46,7 +46,7 @@ pub(super) struct Memory {
     pub(super) context_told: (u64, u64),
 }
 
-impl Memory {
+impl ThreadState {
     pub(super) fn new(thread_id: Option<ThreadId>) -> Self {
         Self {
             visible: thread_id.map(TurnBook::new),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::fact::{Touch, Verdict, WatchFact};
+use super::fact::{FileVerdict, Touch, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::EntryKind;
 use crate::core::id::SessionId;
@@ -79,7 +79,7 @@ impl Daemon {
         }
     }
 
-    fn on_touched(&mut self, touches: &[Touch], verdict: &Verdict) {
+    fn on_touched(&mut self, touches: &[Touch], verdict: &FileVerdict) {
         let words: Vec<&str> = touches.iter().map(|touch| touch.as_str()).collect();
         let text = format!(
             "somebody else touched the record: it was {}; {verdict}",

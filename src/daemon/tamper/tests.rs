@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use serde_json::Map;
 use tokio::sync::mpsc;
 
+use super::events;
 use super::fact::{Touch, WatchFact};
-use super::look::LedgerLook;
-use super::signs;
-use super::watcher::{Watch, Watched};
+use super::inspect::LedgerLook;
+use super::watcher::{TamperWatch, WatchedFiles};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -93,16 +93,16 @@ impl Written {
         LedgerLook::new(self.ledger.clone())
     }
 
-    fn watch(&self) -> (Watch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+    fn watch(&self) -> (TamperWatch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
         self.watch_suspecting(false)
     }
 
     fn watch_suspecting(
         &self,
         suspect: bool,
-    ) -> (Watch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+    ) -> (TamperWatch, mpsc::Sender<Event>, mpsc::Receiver<Event>) {
         let (events, facts) = mpsc::channel(64);
-        let watched = Watched {
+        let watched = WatchedFiles {
             dirs: self.place.dirs.clone(),
             user: self.place.user.clone(),
             session: self.session.clone(),
@@ -111,7 +111,7 @@ impl Written {
             suspect,
             config: Some(Map::new()),
         };
-        let watch = Watch::start(watched, events.downgrade()).unwrap();
+        let watch = TamperWatch::start(watched, events.downgrade()).unwrap();
         (watch, events, facts)
     }
 }
@@ -144,7 +144,7 @@ fn our_own_appends_are_no_touch() {
     let mut look = written.look();
     for n in 10..30 {
         written.append(n);
-        let found = look.look(signs::WRITTEN);
+        let found = look.look(events::WRITTEN);
         assert_eq!((found.touches, found.suspect), (vec![], false));
     }
 }
@@ -189,9 +189,9 @@ fn every_way_to_touch_a_ledger_has_its_name_and_is_said_once() {
         let written = Written::new();
         let mut look = written.look();
         touch(written.ledger.path());
-        let all = signs::ALL | signs::CLOSED;
+        let all = events::ALL | events::CLOSED;
         assert_eq!(look.look(all).touches, [wanted], "{wanted:?}");
-        assert_eq!(look.look(signs::ALL).touches, [], "{wanted:?}");
+        assert_eq!(look.look(events::ALL).touches, [], "{wanted:?}");
     }
 }
 
@@ -205,7 +205,7 @@ fn bytes_that_the_writer_moved_away_are_told_although_they_are_gone() {
         file.write_all(b"not ours\n").unwrap();
         drop(file);
         written.append(40 + n);
-        assert_eq!(look.look(signs::WRITTEN).touches, [Touch::Appended]);
+        assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`Succession`]: how one session ends and the next begins, in steps that a crash between any
+//! [`Rollover`]: how one session ends and the next begins, in steps that a crash between any
 //! two of them leaves mendable.
 //!
 //! ```text
@@ -35,7 +35,7 @@ const APPEND: Duration = super::ending::STEP;
 
 /// How a session ends.
 #[derive(Debug)]
-pub(super) struct Succession {
+pub(super) struct Rollover {
     /// What becomes of the old file.
     pub fate: Fate,
     /// The old session's last entries.
@@ -46,7 +46,7 @@ pub(super) struct Succession {
 
 /// A session that has ended, and the one that goes on.
 #[derive(Debug)]
-pub(super) struct Succeeded {
+pub(super) struct RolledOver {
     /// What was sealed.
     pub before: Predecessor,
     /// The world that it ended with.
@@ -82,8 +82,8 @@ impl Daemon {
     }
 
     /// Ends the session and begins the next. On an error the old one goes on.
-    pub(super) fn succeed(&mut self, succession: Succession) -> Result<Succeeded, Refusal> {
-        let Succession {
+    pub(super) fn roll_over(&mut self, succession: Rollover) -> Result<RolledOver, Refusal> {
+        let Rollover {
             fate,
             closing,
             carried,
@@ -142,7 +142,7 @@ impl Daemon {
         self.recent.clear();
         self.take_in(&stored);
         let (archive, left) = self.put_away(&before);
-        Ok(Succeeded {
+        Ok(RolledOver {
             before,
             world,
             archive,

@@ -7,16 +7,16 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::ending::Stop;
-use super::estate::{Known, Remains};
-use super::event::{Answer, Event};
-use super::run::{Daemon, answer};
-use super::running::Replacement;
-use super::waiters::Wants;
+use super::{CarriedState, LoopState};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::EntryKind;
+use crate::daemon::ending::Stop;
+use crate::daemon::event::{Event, ReplySender};
+use crate::daemon::run::{Daemon, answer};
+use crate::daemon::running::Replacement;
+use crate::daemon::waiters::Wants;
 use crate::wire::control::{DAEMON_MOVING, HandOverParams, Notification, Refusal, Reply, Sent};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
@@ -25,7 +25,7 @@ const RELEASE_WAIT: Duration = Duration::from_secs(12);
 
 /// What is known of the Codex adapter meanwhile.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
+pub(in crate::daemon) struct Leaving {
     /// What it left.
     passed: Option<Passed>,
     /// It failed to.
@@ -36,7 +36,7 @@ pub(super) struct Leaving {
 
 impl Daemon {
     /// Asks whoever hosts the daemon to have another program go on.
-    pub(super) fn ask_successor(&mut self, params: HandOverParams, reply: Answer) {
+    pub(in crate::daemon) fn ask_successor(&mut self, params: HandOverParams, reply: ReplySender) {
         if !params.program.is_absolute() {
             let refusal = Refusal::new(
                 "invalid_arguments",
@@ -75,9 +75,9 @@ impl Daemon {
     }
 
     /// Begins to leave.
-    pub(super) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
+    pub(in crate::daemon) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
         if self.stopping.is_some() {
-            let _ = reply.send(Err(super::run::stopping()));
+            let _ = reply.send(Err(crate::daemon::run::stopping()));
             return;
         }
         if self.has_unwritten() {
@@ -119,7 +119,7 @@ impl Daemon {
     }
 
     /// The adapter let go.
-    pub(super) fn codex_left(&mut self, passed: Option<Passed>) {
+    pub(in crate::daemon) fn codex_left(&mut self, passed: Option<Passed>) {
         if let Some(leaving) = &mut self.leaving {
             leaving.failed = passed.is_none();
             leaving.passed = passed;
@@ -127,14 +127,14 @@ impl Daemon {
     }
 
     /// The adapter has told everything.
-    pub(super) fn codex_silent(&mut self) {
+    pub(in crate::daemon) fn codex_silent(&mut self) {
         if let Some(leaving) = &mut self.leaving {
             leaving.silent = true;
         }
     }
 
     /// Whether nothing more has to be waited for.
-    pub(super) fn may_stop(&self) -> bool {
+    pub(in crate::daemon) fn may_stop(&self) -> bool {
         let Some(stop) = self.stopping else {
             return false;
         };
@@ -143,15 +143,15 @@ impl Daemon {
     }
 
     /// What the next process gets; `None` when it has to begin without.
-    pub(super) fn remains(&mut self) -> Option<Remains> {
+    pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
         let leaving = self.leaving.take()?;
         if self.pending_count() > 0 || self.has_unwritten() || !leaving.is_over() {
             tracing::error!("the daemon cannot hand over what is under way; it ends instead");
             return None;
         }
-        Some(Remains {
+        Some(LoopState {
             codex: leaving.passed?,
-            known: Known {
+            known: CarriedState {
                 lane: self.codex.carried(),
                 agents: self.agent_processes.drain(),
             },
@@ -159,15 +159,20 @@ impl Daemon {
     }
 
     /// Takes on what the process before knew, before anything is asked of Codex.
-    pub(super) fn inherit(&mut self, known: Known, server_stays: bool, terminal_stays: bool) {
+    pub(in crate::daemon) fn inherit(
+        &mut self,
+        known: CarriedState,
+        server_stays: bool,
+        terminal_stays: bool,
+    ) {
         self.codex.inherit(known.lane, server_stays, terminal_stays);
         self.agent_processes.inherit(known.agents);
     }
 
     /// Refuses because the daemon ends, or goes on elsewhere.
-    pub(super) fn not_now(&self) -> Refusal {
+    pub(in crate::daemon) fn not_now(&self) -> Refusal {
         match self.leaving {
-            None => super::run::stopping(),
+            None => crate::daemon::run::stopping(),
             Some(_) => Refusal::new(
                 DAEMON_MOVING,
                 "the daemon goes on in another process",
@@ -177,7 +182,7 @@ impl Daemon {
     }
 
     /// Tells everybody, and takes no more.
-    pub(super) fn stop_serving(&mut self, killed: bool) {
+    pub(in crate::daemon) fn stop_serving(&mut self, killed: bool) {
         for attachment in self.attachments.values() {
             attachment.outlet.send(Notification::Stopping { killed });
         }
@@ -185,7 +190,7 @@ impl Daemon {
     }
 
     /// Answers whoever still waits.
-    pub(super) fn dismiss_waiters(&mut self) {
+    pub(in crate::daemon) fn dismiss_waiters(&mut self) {
         let refusal = self.not_now();
         let waiters = std::mem::take(&mut self.waiters);
         for waiter in waiters {

@@ -1,4 +1,4 @@
-//! [`Watch`]: the handle to the watcher's thread.
+//! [`TamperWatch`]: the handle to the watcher's thread.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,16 +11,16 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::fact::{Touch, Verdict, WatchFact};
-use super::look::LedgerLook;
-use super::signs::{self, Signs};
+use super::events::{self, Signs};
+use super::fact::{FileVerdict, Touch, WatchFact};
+use super::inspect::LedgerLook;
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::head;
 use crate::store::ledger::{Ledger, verify};
-use crate::store::owner::{LockPlace, Standing};
+use crate::store::owner::{LockPlace, LockState};
 use crate::store::session;
 use crate::wire::config::changed_keys;
 
@@ -49,7 +49,7 @@ const IDLE_TIMES: u32 = 10;
 
 /// Watches a project until it is dropped.
 #[derive(Debug)]
-pub(in crate::daemon) struct Watch {
+pub(in crate::daemon) struct TamperWatch {
     desk: Arc<Desk>,
 }
 
@@ -74,7 +74,7 @@ impl Desk {
 
 /// What is watched, and from where.
 #[derive(Debug)]
-pub(in crate::daemon) struct Watched {
+pub(in crate::daemon) struct WatchedFiles {
     pub dirs: ProjectDirs,
     pub user: UserDirs,
     pub session: SessionId,
@@ -88,7 +88,7 @@ pub(in crate::daemon) struct Watched {
 }
 
 struct Watcher {
-    watched: Watched,
+    watched: WatchedFiles,
     look: LedgerLook,
     desk: Arc<Desk>,
     events: mpsc::WeakSender<Event>,
@@ -113,14 +113,14 @@ struct Watcher {
     blind: Option<String>,
 }
 
-impl Watch {
+impl TamperWatch {
     /// Starts the thread.
     ///
     /// # Errors
     ///
     /// When the system gives no thread.
     pub(in crate::daemon) fn start(
-        watched: Watched,
+        watched: WatchedFiles,
         events: mpsc::WeakSender<Event>,
     ) -> io::Result<Self> {
         let (wake, waking) = sync_channel(1);
@@ -141,19 +141,19 @@ impl Watch {
     pub(in crate::daemon) fn follow(&self, session: SessionId, ledger: Ledger) {
         let mut follow = lock(&self.desk.follow);
         *follow = Some((session, ledger));
-        self.desk.tell(signs::FOLLOW);
+        self.desk.tell(events::FOLLOW);
     }
 }
 
-impl Drop for Watch {
+impl Drop for TamperWatch {
     fn drop(&mut self) {
         // Not joined: it may be reading a large file, and has nothing to leave in order.
-        self.desk.tell(signs::END);
+        self.desk.tell(events::END);
     }
 }
 
 impl Watcher {
-    fn new(watched: Watched, desk: Arc<Desk>, events: mpsc::WeakSender<Event>) -> Self {
+    fn new(watched: WatchedFiles, desk: Arc<Desk>, events: mpsc::WeakSender<Event>) -> Self {
         let look = LedgerLook::new(watched.ledger.clone());
         let now = Instant::now();
         let mut watcher = Self {
@@ -180,7 +180,7 @@ impl Watcher {
             }
         }
         // What changed between the start of the daemon and now gave no sign.
-        watcher.desk.signs.add(signs::ALL);
+        watcher.desk.signs.add(events::ALL);
         watcher
     }
 
@@ -190,7 +190,7 @@ impl Watcher {
         let mut source = notify::recommended_watcher({
             let relay = relay.clone();
             move |event: notify::Result<notify::Event>| {
-                desk.tell(event.map_or(signs::ALL, |event| signs::of_event(&event, &relay)));
+                desk.tell(event.map_or(events::ALL, |event| events::of_event(&event, &relay)));
             }
         })?;
         source.watch(&relay, RecursiveMode::NonRecursive)?;
@@ -218,7 +218,7 @@ impl Watcher {
             }
             let wait = wake_at.saturating_duration_since(Instant::now());
             if waking.recv_timeout(wait).is_ok() {
-                if self.desk.signs.has(signs::END) {
+                if self.desk.signs.has(events::END) {
                     return;
                 }
                 self.take_follow();
@@ -227,11 +227,11 @@ impl Watcher {
             self.take_follow();
             let now = Instant::now();
             let mut signs = self.desk.signs.take();
-            if signs & signs::END != 0 {
+            if signs & events::END != 0 {
                 return;
             }
             if now >= poll_at {
-                signs |= signs::ALL;
+                signs |= events::ALL;
             }
             self.due = None;
             self.look_at(signs);
@@ -254,17 +254,17 @@ impl Watcher {
     fn look_at(&mut self, signs: u8) {
         self.looked = Instant::now();
         let place = self.watched.place;
-        if place.is_some_and(|place| place.look(&self.watched.dirs) == Standing::FolderLost) {
+        if place.is_some_and(|place| place.look(&self.watched.dirs) == LockState::FolderLost) {
             // What lies there is not ours to judge, and what was ours is out of reach.
             return;
         }
-        if signs & signs::CONFIG != 0 {
+        if signs & events::CONFIG != 0 {
             self.look_at_config();
         }
-        if signs & signs::CURRENT != 0 {
+        if signs & events::CURRENT != 0 {
             self.look_at_current();
         }
-        if signs & !(signs::CONFIG | signs::CURRENT) != 0 || self.verify_at().is_some() {
+        if signs & !(events::CONFIG | events::CURRENT) != 0 || self.verify_at().is_some() {
             self.look_at_ledger(signs);
         }
         self.looked = Instant::now();
@@ -352,7 +352,7 @@ impl Watcher {
         })
     }
 
-    fn verify(&self) -> Verdict {
+    fn verify(&self) -> FileVerdict {
         let once = || {
             let outside = head::read(&self.watched.user, &self.watched.dirs.instance_id());
             let outside = outside.unwrap_or(None);
@@ -364,8 +364,8 @@ impl Watcher {
             false => Ok(report),
         });
         match verdict {
-            Ok(report) => Verdict::Report(report),
-            Err(error) => Verdict::Unreadable(error.to_string()),
+            Ok(report) => FileVerdict::Report(report),
+            Err(error) => FileVerdict::Unreadable(error.to_string()),
         }
     }
 

@@ -1,7 +1,9 @@
-//! [`Estate`]: what a daemon leaves to the process that goes on in its place.
+//! [`Takeover`]: what a daemon leaves to the process that goes on in its place.
 //!
 //! The lock, the listeners, the app-server and its terminals are open descriptors: both processes
 //! have them for a moment, and none is free in between. Everything else is in the files.
+
+mod leave;
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,13 +13,15 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixListener};
 
-use super::codex_lane::CarriedLane;
 use crate::adapters::codex::passed::{Passed, PassedText};
-use crate::adapters::parcel;
+use crate::adapters::fd_channel;
+use crate::daemon::codex_lane::LaneState;
 use crate::store::dirs::ProjectDirs;
 use crate::store::owner::OwnerLock;
 use crate::store::publisher::Publisher;
 use crate::store::registry::Ports;
+
+pub(in crate::daemon) use leave::Leaving;
 
 /// Which form of estate this program leaves and takes. Raised whenever the meaning of a field or
 /// the order of the descriptors changes: another version must not guess.
@@ -25,30 +29,30 @@ pub const FORMAT: u32 = 2;
 
 /// What a daemon leaves. Dropping it is the end: the lock is free, and the app-server ends.
 #[derive(Debug)]
-pub struct Estate {
+pub struct Takeover {
     /// Whether the next owner ends by itself when nobody needs it.
     pub detached: bool,
     /// What the owner before shows of itself, in that owner's own process. Taken back before the
     /// lock is free.
-    pub(super) publisher: Option<Publisher>,
-    pub(super) lock: OwnerLock,
-    pub(super) premises: Premises,
-    pub(super) remains: Remains,
+    pub(in crate::daemon) publisher: Option<Publisher>,
+    pub(in crate::daemon) lock: OwnerLock,
+    pub(in crate::daemon) endpoints: Endpoints,
+    pub(in crate::daemon) remains: LoopState,
 }
 
 /// Where a daemon can be reached.
-pub(super) struct Premises {
-    pub(super) ports: Ports,
-    pub(super) control: OwnedFd,
-    pub(super) proxy: OwnedFd,
-    pub(super) operator: OwnedFd,
+pub(in crate::daemon) struct Endpoints {
+    pub(in crate::daemon) ports: Ports,
+    pub(in crate::daemon) control: OwnedFd,
+    pub(in crate::daemon) proxy: OwnedFd,
+    pub(in crate::daemon) operator: OwnedFd,
     /// The secret of `/mcp`, which a running app-server has.
-    pub(super) mcp_token: String,
+    pub(in crate::daemon) mcp_token: String,
 }
 
-impl std::fmt::Debug for Premises {
+impl std::fmt::Debug for Endpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Premises")
+        f.debug_struct("Endpoints")
             .field("ports", &self.ports)
             .finish_non_exhaustive()
     }
@@ -56,31 +60,31 @@ impl std::fmt::Debug for Premises {
 
 /// What the loop leaves.
 #[derive(Debug)]
-pub(super) struct Remains {
-    pub(super) codex: Passed,
-    pub(super) known: Known,
+pub(in crate::daemon) struct LoopState {
+    pub(in crate::daemon) codex: Passed,
+    pub(in crate::daemon) known: CarriedState,
 }
 
 /// What the loop knows and neither ledger nor queue say.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Known {
-    pub(super) lane: CarriedLane,
+pub(in crate::daemon) struct CarriedState {
+    pub(in crate::daemon) lane: LaneState,
     /// Processes whose descendants may not decide, with their start.
-    pub(super) agents: Vec<(u32, Option<String>)>,
+    pub(in crate::daemon) agents: Vec<(u32, Option<String>)>,
 }
 
 /// The listeners, in use.
 #[derive(Debug)]
-pub(super) struct Listeners {
-    pub(super) control: TcpListener,
-    pub(super) proxy: TcpListener,
-    pub(super) operator: UnixListener,
+pub(in crate::daemon) struct Listeners {
+    pub(in crate::daemon) control: TcpListener,
+    pub(in crate::daemon) proxy: TcpListener,
+    pub(in crate::daemon) operator: UnixListener,
 }
 
 /// Why there is no estate to be had.
 #[derive(Debug, thiserror::Error)]
-pub enum EstateError {
+pub enum TakeoverError {
     /// It did not come.
     #[error("the daemon before this one did not hand over: {0}")]
     Io(#[from] io::Error),
@@ -98,7 +102,7 @@ pub enum EstateError {
     NotOwned,
 }
 
-/// An estate without its descriptors.
+/// A takeover without its descriptors.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Text {
@@ -106,17 +110,18 @@ struct Text {
     ports: Ports,
     mcp_token: String,
     codex: PassedText,
-    known: Known,
+    known: CarriedState,
 }
 
 /// Read before the rest, which another version may have changed.
 #[derive(Serialize, Deserialize)]
 struct Form<T> {
     format: u32,
-    estate: T,
+    #[serde(rename = "estate")]
+    takeover: T,
 }
 
-impl Estate {
+impl Takeover {
     /// Sends a copy to the process at the other end of a socket. Blocks, as long as the socket's
     /// deadlines let it.
     ///
@@ -126,59 +131,59 @@ impl Estate {
     pub fn send(&self, socket: &StdUnixStream) -> io::Result<()> {
         let text = Form {
             format: FORMAT,
-            estate: Text {
+            takeover: Text {
                 detached: self.detached,
-                ports: self.premises.ports,
-                mcp_token: self.premises.mcp_token.clone(),
+                ports: self.endpoints.ports,
+                mcp_token: self.endpoints.mcp_token.clone(),
                 codex: self.remains.codex.text(),
                 known: self.remains.known.clone(),
             },
         };
         let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptors().to_vec();
         for listener in [
-            &self.premises.control,
-            &self.premises.proxy,
-            &self.premises.operator,
+            &self.endpoints.control,
+            &self.endpoints.proxy,
+            &self.endpoints.operator,
         ] {
             descriptors.push(listener.as_fd());
         }
         descriptors.extend(self.remains.codex.descriptors());
-        parcel::send(socket, &serde_json::to_vec(&text)?, &descriptors)
+        fd_channel::send(socket, &serde_json::to_vec(&text)?, &descriptors)
     }
 
     /// Receives the estate of a project. Blocks, as [`Self::send`].
     ///
     /// # Errors
     ///
-    /// See [`EstateError`]; what was received is given up then, and the sender has it still.
-    pub fn receive(socket: &StdUnixStream, dirs: &ProjectDirs) -> Result<Self, EstateError> {
-        let parcel = parcel::receive(socket)?;
+    /// See [`TakeoverError`]; what was received is given up then, and the sender has it still.
+    pub fn receive(socket: &StdUnixStream, dirs: &ProjectDirs) -> Result<Self, TakeoverError> {
+        let parcel = fd_channel::receive(socket)?;
         let form: Form<Box<serde_json::value::RawValue>> = serde_json::from_slice(&parcel.text)?;
         if form.format != FORMAT {
-            return Err(EstateError::Format(form.format));
+            return Err(TakeoverError::Format(form.format));
         }
-        let text: Text = serde_json::from_str(form.estate.get())?;
+        let text: Text = serde_json::from_str(form.takeover.get())?;
         let mut descriptors = VecDeque::from(parcel.descriptors);
-        let mut next = || descriptors.pop_front().ok_or(EstateError::Incomplete);
+        let mut next = || descriptors.pop_front().ok_or(TakeoverError::Incomplete);
         let (file, folder) = (next()?, next()?);
-        let premises = Premises {
+        let endpoints = Endpoints {
             ports: text.ports,
             control: next()?,
             proxy: next()?,
             operator: next()?,
             mcp_token: text.mcp_token,
         };
-        let codex = Passed::new(text.codex, &mut descriptors).ok_or(EstateError::Incomplete)?;
+        let codex = Passed::new(text.codex, &mut descriptors).ok_or(TakeoverError::Incomplete)?;
         if !descriptors.is_empty() {
-            return Err(EstateError::Incomplete);
+            return Err(TakeoverError::Incomplete);
         }
-        let lock = OwnerLock::inherit(dirs, file, folder)?.ok_or(EstateError::NotOwned)?;
+        let lock = OwnerLock::inherit(dirs, file, folder)?.ok_or(TakeoverError::NotOwned)?;
         Ok(Self {
             detached: text.detached,
             publisher: None,
             lock,
-            premises,
-            remains: Remains {
+            endpoints,
+            remains: LoopState {
                 codex,
                 known: text.known,
             },
@@ -194,9 +199,9 @@ impl Estate {
     }
 }
 
-impl Premises {
+impl Endpoints {
     /// Listens; the descriptors stay here for the next owner.
-    pub(super) fn listen(&self) -> io::Result<Listeners> {
+    pub(in crate::daemon) fn listen(&self) -> io::Result<Listeners> {
         let tcp = |descriptor: &OwnedFd| {
             let listener = std::net::TcpListener::from(descriptor.try_clone()?);
             listener.set_nonblocking(true)?;
@@ -213,5 +218,5 @@ impl Premises {
 }
 
 #[cfg(test)]
-#[path = "tests/estate.rs"]
+#[path = "../tests/takeover.rs"]
 mod tests;

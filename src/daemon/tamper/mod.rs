@@ -1,4 +1,4 @@
-//! Watching what lies in the project: [`Watch`] starts a thread that is told by the system when
+//! Watching what lies in the project: [`TamperWatch`] starts a thread that is told by the system when
 //! something in `.contextrelay/` changed, looks, and says what it found as a [`WatchFact`].
 //!
 //! ```text
@@ -8,17 +8,17 @@
 //! Our own appends are signs too, a thousand a second; they cost one bit each, and a look is a
 //! `stat` compared with what the ledger's writer says.
 
-mod alarm;
+mod alert;
+mod events;
 mod fact;
-mod look;
+mod inspect;
 mod owner_watch;
-mod signs;
 mod watcher;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use alarm::Alarms;
+pub(super) use alert::Alarms;
 pub use fact::WatchFact;
 pub(super) use owner_watch::OwnerWatch;
-pub(super) use watcher::{Watch, Watched};
+pub(super) use watcher::{TamperWatch, WatchedFiles};

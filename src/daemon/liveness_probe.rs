@@ -27,21 +27,21 @@ const AGAIN_MS: i64 = 30_000;
 /// Which holders were asked.
 #[derive(Debug, Default)]
 pub(super) struct Challenges {
-    asked: BTreeMap<ConnId, Challenge>,
+    asked: BTreeMap<ConnId, LivenessProbe>,
     /// They lost their place, and nothing was heard of them since.
     silent: BTreeSet<ConnId>,
 }
 
 /// Where one holder's challenge stands.
 #[derive(Debug, Clone, Copy)]
-enum Challenge {
+enum LivenessProbe {
     /// It may answer until then, ms.
     Asked(i64),
     /// It has answered, and is asked again then, ms.
     Answered(i64),
 }
 
-impl Challenge {
+impl LivenessProbe {
     fn due_ms(self) -> i64 {
         match self {
             Self::Asked(until) => until,
@@ -66,7 +66,7 @@ impl Daemon {
     fn challenge(&mut self, holder: ConnId) {
         if matches!(
             self.challenges.asked.get(&holder),
-            Some(Challenge::Asked(_))
+            Some(LivenessProbe::Asked(_))
         ) {
             return;
         }
@@ -75,14 +75,14 @@ impl Daemon {
             let until = self.clock.now_ms() + ANSWER_MS;
             self.challenges
                 .asked
-                .insert(holder, Challenge::Asked(until));
+                .insert(holder, LivenessProbe::Asked(until));
         }
     }
 
     /// A client answered a ping.
     pub(super) fn heard(&mut self, conn: ConnId) {
         if let Some(challenge) = self.challenges.asked.get_mut(&conn) {
-            *challenge = Challenge::Answered(self.clock.now_ms() + AGAIN_MS);
+            *challenge = LivenessProbe::Answered(self.clock.now_ms() + AGAIN_MS);
         }
         if self.challenges.silent.remove(&conn)
             && let Some(back) = self.attachments.get(&conn)
@@ -111,7 +111,7 @@ impl Daemon {
 
     pub(super) fn challenge_deadline(&mut self) {
         let now_ms = self.clock.now_ms();
-        let due: Vec<(ConnId, Challenge)> = self
+        let due: Vec<(ConnId, LivenessProbe)> = self
             .challenges
             .asked
             .iter()
@@ -127,8 +127,8 @@ impl Daemon {
                 continue;
             };
             match challenge {
-                Challenge::Asked(_) => self.take_place(&pair, holder, heir),
-                Challenge::Answered(_) => self.challenge(holder),
+                LivenessProbe::Asked(_) => self.take_place(&pair, holder, heir),
+                LivenessProbe::Answered(_) => self.challenge(holder),
             }
         }
     }
@@ -172,9 +172,10 @@ impl Daemon {
         self.receives(heir);
         self.tell_receiver(heir, true);
         // The old one may come back, and then waits as politely.
-        self.challenges
-            .asked
-            .insert(heir, Challenge::Answered(self.clock.now_ms() + AGAIN_MS));
+        self.challenges.asked.insert(
+            heir,
+            LivenessProbe::Answered(self.clock.now_ms() + AGAIN_MS),
+        );
         self.status_changed();
     }
 
