@@ -46,7 +46,10 @@ fn log(project: &Project) -> String {
 }
 
 fn come_in(project: &Project) -> RpcSocket {
-    let mut socket = project.control_of("codex").unwrap();
+    // One that was begun anew has its lock before it listens.
+    let mut socket = wait_until("a daemon that listens", timeout(), || {
+        project.control_of("codex").ok()
+    });
     let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
     socket.expect("hello", hello);
     socket
@@ -247,8 +250,8 @@ fn a_deck_whose_daemon_failed_says_so_and_starts_it_again_by_a_key() {
         deck.wait_for_text("R restart");
         assert!(!is_running(&project));
         deck.press(Key::Char('R'));
-        deck.wait_for_text("before this start");
         deck.wait_until_gone("R restart");
+        deck.wait_for_text("before this start");
         assert!(is_running(&project));
         let mut socket = come_in(&project);
         let after = format!("after {line}");
