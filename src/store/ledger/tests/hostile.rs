@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
-use super::support::Project;
-use crate::store::ledger::{Stored, read, verify};
+use super::support::{Open, Project};
+use crate::store::ledger::{LedgerError, Stored, read, verify};
 use crate::wire::line::hostile;
 
 /// What stands between two lines of a file.
@@ -39,10 +39,26 @@ fn entries(project: &Project) -> Vec<Stored> {
     entries
 }
 
+/// The open ledger; nothing for a file in which a line says that a newer version wrote it, which is
+/// refused and left as it is.
+fn opened(project: &Project) -> Option<Open> {
+    let before = project.bytes();
+    match project.try_open() {
+        Ok(open) => Some(open),
+        Err(LedgerError::NewerSchema { .. }) => {
+            assert_eq!(project.bytes(), before);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// Opens, appends, and holds against each other what reading, verifying and opening say.
 fn goes_on(project: &Project) -> Result<(), TestCaseError> {
     let verified = verify(&project.path(), None).unwrap();
-    let mut open = project.open();
+    let Some(mut open) = opened(project) else {
+        return Ok(());
+    };
     let report = &open.report;
     prop_assert_eq!(
         (report.entries, report.bad_lines, &report.head),
@@ -103,7 +119,9 @@ proptest! {
         prop_assume!(!has_huge_number(&before) && !has_huge_number(&within));
         let project = Project::quick();
         project.write(&before);
-        let mut open = project.open();
+        let Some(mut open) = opened(&project) else {
+            return Ok(());
+        };
         for n in 0..3 {
             open.append(vec![project.note(&format!("n{n}"), "x")]).unwrap();
         }
