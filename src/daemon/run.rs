@@ -290,7 +290,7 @@ impl Daemon {
     pub(super) fn status_changed(&self) {
         for attachment in self.attachments.values() {
             if attachment.subscribed {
-                attachment.outlet.send(Notification::StatusChanged);
+                attachment.outlet.send(Notification::StatusChanged {});
             }
         }
     }

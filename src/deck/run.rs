@@ -342,7 +342,7 @@ async fn follow(
                         status_due.get_or_insert(Instant::now() + STATUS_EVERY);
                         view_due.get_or_insert(Instant::now() + GATHER);
                     }
-                    Ok(Notification::StatusChanged) => {
+                    Ok(Notification::StatusChanged {}) => {
                         let soon = Instant::now() + GATHER;
                         status_due = Some(status_due.map_or(soon, |due| due.min(soon)));
                     }

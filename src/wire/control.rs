@@ -171,9 +171,10 @@ pub enum Notification {
     /// An entry was appended (subscribers only); the entry as on disk.
     #[serde(rename = "entry/appended")]
     Entry(Value),
-    /// Something in the status changed that no entry tells (subscribers only).
+    /// Something in the status changed that no entry tells (subscribers only). No unit: it is sent
+    /// with `params`, which a unit has none of.
     #[serde(rename = "status/changed")]
-    StatusChanged,
+    StatusChanged {},
     /// The reader was too slow: this many notifications are missing; read again.
     #[serde(rename = "reader/lagged")]
     Lagged {

@@ -113,10 +113,10 @@ async fn a_new_daemon_on_another_port_is_found_and_gets_the_subscriptions_again(
     let second = FakeDaemon::start(&place, done).await;
     second.seen(|seen| seen == &[Command::Subscribe]).await;
     let mut notifications = client.notifications();
-    second.notify(Notification::StatusChanged);
+    second.notify(Notification::StatusChanged {});
     assert_eq!(
         within(notifications.recv()).await.unwrap(),
-        Notification::StatusChanged
+        Notification::StatusChanged {}
     );
 }
 

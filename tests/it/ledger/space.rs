@@ -207,6 +207,22 @@ fn a_disk_that_runs_low_takes_no_long_texts_then_no_messages_and_always_decision
 }
 
 #[test]
+fn a_deck_beside_the_daemon_shows_the_disk_while_it_runs_low_and_no_longer() {
+    let project = Project::new();
+    limits(&project, &json!({}));
+    let daemon = project.daemon();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
+    deck.wait_for_text("Timeline");
+    let free = free_megabytes(project.root());
+    limits(&project, &json!({"lowWaterMegabytes": free * 2}));
+    deck.wait_for_text("MB are free on the disk");
+    limits(&project, &json!({}));
+    deck.wait_until_gone("MB are free on the disk");
+    drop(deck);
+    daemon.stop().expect_success();
+}
+
+#[test]
 fn a_flood_of_long_texts_leaves_a_small_disk_room_for_decisions_and_for_the_end() {
     const DISK_KIB: u32 = 32_768;
     if !privileged::granted() {
