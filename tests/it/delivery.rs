@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::pair::{attached_claude, attached_codex, of_type, status, verify, wait_status};
+use super::pair::{
+    attached_claude, attached_codex, codex_works, of_type, status, verify, wait_status,
+};
 use crate::support::chance::Chance;
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
@@ -135,15 +137,8 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
     let mut operator = Operator::connect(&pair.project);
     let mut codex = attached_codex(&pair);
     let mut claude = as_claude(&pair);
-    let gate = Gate::new("codex-works");
-    pair.responses
-        .when(says("work for long"))
-        .once()
-        .reply(Reply::held("Working", &gate, "never seen"));
-    codex.submit("work for long");
-    gate.wait_arrived();
+    let gate = codex_works(&pair, &mut codex);
     let sent = send(&mut claude, "reply", "the word is held", "queue");
-    codex.wait_for_text("Working");
     codex.press(Key::Escape);
     let held = wait_status(&pair, "a lane that is held", |status| {
         let why = status["agents"]["codex"]["why"].as_str();
@@ -172,14 +167,7 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
     let mut deck = pair.deck();
     deck.wait_for_text("attached");
     let mut claude = as_claude(&pair);
-    let gate = Gate::new("codex-works");
-    pair.responses
-        .when(says("work for long"))
-        .once()
-        .reply(Reply::held("Working", &gate, "never seen"));
-    codex.submit("work for long");
-    gate.wait_arrived();
-    codex.wait_for_text("Working");
+    let gate = codex_works(&pair, &mut codex);
     codex.press(Key::Escape);
     wait_status(&pair, "a lane that is held", |status| {
         status["agents"]["codex"]["held"] == true

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::pair::{attached_codex, of_type, status, verify, wait_status};
+use super::pair::{attached_codex, codex_works, of_type, status, verify, wait_status};
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::says;
@@ -210,15 +210,7 @@ fn what_the_human_stopped_is_theirs_also_after_the_daemon_was_killed() {
     let Some(pair) = Pair::new() else { return };
     let mut daemon = pair.daemon();
     let mut codex = attached_codex(&pair);
-    let gate = Gate::new("codex-works");
-    pair.responses
-        .when(says("work for long"))
-        .once()
-        .reply(Reply::held("Working", &gate, "never seen"));
-    codex.submit("work for long");
-    gate.wait_arrived();
-    // Before that its terminal may not know of a turn that it could stop.
-    codex.wait_for_text("Working");
+    let gate = codex_works(&pair, &mut codex);
     codex.press(Key::Escape);
     wait_status(&pair, "a lane that is held", |status| {
         status["agents"]["codex"]["held"] == true

@@ -49,6 +49,31 @@ pub fn attached_codex(pair: &Pair) -> Pty {
     codex
 }
 
+/// A turn of the human's in Codex's terminal, which shows it, held by its model until the gate
+/// opens. Before it shows the turn, the terminal may not know of one that it could stop.
+#[track_caller]
+pub fn codex_works(pair: &Pair, codex: &mut Pty) -> Gate {
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "never seen"));
+    codex.submit("work for long");
+    gate.wait_arrived();
+    codex.wait_for_text("Working");
+    gate
+}
+
+/// Codex runs its commands without a sandbox and without asking, from its next start.
+pub fn without_sandbox(pair: &Pair) {
+    let config = pair.codex_home.config();
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = text
+        .replace("\"on-request\"", "\"never\"")
+        .replace("\"read-only\"", "\"danger-full-access\"");
+    std::fs::write(&config, text).unwrap();
+}
+
 pub fn of_type(pair: &Pair, entry_type: &str) -> Vec<Value> {
     pair.project
         .ledger()

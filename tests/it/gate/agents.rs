@@ -1,6 +1,6 @@
 //! The gate with the real agents: what their shells start and leave behind.
 
-use crate::pair::attached_codex;
+use crate::pair::{attached_codex, without_sandbox};
 use crate::support::claude_home;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
@@ -44,12 +44,7 @@ fn nothing_that_claudes_shell_starts_decides() {
 #[test]
 fn nothing_that_codexs_shell_starts_decides_though_it_has_no_sandbox() {
     let Some(pair) = Pair::new() else { return };
-    let config = pair.codex_home.config();
-    let text = std::fs::read_to_string(&config).unwrap();
-    let text = text
-        .replace("\"on-request\"", "\"never\"")
-        .replace("\"read-only\"", "\"danger-full-access\"");
-    std::fs::write(&config, text).unwrap();
+    without_sandbox(&pair);
     let _daemon = pair.daemon();
     let mut codex = attached_codex(&pair);
     pair.responses

@@ -1,6 +1,6 @@
 //! What becomes of the processes that Codex's commands leave behind and that end while it lives.
 
-use crate::pair::attached_codex;
+use crate::pair::{attached_codex, without_sandbox};
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
 use crate::support::script::Reply;
@@ -50,12 +50,7 @@ fn expect_reaped(pair: &Pair, pids: &[u32]) {
 #[test]
 fn what_codexs_commands_leave_behind_is_reaped_while_its_app_server_lives() {
     let Some(pair) = Pair::new() else { return };
-    let config = pair.codex_home.config();
-    let text = std::fs::read_to_string(&config).unwrap();
-    let text = text
-        .replace("\"on-request\"", "\"never\"")
-        .replace("\"read-only\"", "\"danger-full-access\"");
-    std::fs::write(&config, text).unwrap();
+    without_sandbox(&pair);
     let _daemon = pair.daemon();
     let mut codex = attached_codex(&pair);
     prepare(&pair);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::account::connect;
+use super::account::{connect, inbox};
 use crate::pair::attached_claude;
 use crate::support::model_request::{hears, says};
 use crate::support::operator::Operator;
@@ -41,15 +41,6 @@ fn alter(path: &Path) {
     let at = text.find(SAID).unwrap() as u64;
     let file = fs::File::options().write(true).open(path).unwrap();
     file.write_all_at(MADE.as_bytes(), at).unwrap();
-}
-
-/// What waits for Claude.
-#[track_caller]
-fn inbox(project: &Project) -> Value {
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket.expect("messages/get", json!({"agent": "claude"}))
 }
 
 /// The record says that it was given to nobody, and why.

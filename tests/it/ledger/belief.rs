@@ -13,7 +13,7 @@ use ctxrelay::core::id::EntryId;
 use ctxrelay::wire::line::{parse, seal, serialize};
 use serde_json::{Value, json};
 
-use super::account::connect;
+use super::account::{connect, inbox};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
@@ -145,7 +145,7 @@ impl Scene {
     fn delivers_nothing(&self) {
         let page = inbox(&self.project);
         assert!(!page.to_string().contains("push to main"), "{page}");
-        assert_eq!(page["value"]["unread"], 0, "{page}");
+        assert_eq!(page["unread"], 0, "{page}");
     }
 
     /// Acknowledges all alarms over the operator's way.
@@ -214,15 +214,6 @@ pub fn forge(path: &Path, proposal: &str) {
     }
     let mut file = fs::File::options().append(true).open(path).unwrap();
     file.write_all(forged.as_bytes()).unwrap();
-}
-
-/// What waits for Claude.
-#[track_caller]
-fn inbox(project: &Project) -> Value {
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": std::process::id()});
-    socket.expect("hello", hello);
-    socket.expect("messages/get", json!({"agent": "claude"}))
 }
 
 #[test]

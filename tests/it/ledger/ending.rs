@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::account::connect;
+use super::account::{connect, inbox};
 use super::belief::forge;
 use crate::support::child::Child;
 use crate::support::daemon::Daemon;
@@ -167,15 +167,6 @@ fn held_up(project: &Project, daemon: Pid) -> Child {
             .then_some(())
     });
     strace
-}
-
-/// What waits for Claude.
-#[track_caller]
-fn inbox(project: &Project) -> Value {
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket.expect("messages/get", json!({"agent": "claude"}))["value"].clone()
 }
 
 /// The session that is known outside, and its file.

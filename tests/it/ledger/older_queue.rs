@@ -4,21 +4,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::account::inbox;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 
 const FILES: [&str; 3] = ["queue.db", "queue.db-wal", "queue.db-shm"];
-
-/// What waits for Claude, handed to it.
-#[track_caller]
-fn inbox(project: &Project) -> Value {
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket.expect("messages/get", json!({"agent": "claude"}))["value"].clone()
-}
 
 fn is_noticed(project: &Project) -> bool {
     let ledger = project.ledger();
