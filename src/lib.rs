@@ -1,12 +1,14 @@
 //! `ctxrelay`: Claude Code and Codex side by side as one auditable team.
 //!
-//! Who may import whom (held by `tests/it/tidy.rs`):
+//! Who may import whom (held by cargo where a room is a crate, else by `tests/it/tidy.rs`):
 //!
 //! ```text
 //!  main ─► cli ─┐
 //!       bridge ─┼─► client ─► daemon ─► adapters ─► wire ─► core
 //!         deck ─┘                └────► store ────► wire
-//!  deck ─► ctxrelay-ui (crate)     host: composition root, may see all
+//!  deck ─► ctxrelay-ui     host: composition root, may see all
+//!
+//!  crates: ctxrelay-core (core, wire) · ctxrelay-store · ctxrelay-ui · ctxrelay (the rest)
 //! ```
 //!
 //! Invariants:
@@ -42,10 +44,12 @@ pub mod adapters;
 pub mod bridge;
 pub mod cli;
 pub mod client;
-pub mod core;
 pub mod daemon;
 pub mod deck;
 pub mod demo;
 pub mod host;
-pub mod store;
-pub mod wire;
+
+// Crates of their own, so that a change in one is tested without building the rooms above it.
+pub use ctxrelay_core as core;
+pub use ctxrelay_core::wire;
+pub use ctxrelay_store as store;

@@ -206,7 +206,7 @@ pub fn age(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::agent::Agent;
+    use crate::agent::Agent;
 
     fn envelope<'a>(id: &'a EntryId, from: &'a Party) -> Envelope<'a> {
         Envelope {

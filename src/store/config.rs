@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::dirs::{ProjectDirs, UserDirs, exists, read_private, write_private};
 use super::trust;
-use crate::core::redact::OwnRules;
-use crate::wire::config::{
+use ctxrelay_core::redact::OwnRules;
+use ctxrelay_core::wire::config::{
     Config, Migrated, Problem, Waiting, digest, is_contextrelay_3, migrate, only_trusted,
     own_rules, power, read, waiting,
 };

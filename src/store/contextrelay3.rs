@@ -167,8 +167,8 @@ fn with(path: &Path, log: &str) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::queue::Queue;
-    use crate::store::testing::Place;
+    use crate::queue::Queue;
+    use crate::testing::Place;
 
     /// A queue in the other product's shape, with its log not taken in.
     fn theirs(place: &Place) -> Connection {

@@ -47,7 +47,7 @@ pub fn discard_checkpoint(dirs: &ProjectDirs) -> io::Result<Vec<String>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::testing::Place;
+    use crate::testing::Place;
 
     #[test]
     fn only_checkpoints_go_and_links_are_not_followed() {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::core::id::SessionId;
+use ctxrelay_core::id::SessionId;
 
 /// The folder in a project that holds everything of ours.
 pub const RELAY_DIR: &str = ".contextrelay";

@@ -15,8 +15,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::dirs::ProjectDirs;
-use crate::core::whole::LINE_UNITS_MAX;
-use crate::wire::config::StorageKeys;
+use ctxrelay_core::whole::LINE_UNITS_MAX;
+use ctxrelay_core::wire::config::StorageKeys;
 
 const MEGABYTE: u64 = 1_000_000;
 

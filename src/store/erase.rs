@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use super::blobs::Blobs;
 use super::dirs::{ProjectDirs, exists};
 use super::ledger;
-use crate::core::entry::{EntryKind, Fate, Predecessor};
-use crate::core::id::SessionId;
+use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
+use ctxrelay_core::id::SessionId;
 
 /// How many compacted segments are followed back. Each is a ledger that somebody compacted by
 /// hand, so that more of them is a circle that somebody made.

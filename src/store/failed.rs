@@ -40,7 +40,7 @@ fn path(dirs: &ProjectDirs) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::testing::Place;
+    use crate::testing::Place;
 
     #[test]
     fn the_mark_is_taken_once_whatever_is_in_it() {

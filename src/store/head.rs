@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::alarm::Alarm;
-use crate::core::id::SessionId;
+use ctxrelay_core::alarm::Alarm;
+use ctxrelay_core::id::SessionId;
 
 use super::dirs::{UserDirs, make_private_dir, read_private, write_fleeting, write_private};
 use super::latest::Latest;

@@ -14,8 +14,8 @@ use super::dirs::{ProjectDirs, exists};
 use super::erase::{Erased, erase, is_there, predecessor_of};
 use super::ledger::seal;
 use super::search;
-use crate::core::entry::Fate;
-use crate::core::id::SessionId;
+use ctxrelay_core::entry::Fate;
+use ctxrelay_core::id::SessionId;
 
 /// What was found and done.
 #[derive(Debug, Default)]

@@ -87,7 +87,7 @@ fn private_folder(registry: &Path) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::testing::{Place, mode};
+    use crate::testing::{Place, mode};
 
     const ID: &str = "ctx_0123456789ab";
 

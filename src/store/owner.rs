@@ -324,8 +324,8 @@ fn identity_of(file: &fs::Metadata) -> (u64, u64) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::published::{PORTS_FILE, Published};
-    use crate::store::testing::{Place, mode};
+    use crate::published::{PORTS_FILE, Published};
+    use crate::testing::{Place, mode};
 
     #[test]
     fn one_holds_it_until_it_is_dropped() {

@@ -21,8 +21,8 @@ use super::latest::Latest;
 use super::owner::{LockPlace, LockState};
 use super::published::{Places, Published};
 use super::session::began_ms;
-use crate::core::agent::Agent;
-use crate::core::id::{RuntimeSession, SessionId};
+use ctxrelay_core::agent::Agent;
+use ctxrelay_core::id::{RuntimeSession, SessionId};
 
 /// How long between two times that files are written at least.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);

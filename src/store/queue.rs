@@ -18,9 +18,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{Delivery, DeliveryState};
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use ctxrelay_core::agent::Agent;
+use ctxrelay_core::delivery::{Delivery, DeliveryState};
+use ctxrelay_core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 use super::dirs::ProjectDirs;
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::wire::line::hex;
+use ctxrelay_core::wire::line::hex;
 
 use super::dirs::{ProjectDirs, open_private, write_private};
 
@@ -154,7 +154,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::store::testing::{Place, mode};
+    use crate::testing::{Place, mode};
 
     #[test]
     fn secrets_are_made_once_and_kept() {

@@ -74,7 +74,7 @@ fn path(dirs: &ProjectDirs) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::testing::Place;
+    use crate::testing::Place;
 
     #[test]
     fn the_mark_is_set_read_and_cleared() {

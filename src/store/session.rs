@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use crate::core::id::SessionId;
+use ctxrelay_core::id::SessionId;
 
 use super::dirs::{ProjectDirs, read_private, write_private};
 
@@ -91,7 +91,7 @@ pub fn began_ms(id: &SessionId) -> i64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::store::testing::Place;
+    use crate::testing::Place;
 
     #[test]
     fn new_ids_are_well_formed_whatever_the_clock_says() {

@@ -15,6 +15,7 @@ pub struct Place {
 
 impl Place {
     /// A project with its folders, and no registry yet.
+    #[expect(clippy::new_without_default, reason = "it makes folders")]
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();

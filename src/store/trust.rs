@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
-use crate::wire::config::digest;
+use ctxrelay_core::wire::config::digest;
 
 /// More than any trusted configuration is long.
 const TRUST_BYTES_MAX: u64 = 1024 * 1024;

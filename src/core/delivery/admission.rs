@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::core::id::EntryId;
+use crate::id::EntryId;
 
 /// How many requests are remembered.
 const REMEMBERED_MAX: usize = 100;

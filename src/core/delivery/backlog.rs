@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, Shown};
-use crate::core::agent::Agent;
-use crate::core::entry::DeliveryResult;
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
-use crate::core::snapshot::MessageSnapshot;
+use crate::agent::Agent;
+use crate::entry::DeliveryResult;
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
+use crate::snapshot::MessageSnapshot;
 
 /// How many unsettled messages one receiver may have; the next send is refused. Generous: a
 /// person reads far fewer, and each costs a few hundred bytes.

@@ -3,8 +3,8 @@
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
-use crate::core::agent::AgentState;
-use crate::core::id::EntryId;
+use crate::agent::AgentState;
+use crate::id::EntryId;
 
 /// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
 const TURN_MAX: usize = 100;

@@ -16,9 +16,9 @@ pub use input::{Activity, AdapterAnswer, CodexInput};
 pub use state::CodexState;
 
 use super::{Backlog, DeliveryEffect, DeliveryFact, Moment, OnBusy, Outcome};
-use crate::core::agent::Agent;
-use crate::core::entry::{DeliveryResult, TurnStatus};
-use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::agent::Agent;
+use crate::entry::{DeliveryResult, TurnStatus};
+use crate::id::{AttemptId, EntryId, TurnId};
 
 /// How many turns that have ended are remembered: more than can be told of twice.
 const ENDED_MAX: usize = 16;

@@ -1,9 +1,9 @@
 //! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
 
 use super::{OnBusy, Outcome};
-use crate::core::agent::Agent;
-use crate::core::entry::DeliveryResult;
-use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::agent::Agent;
+use crate::entry::DeliveryResult;
+use crate::id::{AttemptId, EntryId, TurnId};
 
 /// When something comes in, and the id that an attempt takes if one begins now. A machine begins
 /// at most one attempt at a time, so that one fresh id is enough.

@@ -23,9 +23,9 @@ use ringing::Ringing;
 pub use terms::LadderTerms;
 
 use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, Moment, Shown};
-use crate::core::agent::Agent;
-use crate::core::entry::DeliveryResult;
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::agent::Agent;
+use crate::entry::DeliveryResult;
+use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// How many offers are remembered before those of settled messages are forgotten. More than a
 /// lane can hold is never kept.

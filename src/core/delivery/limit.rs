@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::id::EntryId;
+use crate::id::EntryId;
 
 /// How many messages are remembered as sent again once. More than a lane loses to limits.
 const RESENT_MAX: usize = 1_000;

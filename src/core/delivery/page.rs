@@ -5,7 +5,7 @@
 //! page of a walk fixes the last repeat that belongs to it.
 
 use super::Delivery;
-use crate::core::id::{EntryId, Seq};
+use crate::id::{EntryId, Seq};
 
 /// A place in what waits for an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DeliveryState, OnBusy, Shown};
-use crate::core::agent::Agent;
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::agent::Agent;
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 /// One message on its way to one receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

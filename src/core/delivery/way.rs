@@ -1,7 +1,7 @@
 //! [`way`]: by which request a message goes to Codex.
 
 use super::OnBusy;
-use crate::core::id::TurnId;
+use crate::id::TurnId;
 
 /// The request that hands a message over.
 #[derive(Debug, Clone, PartialEq, Eq)]

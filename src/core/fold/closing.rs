@@ -1,10 +1,10 @@
 //! What opens and closes questions, handoffs and blockers.
 
 use super::{brief, push_recent};
-use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, EntryKind, FinalityDecision, Message, NoteKind};
-use crate::core::id::{EntryId, RuntimeSession};
-use crate::core::snapshot::{QuestionSnapshot, Snapshot, UntoldDecision};
+use crate::agent::{Agent, Party};
+use crate::entry::{Entry, EntryKind, FinalityDecision, Message, NoteKind};
+use crate::id::{EntryId, RuntimeSession};
+use crate::snapshot::{QuestionSnapshot, Snapshot, UntoldDecision};
 
 /// A message whose sender waits for an answer.
 pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Message) {

@@ -1,11 +1,10 @@
 //! Reading the record, as on disk.
 
 use super::record::not_found;
-use crate::core::agent::Party;
 use crate::core::id::{EntryId, Seq};
 use crate::daemon::run::Daemon;
 use crate::store::blobs::Blobs;
-use crate::store::ledger::{EntryFilter, Page, Stored};
+use crate::store::ledger::EntryFilter;
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
 
 /// Entries per page when nobody names a number.
@@ -62,29 +61,6 @@ impl Daemon {
             entry["content"] = text.into();
         }
         Ok(Reply::Entry(entry))
-    }
-}
-
-impl From<&LedgerListParams> for EntryFilter {
-    fn from(params: &LedgerListParams) -> Self {
-        Self {
-            entry_type: params.entry_type.clone(),
-            source: params.source.clone().map(Party::from),
-            target: params.target.clone().map(Party::from),
-            runtime_session: params.runtime_session_id.clone(),
-            since_ms: params.since_ms,
-            until_ms: params.until_ms,
-            text: params.text.clone(),
-        }
-    }
-}
-
-impl From<Page> for EntryPage {
-    fn from(page: Page) -> Self {
-        Self {
-            entries: page.entries.iter().map(Stored::to_value).collect(),
-            cursor: page.next.map(|seq| seq.to_string()),
-        }
     }
 }
 

@@ -3,8 +3,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::core::id::SessionId;
-use crate::store::testing::{Place, mode};
+use crate::testing::{Place, mode};
+use ctxrelay_core::id::SessionId;
 
 fn blobs(place: &Place) -> Blobs {
     let session = SessionId::new("session_1795000000000_a1b2c3d4");

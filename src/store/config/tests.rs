@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::core::redact::Redactor;
-use crate::store::testing::{Place, mode};
+use crate::testing::{Place, mode};
+use ctxrelay_core::redact::Redactor;
 
 fn write(place: &Place, text: &str) {
     std::fs::write(place.dirs.config(), text).unwrap();

@@ -2,8 +2,8 @@
 use std::fs;
 
 use super::*;
-use crate::store::testing::Place;
-use crate::wire::config::read;
+use crate::testing::Place;
+use ctxrelay_core::wire::config::read;
 
 fn keys(blobs: u64, low_water: u64) -> StorageKeys {
     let file = serde_json::json!({

@@ -2,7 +2,7 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::store::testing::Place;
+use crate::testing::Place;
 
 const OLDEST: &str = "session_1795000000000_00000001";
 const OLD: &str = "session_1795000000001_00000002";

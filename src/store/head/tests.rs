@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
-use crate::store::testing::{Place, mode};
+use crate::testing::{Place, mode};
 
 fn head(seq: u64) -> Head {
     Head {

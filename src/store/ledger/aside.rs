@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::wire::line::hex;
+use ctxrelay_core::wire::line::hex;
 
 use super::file::{LedgerFile, sync_parent};
 

@@ -10,12 +10,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::core::agent::Party;
-use crate::core::alarm::Alarm;
-use crate::core::entry::Entry;
-use crate::core::id::{Seq, SessionId};
-use crate::store::dirs::exists;
-use crate::store::head::{Head, Heads, Kept};
+use crate::dirs::exists;
+use crate::head::{Head, Heads, Kept};
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::alarm::Alarm;
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::{Seq, SessionId};
 
 use super::aside::{Aside, copy_aside};
 use super::check::{Checker, LineVerdict};

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use crate::core::entry::EntryKind;
-use crate::wire::line::{BadLine, ChainLink, GENESIS, hex, parse};
+use ctxrelay_core::entry::EntryKind;
+use ctxrelay_core::wire::line::{BadLine, ChainLink, GENESIS, hex, parse};
 
 /// What is wrong with a chained ledger at some place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

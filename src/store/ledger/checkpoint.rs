@@ -14,9 +14,9 @@ use super::belief::Border;
 use super::check::Checker;
 use super::handle::Ledger;
 use super::index::{EntryIndex, Slot, SlotWords};
-use crate::core::id::{Seq, SessionId};
-use crate::core::snapshot::Snapshot;
-use crate::wire::line::{hash_line, parse_link};
+use ctxrelay_core::id::{Seq, SessionId};
+use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::wire::line::{hash_line, parse_link};
 
 mod disk;
 mod keeper;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::store::disk_space::SpaceRefusal;
+use crate::disk_space::SpaceRefusal;
 
 /// Why a ledger cannot be opened or did not take an entry.
 ///

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::core::entry::Entry;
-use crate::core::id::{EntryId, Seq};
-use crate::wire::line::{hash_line, parse_link};
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::wire::line::{hash_line, parse_link};
 
 use super::error::LedgerError;
 use super::page::{self, EntryFilter, Page};
@@ -115,7 +115,7 @@ impl Ledger {
     }
 
     /// Whether what can be made again from this ledger may grow on the disk.
-    pub(in crate::store) fn has_room_to_grow(&self) -> bool {
+    pub(crate) fn has_room_to_grow(&self) -> bool {
         let space = self.shared.space.as_ref();
         space.is_none_or(|space| space.has_room_to_grow())
     }

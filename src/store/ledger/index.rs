@@ -7,8 +7,8 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use super::names::{NONE, Names, OTHER};
 use super::page::EntryFilter;
-use crate::core::entry::Entry;
-use crate::core::id::{EntryId, Seq};
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::{EntryId, Seq};
 
 /// One entry's place and what filters ask about. Thirty-two bytes, because there may be a million
 /// of them.

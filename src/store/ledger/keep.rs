@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::error::LedgerError;
-use crate::core::whole::{Whole, cut, shorten};
-use crate::store::blobs::{BLOB_BYTES_MAX, Blobs, PutError};
+use crate::blobs::{BLOB_BYTES_MAX, Blobs, PutError};
+use ctxrelay_core::whole::{Whole, cut, shorten};
 
 /// Cuts a content that is too long for the line, and keeps all of it, masked as it is by now,
 /// beside the ledger. On the disk before the line, so that no line ever names a text that was

@@ -9,14 +9,14 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 
-use crate::core::alarm::Alarm;
-use crate::core::id::SessionId;
-use crate::core::redact::Redactor;
-use crate::core::snapshot::Snapshot;
-use crate::store::dirs::ProjectDirs;
-use crate::store::disk_space::DiskSpace;
-use crate::store::head::Heads;
-use crate::wire::line::is_hash;
+use crate::dirs::ProjectDirs;
+use crate::disk_space::DiskSpace;
+use crate::head::Heads;
+use ctxrelay_core::alarm::Alarm;
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::wire::line::is_hash;
 
 use super::aside::{Aside, set_aside};
 use super::belief::{Border, settle};
@@ -270,7 +270,7 @@ fn is_abandoned(lock: &Path) -> bool {
 fn read_pid(path: &Path) -> Option<rustix::process::Pid> {
     const PID_FILE_MAX: u64 = 4096;
     let mut text = String::new();
-    crate::store::dirs::open_private(path)
+    crate::dirs::open_private(path)
         .ok()?
         .take(PID_FILE_MAX)
         .read_to_string(&mut text)

@@ -4,9 +4,10 @@ use std::io;
 
 use super::handle::Stored;
 use super::shared::SharedLedger;
-use crate::core::agent::Party;
-use crate::core::entry::Entry;
-use crate::core::id::RuntimeSession;
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::RuntimeSession;
+use ctxrelay_core::wire::control::{EntryPage, LedgerListParams};
 
 /// How many places are taken from the index at once, so that appends never wait for a reader.
 const SLOTS_AT_ONCE: usize = 256;
@@ -35,6 +36,20 @@ pub struct EntryFilter {
     pub until_ms: Option<i64>,
     /// Only with this text in the content, whatever its case.
     pub text: Option<String>,
+}
+
+impl From<&LedgerListParams> for EntryFilter {
+    fn from(params: &LedgerListParams) -> Self {
+        Self {
+            entry_type: params.entry_type.clone(),
+            source: params.source.clone().map(Party::from),
+            target: params.target.clone().map(Party::from),
+            runtime_session: params.runtime_session_id.clone(),
+            since_ms: params.since_ms,
+            until_ms: params.until_ms,
+            text: params.text.clone(),
+        }
+    }
 }
 
 impl EntryFilter {
@@ -79,6 +94,15 @@ pub struct Page {
     /// The cursor to go on from; `None` when there is nothing more to look at. A page may be
     /// short, or empty, and have one: so much was looked at without finding more.
     pub next: Option<u64>,
+}
+
+impl From<Page> for EntryPage {
+    fn from(page: Page) -> Self {
+        Self {
+            entries: page.entries.iter().map(Stored::to_value).collect(),
+            cursor: page.next.map(|seq| seq.to_string()),
+        }
+    }
 }
 
 /// Reads a page. What the index can tell apart costs no reading.

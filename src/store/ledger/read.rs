@@ -10,9 +10,9 @@ use super::check::{Checker, LineVerdict};
 use super::handle::{Stats, Stored};
 use super::lines::Lines;
 use super::walk::{Made, walk};
-use crate::core::id::Seq;
-use crate::store::dirs::open_private;
-use crate::wire::line::{hash_line, parse, parse_link};
+use crate::dirs::open_private;
+use ctxrelay_core::id::Seq;
+use ctxrelay_core::wire::line::{hash_line, parse, parse_link};
 
 /// Reads a ledger from its beginning and hands every entry to `each`, in the order of the file,
 /// until it says that it has enough. One line is held at a time.

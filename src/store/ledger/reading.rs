@@ -11,9 +11,9 @@ use super::handle::{Stats, Stored};
 use super::page::{self, EntryFilter, Page};
 use super::scan::scan_after;
 use super::shared::{LedgerHealth, SharedLedger};
-use crate::core::id::{EntryId, Seq, SessionId};
-use crate::core::snapshot::Snapshot;
-use crate::store::dirs::open_private;
+use crate::dirs::open_private;
+use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::snapshot::Snapshot;
 
 /// A ledger as it was when it was opened. Takes no lock, mends nothing, and does not follow what
 /// is appended later.

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use sha2::Digest as _;
 
-use crate::core::alarm::Alarm;
-use crate::core::entry::Entry;
-use crate::core::fold::fold;
-use crate::core::id::{Seq, SessionId};
-use crate::core::snapshot::Snapshot;
-use crate::wire::line::{ParsedLine, parse};
+use ctxrelay_core::alarm::Alarm;
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::fold::fold;
+use ctxrelay_core::id::{Seq, SessionId};
+use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::wire::line::{ParsedLine, parse};
 
 use super::belief::{Belief, Border, Judgement, lost};
 use super::check::{Checker, LineVerdict};

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use crate::core::id::SessionId;
-use crate::store::dirs::{ProjectDirs, exists, make_private_dir};
+use crate::dirs::{ProjectDirs, exists, make_private_dir};
+use ctxrelay_core::id::SessionId;
 
 use super::file::sync_parent;
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use super::check::Checker;
 use super::handle::{Stats, Stored, lock};
 use super::index::{EntryIndex, Slot};
-use crate::core::id::{EntryId, Seq};
-use crate::store::disk_space::DiskSpace;
-use crate::wire::line::parse;
+use crate::disk_space::DiskSpace;
+use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::wire::line::parse;
 
 /// How an open ledger stands.
 #[derive(Debug)]

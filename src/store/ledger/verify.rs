@@ -7,12 +7,12 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::core::alarm::{Alarm, acknowledged_by};
-use crate::core::entry::Entry;
-use crate::core::id::{EntryId, Seq, SessionId};
-use crate::store::dirs::open_private;
-use crate::store::head::{Head, Kept};
-use crate::wire::line::{parse, parse_link};
+use crate::dirs::open_private;
+use crate::head::{Head, Kept};
+use ctxrelay_core::alarm::{Alarm, acknowledged_by};
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::wire::line::{parse, parse_link};
 
 use super::aside::measure;
 use super::belief::{Belief, Border};

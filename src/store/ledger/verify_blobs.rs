@@ -5,10 +5,10 @@
 use std::io;
 use std::path::Path;
 
-use crate::core::whole::Whole;
-use crate::store::blobs::{BlobError, Blobs};
-use crate::store::dirs::open_private;
-use crate::wire::line::parse;
+use crate::blobs::{BlobError, Blobs};
+use crate::dirs::open_private;
+use ctxrelay_core::whole::Whole;
+use ctxrelay_core::wire::line::parse;
 
 use super::check::{ChainFault, Reason};
 use super::lines::Lines;

@@ -11,13 +11,13 @@ use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
 
-use crate::core::alarm::Alarm;
-use crate::core::entry::{Entry, EntryKind};
-use crate::core::id::{Seq, SessionId};
-use crate::core::redact::Redactor;
-use crate::store::blobs::Blobs;
-use crate::store::head::{Head, Heads};
-use crate::wire::line::{GENESIS, is_hash, parse, seal, serialize};
+use crate::blobs::Blobs;
+use crate::head::{Head, Heads};
+use ctxrelay_core::alarm::Alarm;
+use ctxrelay_core::entry::{Entry, EntryKind};
+use ctxrelay_core::id::{Seq, SessionId};
+use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::line::{GENESIS, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
 use super::belief::unwritable;

@@ -2,7 +2,7 @@
 use std::fs;
 
 use super::*;
-use crate::store::testing::Place;
+use crate::testing::Place;
 
 const OLD: &str = "session_1795000000000_00000001";
 const NEW: &str = "session_1795000000001_00000002";

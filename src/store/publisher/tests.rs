@@ -2,9 +2,9 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::store::owner::OwnerLock;
-use crate::store::secrets::{self, Secret};
-use crate::store::testing::{self, mode};
+use crate::owner::OwnerLock;
+use crate::secrets::{self, Secret};
+use crate::testing::{self, mode};
 
 const SESSION: &str = "session_1795000000000_00000007";
 

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::dirs::{UserDirs, read_private, write_fleeting};
+use crate::dirs::{UserDirs, read_private, write_fleeting};
 
 /// More than any number is long.
 const BYTES_MAX: u64 = 32;

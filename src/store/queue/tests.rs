@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::core::delivery::{OnBusy, Shown};
-use crate::store::testing::{Place, mode};
+use crate::testing::{Place, mode};
+use ctxrelay_core::delivery::{OnBusy, Shown};
 
 fn message(id: &str, seq: u64) -> Delivery {
     Delivery {

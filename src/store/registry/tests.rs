@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::store::testing::{Place, mode};
+use crate::testing::{Place, mode};
 
 fn project(place: &Place, name: &str) -> ProjectDirs {
     let root = place.dir.path().canonicalize().unwrap().join(name);

@@ -3,9 +3,9 @@
 use super::error::SearchError;
 use super::index::{Mark, Row, SearchIndex};
 use super::text::Text;
-use crate::core::id::SessionId;
-use crate::core::redact::Redactor;
-use crate::store::ledger::Stored;
+use crate::ledger::Stored;
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::redact::Redactor;
 
 /// The most entries that go in at once. Larger transactions make fewer and larger pieces of the
 /// index, this many take some tens of milliseconds.

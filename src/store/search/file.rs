@@ -16,10 +16,10 @@ use super::find::{Collector, Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MA
 use super::index::{SearchIndex, discard};
 use super::seek::Seeker;
 use super::text::Text;
-use crate::core::id::SessionId;
-use crate::core::redact::Redactor;
-use crate::store::dirs::ProjectDirs;
-use crate::store::ledger::{self, Stored};
+use crate::dirs::ProjectDirs;
+use crate::ledger::{self, Stored};
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::redact::Redactor;
 
 /// The most entries past the end of the index that are taken into memory; with more of them the
 /// file is read as a whole.

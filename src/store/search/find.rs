@@ -8,10 +8,10 @@ use super::index::{Rows, SearchIndex};
 use super::query::Query;
 use super::snippet::Snippet;
 use super::text::Text;
-use crate::core::agent::Party;
-use crate::core::id::{EntryId, Seq, SessionId};
-use crate::core::redact::Redactor;
-use crate::store::ledger::{EntryFilter, Ledger, Stored};
+use crate::ledger::{EntryFilter, Ledger, Stored};
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::redact::Redactor;
 
 /// The most hits of one search.
 pub const LIMIT_MAX: usize = 1_000;

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use super::error::SearchError;
 use super::find::{SearchHits, SearchRequest, find};
 use super::index::SearchIndex;
-use crate::core::id::SessionId;
-use crate::core::redact::Redactor;
-use crate::store::dirs::ProjectDirs;
-use crate::store::ledger::Ledger;
+use crate::dirs::ProjectDirs;
+use crate::ledger::Ledger;
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::redact::Redactor;
 
 /// How many searches may wait; more are refused. A person waits for each.
 const SEARCHES_MAX: usize = 32;

@@ -16,10 +16,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::SearchError;
 use super::query::Query;
-use crate::core::id::SessionId;
-use crate::store::dirs::{ProjectDirs, exists};
-use crate::store::ledger::Stored;
-use crate::wire::line::hex;
+use crate::dirs::{ProjectDirs, exists};
+use crate::ledger::Stored;
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::wire::line::hex;
 
 /// The file in the state folder.
 const NAME: &str = "index.db";

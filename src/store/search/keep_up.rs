@@ -8,8 +8,8 @@ use super::batch::Batch;
 use super::error::SearchError;
 use super::follow::{SharedIndexer, Target};
 use super::index::{Mark, SearchIndex, discard};
-use crate::core::id::Seq;
-use crate::store::ledger::EntryFilter;
+use crate::ledger::EntryFilter;
+use ctxrelay_core::id::Seq;
 
 /// How long entries are gathered before they go into the index: a write per second costs nothing,
 /// and searches look through what is not in it yet.

@@ -2,8 +2,8 @@
 
 use super::find::{Hit, LIMIT_MAX, SearchHits, SearchRequest};
 use super::query::{Query, QueryError};
-use crate::core::id::SessionId;
-use crate::wire::search::{SearchHit, SearchPage, SearchParams};
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::wire::search::{SearchHit, SearchPage, SearchParams};
 
 /// Hits when nobody names a number.
 const LIMIT: u32 = 50;

@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use crate::core::id::Seq;
-use crate::store::dirs::open_private;
-use crate::store::ledger::{LINE_MAX, Stored};
-use crate::wire::line::{parse, parse_link};
+use crate::dirs::open_private;
+use crate::ledger::{LINE_MAX, Stored};
+use ctxrelay_core::id::Seq;
+use ctxrelay_core::wire::line::{parse, parse_link};
 
 /// A rest of the file below this is read from its beginning, in bytes.
 const READ_THROUGH: u64 = 32 * 1024;

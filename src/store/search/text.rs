@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::core::entry::{Entry, EntryKind};
-use crate::core::redact::Redactor;
+use ctxrelay_core::entry::{Entry, EntryKind};
+use ctxrelay_core::redact::Redactor;
 
 /// Of a longer word only the beginning counts, in characters: a megabyte of base64 is one word,
 /// and nobody types it.

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::CodexFlow;
-use crate::core::entry::TurnStatus;
-use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::entry::TurnStatus;
+use crate::id::{EntryId, ThreadId, TurnId};
 
 /// What goes on from one process to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl CodexFlow {
         self.state.inherit(&carried, server_stays);
         self.ended = carried.ended.into();
         #[cfg(test)]
-        if self.fault == Some(crate::core::delivery::fault::Fault::LimitNotCarried) {
+        if self.fault == Some(crate::delivery::fault::Fault::LimitNotCarried) {
             self.state.limit(false);
         }
         self.not_taken = carried.not_taken;

@@ -1,7 +1,7 @@
 //! [`CodexInput`]: what can come in on the lane to Codex.
 
-use crate::core::entry::{DeliveryResult, TurnStatus};
-use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::entry::{DeliveryResult, TurnStatus};
+use crate::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// What the thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::{
     Activity, AdapterAnswer, Agent, AttemptId, Backlog, CodexFlow, DeliveryEffect, DeliveryFact,
     DeliveryResult, EntryId, Heard, Moment, OnBusy, Outcome, Trial,
 };
-use crate::core::delivery::{Delivery, DeliveryState};
+use crate::delivery::{Delivery, DeliveryState};
 
 impl CodexFlow {
     /// An idle thread that leaves its queue alone takes a turn for stopped by the human. None was:

@@ -2,8 +2,8 @@
 //! from it; [`CodexInput`](super::CodexInput) is what changes it, through the lane.
 
 use super::{Activity, CarriedFlow};
-use crate::core::agent::AgentState;
-use crate::core::id::{ThreadId, TurnId};
+use crate::agent::AgentState;
+use crate::id::{ThreadId, TurnId};
 
 /// What Codex is and does now, as far as its app-server has said.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! What happens on the ladder by itself, and when.
 
 use super::{Ladder, Offer, Rung};
-use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, DeliveryEffect, DeliveryState, Moment};
+use crate::agent::Agent;
+use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, Moment};
 
 impl Ladder {
     /// When something happens by itself, ms. Claims of the backlog are not in it.

@@ -1,12 +1,12 @@
 //! What hooks carry into a turn, and what becomes of it at the end of that turn.
 
 use super::{HookPoint, Ladder, Rung};
-use crate::core::agent::Agent;
+use crate::agent::Agent;
 #[cfg(test)]
-use crate::core::delivery::fault::Fault;
-use crate::core::delivery::{Backlog, DeliveryEffect, DeliveryState, OnBusy};
-use crate::core::entry::DeliveryResult;
-use crate::core::id::EntryId;
+use crate::delivery::fault::Fault;
+use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, OnBusy};
+use crate::entry::DeliveryResult;
+use crate::id::EntryId;
 
 impl Ladder {
     /// What a hook may carry into the model's context at this point, oldest first. The prompt

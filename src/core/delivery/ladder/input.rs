@@ -1,7 +1,7 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
-use crate::core::entry::DeliveryResult;
-use crate::core::id::{EntryId, Seq};
+use crate::entry::DeliveryResult;
+use crate::id::{EntryId, Seq};
 
 /// The ways to Claude, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

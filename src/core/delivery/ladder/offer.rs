@@ -1,7 +1,7 @@
 //! [`Offer`]: one message's place on the ladder; [`Bridge`]: whom it is offered through.
 
 use super::{LadderMode, Rung};
-use crate::core::delivery::Moment;
+use crate::delivery::Moment;
 
 /// The bridge that gets the deliveries.
 #[derive(Debug, Clone, Copy)]

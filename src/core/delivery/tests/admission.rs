@@ -1,7 +1,7 @@
 //! The same handoff asked for twice.
 
-use crate::core::delivery::{Admission, Admissions};
-use crate::core::id::EntryId;
+use crate::delivery::{Admission, Admissions};
+use crate::id::EntryId;
 
 #[test]
 fn an_id_stands_for_a_request_only_once_it_is_recorded() {

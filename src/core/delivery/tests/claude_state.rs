@@ -1,8 +1,8 @@
 //! What Claude is and does, as its hooks, its doorbell, its bridge and its calls tell.
 
-use crate::core::agent::AgentState;
-use crate::core::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
-use crate::core::id::EntryId;
+use crate::agent::AgentState;
+use crate::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
+use crate::id::EntryId;
 
 const HERE: ClaudeSetting = ClaudeSetting {
     is_here: true,

@@ -1,12 +1,12 @@
 //! The lane to Codex, input by input.
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{
+use crate::agent::Agent;
+use crate::delivery::{
     Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,
     DeliveryState, Moment, OnBusy,
 };
-use crate::core::entry::{DeliveryResult, TurnStatus};
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
+use crate::entry::{DeliveryResult, TurnStatus};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
 
 struct Lane {
     flow: CodexFlow,

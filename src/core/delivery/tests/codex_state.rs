@@ -1,9 +1,9 @@
 //! What Codex is and does, as the lane takes it in.
 
-use crate::core::agent::AgentState;
-use crate::core::delivery::{Activity, Backlog, CodexFlow, CodexInput, Moment};
-use crate::core::entry::TurnStatus;
-use crate::core::id::{AttemptId, ThreadId, TurnId};
+use crate::agent::AgentState;
+use crate::delivery::{Activity, Backlog, CodexFlow, CodexInput, Moment};
+use crate::entry::TurnStatus;
+use crate::id::{AttemptId, ThreadId, TurnId};
 
 fn hear(flow: &mut CodexFlow, input: CodexInput) -> AgentState {
     let at = Moment {

@@ -1,12 +1,12 @@
 //! The ways to Claude, rung by rung.
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{
+use crate::agent::Agent;
+use crate::delivery::{
     Backlog, Delivery, DeliveryEffect, HookPoint, Ladder, LadderInput, LadderMode, LadderTerms,
     Moment, OnBusy, Rung,
 };
-use crate::core::entry::DeliveryResult;
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::entry::DeliveryResult;
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 struct Way {
     ladder: Ladder,

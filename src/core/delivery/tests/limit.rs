@@ -1,7 +1,7 @@
 //! A usage limit, from the turn that hit it to the one that works again.
 
-use crate::core::delivery::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms};
-use crate::core::id::EntryId;
+use crate::delivery::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms};
+use crate::id::EntryId;
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;

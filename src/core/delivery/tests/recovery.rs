@@ -1,8 +1,6 @@
 //! What became of a message whose delivery nobody saw.
 
-use crate::core::delivery::recovery::{
-    LOOKS_MIN_QUEUED, RecoveryVerdict, Sight, Unconfirmed, judge,
-};
+use crate::delivery::recovery::{LOOKS_MIN_QUEUED, RecoveryVerdict, Sight, Unconfirmed, judge};
 
 const NOWHERE: Sight = Sight {
     in_queue: false,

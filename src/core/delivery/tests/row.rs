@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{Delivery, DeliveryFact, DeliveryState, OnBusy, Shown};
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::agent::Agent;
+use crate::delivery::{Delivery, DeliveryFact, DeliveryState, OnBusy, Shown};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 fn delivery() -> Delivery {
     Delivery::recorded(

@@ -1,6 +1,6 @@
 //! A turn that falls silent, and one that only waits for the human.
 
-use crate::core::delivery::{Watchdog, Watched};
+use crate::delivery::{Watchdog, Watched};
 
 const SILENCE_MS: i64 = 300_000;
 

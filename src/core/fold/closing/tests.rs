@@ -2,14 +2,14 @@
 
 use serde_json::Map;
 
-use crate::core::agent::{Agent, Party};
-use crate::core::delivery::OnBusy;
-use crate::core::entry::{
+use crate::agent::{Agent, Party};
+use crate::delivery::OnBusy;
+use crate::entry::{
     Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message, NoteKind,
 };
-use crate::core::fold::fold;
-use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
-use crate::core::snapshot::Snapshot;
+use crate::fold::fold;
+use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
+use crate::snapshot::Snapshot;
 
 /// A world and what is put into it.
 #[derive(Default)]

@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 use super::super::check::Checker;
 use super::super::index::{EntryIndex, SLOT_BYTES, Slot, SlotWords, hash_probe};
 use super::{Checkpoint, Stamp};
-use crate::core::id::SessionId;
-use crate::core::snapshot::Snapshot;
-use crate::store::dirs::{ProjectDirs, UserDirs, open_private, read_private};
-use crate::wire::line::hex;
+use crate::dirs::{ProjectDirs, UserDirs, open_private, read_private};
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::wire::line::hex;
 
 /// Raised when the files change their shape.
 pub(super) const VERSION: u32 = 1;

@@ -12,10 +12,10 @@ use super::super::handle::Ledger;
 use super::super::index::{SLOT_BYTES, hash_probe};
 use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
 use super::{Stamp, Taken};
-use crate::core::id::SessionId;
-use crate::core::snapshot::Snapshot;
-use crate::store::dirs::{ProjectDirs, UserDirs, make_private_dir, write_private};
-use crate::store::latest::Latest;
+use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, write_private};
+use crate::latest::Latest;
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::snapshot::Snapshot;
 
 /// How long between two checkpoints at least: they cost the disk some syncs that the ledger
 /// needs as well.

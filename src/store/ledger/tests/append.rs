@@ -7,10 +7,10 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::support::{DEADLINE, Project};
-use crate::core::entry::{EntryKind, Fate, Predecessor};
-use crate::core::id::{EntryId, Seq, SessionId};
-use crate::store::ledger::{LINE_MAX, LedgerError, Reason, WriterEvent, open, seal, verify};
-use crate::wire::line::{GENESIS, arbitrary, parse};
+use crate::ledger::{LINE_MAX, LedgerError, Reason, WriterEvent, open, seal, verify};
+use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
+use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::wire::line::{GENESIS, arbitrary, parse};
 
 #[test]
 fn what_was_acknowledged_is_in_the_file_and_found_again() {
@@ -46,7 +46,7 @@ fn what_was_acknowledged_is_in_the_file_and_found_again() {
         parse(&project.lines()[0]).unwrap().link.unwrap().prev,
         GENESIS
     );
-    assert_eq!(crate::store::testing::mode(&project.path()), 0o600);
+    assert_eq!(crate::testing::mode(&project.path()), 0o600);
 
     let mut open = project.open();
     assert_eq!(open.ledger.stats(), stats);

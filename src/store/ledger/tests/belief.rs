@@ -7,18 +7,20 @@ use std::time::Duration;
 use serde_json::Map;
 
 use super::support::Project;
-use crate::core::agent::{Agent, Party};
-use crate::core::alarm::Alarm;
-use crate::core::delivery::OnBusy;
-use crate::core::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind};
-use crate::core::id::{EntryId, Seq};
-use crate::store::dirs::UserDirs;
-use crate::store::head::{self, Head, HeadKeeper, Heads, Kept};
-use crate::store::ledger::{
+use crate::dirs::UserDirs;
+use crate::head::{self, Head, HeadKeeper, Heads, Kept};
+use crate::ledger::{
     Border, Ledger, LedgerError, OpenOptions, OpenedLedger, Origin, Outside, Reading, Stored, open,
     verify,
 };
-use crate::wire::line::{parse, seal, serialize};
+use ctxrelay_core::agent::{Agent, Party};
+use ctxrelay_core::alarm::Alarm;
+use ctxrelay_core::delivery::OnBusy;
+use ctxrelay_core::entry::{
+    Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind,
+};
+use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::wire::line::{parse, seal, serialize};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::support::Project;
-use crate::core::entry::Entry;
-use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::Snapshot;
-use crate::store::dirs::UserDirs;
-use crate::store::ledger::checkpoint::{CheckpointKeeper, discard, read};
-use crate::store::ledger::{Checkpoint, EntryFilter, OpenOptions, Reading, verify};
-use crate::wire::line::arbitrary;
+use crate::dirs::UserDirs;
+use crate::ledger::checkpoint::{CheckpointKeeper, discard, read};
+use crate::ledger::{Checkpoint, EntryFilter, OpenOptions, Reading, verify};
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::wire::line::arbitrary;
 
 impl Project {
     fn user(&self) -> UserDirs {
@@ -153,7 +153,7 @@ fn a_checkpoint_without_its_digest_outside_of_the_project_is_nothing() {
     let project = Project::new();
     project.run(project.notes(0..20));
     let outside = project.user().checkpoint(&project.dirs.instance_id());
-    assert_eq!(crate::store::testing::mode(&outside), 0o600);
+    assert_eq!(crate::testing::mode(&outside), 0o600);
     fs::remove_file(outside).unwrap();
     assert!(project.checkpoint().is_none());
     assert_eq!(project.seen(project.checkpoint()).lines.len(), 20);
@@ -213,7 +213,7 @@ fn another_sessions_checkpoint_is_not_taken_and_discarding_removes_all_of_it() {
     let checkpoint = project.checkpoint().unwrap();
     let file = fs::File::open(project.path()).unwrap();
     assert!(checkpoint.fits(&project.session, &file));
-    let other = crate::core::id::SessionId::new("session_1795000000001_a1b2c3d4");
+    let other = ctxrelay_core::id::SessionId::new("session_1795000000001_a1b2c3d4");
     assert!(!checkpoint.fits(&other, &file));
     discard(&project.dirs).unwrap();
     discard(&project.dirs).unwrap();

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::faulty_file::{FaultyFile, Plan};
 use super::support::{Open, Project};
-use crate::store::ledger::verify;
+use crate::ledger::verify;
 
 /// How much of the write that a process dies in gets through. The lines are some 400 bytes long.
 const WRITTEN: [usize; 5] = [0, 1, 250, 399, 100_000];

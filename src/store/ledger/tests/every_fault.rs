@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::faulty_file::{FaultyFile, Operation, Plan};
 use super::support::Project;
-use crate::store::ledger::verify;
+use crate::ledger::verify;
 
 /// The appends of the script, by the ids of their notes.
 const SCRIPT: [&[&str]; 4] = [&["a"], &["b", "c"], &["d"], &["e"]];

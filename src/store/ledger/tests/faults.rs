@@ -9,9 +9,9 @@ use rustix::io::Errno;
 
 use super::faulty_file::{FaultyFile, Plan};
 use super::support::{DEADLINE, Project};
-use crate::core::id::{EntryId, Seq};
-use crate::store::ledger::writer::WAITING_MAX;
-use crate::store::ledger::{LedgerError, NotTaken, Reason, WriterEvent, verify};
+use crate::ledger::writer::WAITING_MAX;
+use crate::ledger::{LedgerError, NotTaken, Reason, WriterEvent, verify};
+use ctxrelay_core::id::{EntryId, Seq};
 
 #[test]
 fn a_full_disk_fails_the_append_leaves_nothing_and_recovers_by_itself() {

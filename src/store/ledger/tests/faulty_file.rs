@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use rustix::io::Errno;
 
 use super::support::{DEADLINE, Project};
-use crate::store::ledger::file::{DiskFile, LedgerFile};
+use crate::ledger::file::{DiskFile, LedgerFile};
 
 /// What the writer can ask of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

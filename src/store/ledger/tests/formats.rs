@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::support::Project;
-use crate::core::id::{EntryId, Seq, SessionId};
-use crate::store::ledger::verify;
-use crate::wire::line::{SCHEMA, parse};
+use crate::ledger::verify;
+use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::wire::line::{SCHEMA, parse};
 
 const CHAINED: &[u8] =
     include_bytes!("../../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");

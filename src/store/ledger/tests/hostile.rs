@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 
 use super::support::{Open, Project};
-use crate::store::ledger::{LedgerError, Stored, read, verify};
-use crate::wire::line::hostile;
+use crate::ledger::{LedgerError, Stored, read, verify};
+use ctxrelay_core::wire::line::hostile;
 
 /// What stands between two lines of a file.
 fn end_of_line() -> impl Strategy<Value = &'static [u8]> {

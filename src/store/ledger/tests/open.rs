@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use proptest::prelude::*;
 
 use super::support::Project;
-use crate::core::id::{EntryId, Seq};
-use crate::store::ledger::{LINE_MAX, LedgerError, RECENT_MAX, verify};
+use crate::ledger::{LINE_MAX, LedgerError, RECENT_MAX, verify};
+use ctxrelay_core::id::{EntryId, Seq};
 
 #[test]
 fn a_torn_tail_of_every_length_costs_only_itself() {
@@ -41,7 +41,7 @@ fn a_torn_tail_of_every_length_costs_only_itself() {
         assert_eq!(open.report.torn.is_some(), torn && !mended, "{cut}");
         if let Some(path) = &open.report.torn {
             assert_eq!(fs::read(path).unwrap(), &bytes[starts[before - 1]..cut]);
-            assert_eq!(crate::store::testing::mode(path), 0o600);
+            assert_eq!(crate::testing::mode(path), 0o600);
         }
         assert_eq!(
             open.report.bytes,
@@ -185,7 +185,7 @@ fn what_is_no_file_of_ours_is_refused_with_a_reason() {
     }
 
     let mut project = Project::new();
-    project.session = crate::core::id::SessionId::new("../../outside");
+    project.session = ctxrelay_core::id::SessionId::new("../../outside");
     let error = refused(&project);
     assert!(matches!(error, LedgerError::Refused { .. }), "{error}");
 }

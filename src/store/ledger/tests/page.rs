@@ -1,9 +1,9 @@
 //! The ledger in pieces.
 
 use super::support::{Open, Project};
-use crate::core::agent::{Agent, Party};
-use crate::core::id::RuntimeSession;
-use crate::store::ledger::{EntryFilter, Page};
+use crate::ledger::{EntryFilter, Page};
+use ctxrelay_core::agent::{Agent, Party};
+use ctxrelay_core::id::RuntimeSession;
 
 /// Entries 1 to 600; every third from Claude, every fifth of another pair, every seventh of none.
 fn ledger() -> (Project, Open) {
@@ -155,8 +155,13 @@ fn a_line_that_was_changed_underneath_is_an_error_and_no_entry() {
         .open(project.path())
         .unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
-    let error = open.ledger.read(crate::core::id::Seq(1)).unwrap_err();
+    let error = open.ledger.read(ctxrelay_core::id::Seq(1)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
-    assert!(open.ledger.read(crate::core::id::Seq(2)).unwrap().is_some());
+    assert!(
+        open.ledger
+            .read(ctxrelay_core::id::Seq(2))
+            .unwrap()
+            .is_some()
+    );
     open.close();
 }

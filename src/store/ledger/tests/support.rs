@@ -9,18 +9,18 @@ use std::time::Duration;
 use serde_json::Map;
 use tempfile::TempDir;
 
-use crate::core::agent::Party;
-use crate::core::entry::{Entry, EntryKind, NoteKind};
-use crate::core::fold::fold;
-use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
-use crate::core::redact::Redactor;
-use crate::core::snapshot::Snapshot;
-use crate::store::dirs::ProjectDirs;
-use crate::store::ledger::file::LedgerFile;
-use crate::store::ledger::open::open_file;
-use crate::store::ledger::{
+use crate::dirs::ProjectDirs;
+use crate::ledger::file::LedgerFile;
+use crate::ledger::open::open_file;
+use crate::ledger::{
     Ledger, LedgerError, OpenOptions, OpenReport, OpenedLedger, Stored, WriterEvent, open,
 };
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::entry::{Entry, EntryKind, NoteKind};
+use ctxrelay_core::fold::fold;
+use ctxrelay_core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::snapshot::Snapshot;
 
 /// How long a test waits for the writer. Generous: only a broken writer takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);

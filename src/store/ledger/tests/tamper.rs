@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::support::Project;
-use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, NoteKind};
-use crate::core::id::SessionId;
-use crate::store::head::{Head, Kept};
-use crate::store::ledger::{ChainFault, OutsideHead, Reason, VerifyReport, verify};
-use crate::wire::line::{parse, seal, serialize};
+use crate::head::{Head, Kept};
+use crate::ledger::{ChainFault, OutsideHead, Reason, VerifyReport, verify};
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::entry::{EntryKind, NoteKind};
+use ctxrelay_core::id::SessionId;
+use ctxrelay_core::wire::line::{parse, seal, serialize};
 
 const COUNT: usize = 6;
 

@@ -9,9 +9,9 @@ use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 
 use super::support::Project;
-use crate::store::head::{Head, Kept};
-use crate::store::ledger::{OutsideHead, VerifyReport, verify};
-use crate::wire::line::{arbitrary, parse};
+use crate::head::{Head, Kept};
+use crate::ledger::{OutsideHead, VerifyReport, verify};
+use ctxrelay_core::wire::line::{arbitrary, parse};
 
 /// Lines of an older ledger, one of them no entry.
 const OLDER: [&str; 3] = [

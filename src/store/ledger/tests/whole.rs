@@ -5,12 +5,12 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::support::Project;
-use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, EntryKind, Handoff};
-use crate::core::id::Seq;
-use crate::core::whole::{LINE_UNITS_MAX, Whole};
-use crate::store::blobs::Blobs;
-use crate::store::ledger::{LedgerError, Reason, verify};
+use crate::blobs::Blobs;
+use crate::ledger::{LedgerError, Reason, verify};
+use ctxrelay_core::agent::{Agent, Party};
+use ctxrelay_core::entry::{Entry, EntryKind, Handoff};
+use ctxrelay_core::id::Seq;
+use ctxrelay_core::whole::{LINE_UNITS_MAX, Whole};
 
 fn long(seed: &str) -> String {
     format!("{seed} {}", "word ".repeat(LINE_UNITS_MAX / 4))

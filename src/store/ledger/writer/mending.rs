@@ -9,7 +9,7 @@ use super::super::belief::foreign;
 use super::super::error::LedgerError;
 use super::super::scan::{End, scan};
 use super::{Writer, WriterEvent};
-use crate::wire::line::{hash_line, parse};
+use ctxrelay_core::wire::line::{hash_line, parse};
 
 impl Writer {
     /// Brings the file back to the last good line, and makes sure that this line is there.

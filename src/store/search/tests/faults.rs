@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
-use crate::core::id::SessionId;
-use crate::store::search::{Search, discard, rebuild_file};
-use crate::store::testing::mode;
+use crate::search::{Search, discard, rebuild_file};
+use crate::testing::mode;
+use ctxrelay_core::id::SessionId;
 
 fn full(count: usize) -> Bench {
     let mut bench = Bench::new();
@@ -256,8 +256,8 @@ fn entries_of_an_older_ledger_are_found_too() {
     let path = bench.place.dirs.ledger(&session);
     let line = "{\"id\":\"old\",\"type\":\"note\",\"content\":\"an old needle\"}\n";
     std::fs::write(&path, format!("{line}null\n{line}")).unwrap();
-    let opened = crate::store::ledger::open(
-        crate::store::ledger::OpenOptions {
+    let opened = crate::ledger::open(
+        crate::ledger::OpenOptions {
             dirs: bench.place.dirs.clone(),
             session: session.clone(),
             prev_head: None,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::support::{Bench, DEADLINE, ask, request, seqs};
-use crate::store::search::{Query, QueryError, SearchHits, SearchRequest};
+use crate::search::{Query, QueryError, SearchHits, SearchRequest};
 
 /// Few words, so that they meet; with everything that a tokenizer may take differently.
 fn text() -> impl Strategy<Value = String> {

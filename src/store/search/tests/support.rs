@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::Map;
 
-use crate::core::agent::Party;
-use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, NoteKind};
-use crate::core::id::{EntryId, Seq, SessionId};
-use crate::core::redact::Redactor;
-use crate::store::ledger::{self, Ledger, OpenOptions, WriterEvent};
-use crate::store::search::{Query, Search, SearchHits, SearchRequest, search_file};
-use crate::store::testing::Place;
+use crate::ledger::{self, Ledger, OpenOptions, WriterEvent};
+use crate::search::{Query, Search, SearchHits, SearchRequest, search_file};
+use crate::testing::Place;
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, NoteKind};
+use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::redact::Redactor;
 
 /// Only something broken takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(60);

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, VecDeque};
 use super::daemon::Call;
 use super::server::{Message, Request};
 use super::world::{Event, World};
-use crate::core::delivery::fault::Fault;
-use crate::core::delivery::recovery::Unconfirmed;
-use crate::core::delivery::{Activity, AdapterAnswer, CodexInput, OnBusy, Way, way};
-use crate::core::entry::TurnStatus;
-use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::delivery::fault::Fault;
+use crate::delivery::recovery::Unconfirmed;
+use crate::delivery::{Activity, AdapterAnswer, CodexInput, OnBusy, Way, way};
+use crate::entry::TurnStatus;
+use crate::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// An idle thread that does not take a message at once is looked at after this long, ms.
 const PROOF_WAIT_MS: i64 = 3_000;

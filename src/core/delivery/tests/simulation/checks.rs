@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::world::World;
-use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, OnBusy, Outcome, Watched};
-use crate::core::entry::{DeliveryResult, TurnStatus};
-use crate::core::id::{EntryId, TurnId};
+use crate::agent::Agent;
+use crate::delivery::{CodexInput, OnBusy, Outcome, Watched};
+use crate::entry::{DeliveryResult, TurnStatus};
+use crate::id::{EntryId, TurnId};
 
 /// A message comes before a model's eyes.
 #[derive(Debug, Clone)]

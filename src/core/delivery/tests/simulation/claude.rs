@@ -5,9 +5,9 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::core::delivery::{HookPoint, LadderInput, Rung};
-use crate::core::entry::DeliveryResult;
-use crate::core::id::EntryId;
+use crate::delivery::{HookPoint, LadderInput, Rung};
+use crate::entry::DeliveryResult;
+use crate::id::EntryId;
 
 /// A call is given up after this long, ms.
 const CALL_MS: i64 = 1_600;
@@ -502,7 +502,7 @@ impl World {
         if !reached || self.claude.as_ref().is_some_and(works) || daemon.ladder.is_limited() {
             return;
         }
-        let lane = || daemon.backlog.lane(crate::core::agent::Agent::Claude);
+        let lane = || daemon.backlog.lane(crate::agent::Agent::Claude);
         let stranded = lane().find(|row| daemon.backlog.may_be_offered(row));
         let unread = lane().find(|row| row.in_turn);
         let wrong = match (stranded, unread) {
@@ -525,7 +525,7 @@ impl World {
         }
         let forgotten = daemon
             .backlog
-            .lane(crate::core::agent::Agent::Claude)
+            .lane(crate::agent::Agent::Claude)
             .filter(|row| daemon.backlog.may_be_offered(row))
             .find(|row| !self.checks.announced.contains(&(bridge, row.id.clone())));
         if let Some(row) = forgotten {

@@ -5,14 +5,14 @@ use super::checks::Showing;
 use super::claude::{ClaudeStep, HookText, Told};
 use super::disk::Write;
 use super::world::{Draft, Event, World};
-use crate::core::agent::Agent;
-use crate::core::delivery::{
+use crate::agent::Agent;
+use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, CodexFlow, CodexInput, CodexTerms,
     Delivery, DeliveryEffect, DeliveryState, Fit, HookPoint, Ladder, LadderInput, LadderMode,
     LadderTerms, Load, Moment, Shown, Watchdog,
 };
-use crate::core::entry::DeliveryResult;
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
+use crate::entry::DeliveryResult;
+use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
 
 /// A turn that gives no sign for this long is suspect in these worlds, ms.
 pub const SILENCE_MS: i64 = 1_500;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Map;
 
 use super::world::{Draft, Event, World};
-use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{Delivery, OnBusy};
-use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Message};
-use crate::core::fold::fold;
-use crate::core::id::{EntryId, Seq, SessionId, TurnId};
-use crate::core::snapshot::Snapshot;
+use crate::agent::{Agent, Party};
+use crate::delivery::{Delivery, OnBusy};
+use crate::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Message};
+use crate::fold::fold;
+use crate::id::{EntryId, Seq, SessionId, TurnId};
+use crate::snapshot::Snapshot;
 
 /// What the ledger says of one message, kept apart from the fold to check it.
 #[derive(Debug, Clone)]

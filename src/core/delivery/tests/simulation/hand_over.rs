@@ -5,9 +5,9 @@ use super::adapter::{Adapter, Busy, Order};
 use super::daemon::Call;
 use super::server::Request;
 use super::world::{Event, World};
-use crate::core::delivery::recovery::Unconfirmed;
-use crate::core::delivery::{AdapterAnswer, CodexInput};
-use crate::core::id::TurnId;
+use crate::delivery::recovery::Unconfirmed;
+use crate::delivery::{AdapterAnswer, CodexInput};
+use crate::id::TurnId;
 
 /// Between two looks whether everything is at rest, ms.
 const LOOK_MS: i64 = 5;

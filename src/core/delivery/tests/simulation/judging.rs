@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::adapter::{Busy, Note, Unproven};
 use super::world::{Event, World};
-use crate::core::delivery::recovery::{RecoveryVerdict, Sight, Unconfirmed, judge};
-use crate::core::delivery::{AdapterAnswer, CodexInput};
-use crate::core::id::{EntryId, TurnId};
+use crate::delivery::recovery::{RecoveryVerdict, Sight, Unconfirmed, judge};
+use crate::delivery::{AdapterAnswer, CodexInput};
+use crate::id::{EntryId, TurnId};
 
 /// A thread that cannot be judged is looked at again after this long, ms.
 const LOOK_AGAIN_MS: i64 = 500;

@@ -10,9 +10,9 @@
 //! - messages of a lane keep their order, a steer aside.
 //!
 //! ```text
-//! cargo test --lib simulation                       10,000 worlds
-//! CTXRELAY_SEEDS=100000 cargo test --lib simulation  more of them
-//! CTXRELAY_SEED=4711 cargo test --lib simulation     one of them, told step by step
+//! cargo test -p ctxrelay-core simulation                       1,000 worlds
+//! CTXRELAY_SEEDS=100000 cargo test -p ctxrelay-core simulation  more of them
+//! CTXRELAY_SEED=4711 cargo test -p ctxrelay-core simulation     one of them, told step by step
 //! ```
 //!
 //! Two things are assumed: a bridge returns a page in the moment in which it hears that the page is
@@ -36,7 +36,7 @@ use std::env;
 use world::World;
 
 /// How many worlds are run when nobody says.
-const SEEDS: u64 = 10_000;
+const SEEDS: u64 = 1_000;
 
 /// Worlds that run beside each other.
 fn threads() -> u64 {

@@ -3,10 +3,10 @@
 use super::daemon::Call;
 use super::disk::Write;
 use super::world::{Draft, Event, World};
-use crate::core::agent::Agent;
-use crate::core::delivery::{Admission, CodexInput, DeliveryState, OnBusy};
-use crate::core::entry::DeliveryResult;
-use crate::core::id::EntryId;
+use crate::agent::Agent;
+use crate::delivery::{Admission, CodexInput, DeliveryState, OnBusy};
+use crate::entry::DeliveryResult;
+use crate::id::EntryId;
 
 /// How often a sender tries.
 const TRIES_MAX: u32 = 5;

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::adapter::Note;
 use super::checks::Showing;
 use super::world::{Event, World};
-use crate::core::delivery::{Activity, OnBusy};
-use crate::core::entry::TurnStatus;
-use crate::core::id::{EntryId, TurnId};
+use crate::delivery::{Activity, OnBusy};
+use crate::entry::TurnStatus;
+use crate::id::{EntryId, TurnId};
 
 /// A message as the app-server gets it.
 #[derive(Debug, Clone)]

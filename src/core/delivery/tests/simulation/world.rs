@@ -8,10 +8,10 @@ use super::claude::{Claude, ClaudeStep, Habit};
 use super::daemon::{Call, Daemon};
 use super::disk::{Disk, Write};
 use super::server::{Request, Server, ServerStep, Thread};
-use crate::core::agent::Agent;
-use crate::core::delivery::OnBusy;
-use crate::core::delivery::fault::Fault;
-use crate::core::id::EntryId;
+use crate::agent::Agent;
+use crate::delivery::OnBusy;
+use crate::delivery::fault::Fault;
+use crate::id::EntryId;
 
 /// How long things go wrong, ms.
 const CHAOS_MS: i64 = 15_000;

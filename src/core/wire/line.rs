@@ -10,10 +10,10 @@ mod chain;
 mod read;
 mod write;
 
-#[cfg(test)]
-pub(crate) mod arbitrary;
-#[cfg(test)]
-pub(crate) mod hostile;
+#[cfg(any(test, feature = "testing"))]
+pub mod arbitrary;
+#[cfg(any(test, feature = "testing"))]
+pub mod hostile;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::keys::{Allowed, Config};
 use super::schema::schema;
-use crate::core::redact::OwnRules;
+use crate::redact::OwnRules;
 
 /// How much of a rule's name is told, in characters.
 const NAME_CHARS_MAX: usize = 40;
@@ -153,7 +153,7 @@ fn resolve<'a>(schema: &'a Value, found: &'a Value) -> &'a Value {
 pub fn own_rules(config: &Config) -> (OwnRules, Vec<Problem>) {
     let mut rules = OwnRules::default();
     let mut problems = Vec::new();
-    let mut note = |key: String, done: Result<(), crate::core::redact::BadRule>| {
+    let mut note = |key: String, done: Result<(), crate::redact::BadRule>| {
         if let Err(bad) = done {
             let why = format!("{bad}, so it is ignored");
             problems.push(Problem { key, why });

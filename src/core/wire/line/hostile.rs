@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 
 const CHAINED: &[u8] =
-    include_bytes!("../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");
+    include_bytes!("../../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");
 const PREFIXED: &[u8] =
-    include_bytes!("../../../tests/data/formats/v1/session_1794000000000_0badcafe.jsonl");
+    include_bytes!("../../../../tests/data/formats/v1/session_1794000000000_0badcafe.jsonl");
 
 /// Deeper than any reader goes; twice the usual stack for one that recurses.
 const DEEP: usize = 100_000;
@@ -123,7 +123,7 @@ fn apply(line: &mut Vec<u8>, change: Change) {
 }
 
 /// Bytes that may be a line or many.
-pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
+pub fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let origin = prop_oneof![3 => written(), 2 => piece()];
     (origin, prop::collection::vec(change(), 0..5)).prop_map(|(mut line, changes)| {
         for change in changes {

@@ -1,6 +1,6 @@
 //! The disk: where things lie, the ledger, the queue, the registry, the owner's lock.
 //!
-//! Knows `core` and `wire::line`; knows nothing of sockets and agents. Everything here blocks:
+//! Knows `ctxrelay-core`; knows nothing of sockets and agents. Everything here blocks:
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod blobs;
@@ -28,5 +28,5 @@ pub mod sentinel;
 pub mod session;
 pub mod trust;
 
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -165,7 +165,7 @@ fn rules_that_are_none_are_named_and_the_others_work() {
             "redaction.allow[1]",
         ]
     );
-    let redactor = crate::core::redact::Redactor::with(rules);
+    let redactor = crate::redact::Redactor::with(rules);
     assert_eq!(redactor.redact_text("acme_one").0, "[REDACTED_ACME]");
 }
 

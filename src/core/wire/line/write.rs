@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, WHOLE, event};
-use crate::core::entry::{
+use crate::entry::{
     AgentChanged, Artifact, DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal,
     Handoff, Message, TurnRecord,
 };
-use crate::core::id::EntryId;
+use crate::id::EntryId;
 
 /// The entry as a line object, keys in the order in which they are written.
 ///
@@ -180,7 +180,7 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
     object
 }
 
-fn tree_object(tree: &crate::core::entry::WorkTree) -> Map<String, Value> {
+fn tree_object(tree: &crate::entry::WorkTree) -> Map<String, Value> {
     let mut object = Map::new();
     put_some(&mut object, "commit", tree.commit.as_deref());
     put(&mut object, "tree", tree.tree.as_str());

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::core::delivery::LimitMode;
+use crate::delivery::LimitMode;
 
 /// The shape of the file that this version writes.
 const VERSION: u32 = 1;

@@ -6,14 +6,14 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{CARRIED, ChainLink, HANDLES, HANDLES_ONE, RUNTIME_SESSION, WHOLE, event, is_hash};
-use crate::core::agent::{Agent, Party};
-use crate::core::delivery::Outcome;
-use crate::core::entry::{
+use crate::agent::{Agent, Party};
+use crate::delivery::Outcome;
+use crate::entry::{
     AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
     FinalityProposal, Handoff, Message, TurnRecord,
 };
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, TurnId};
-use crate::core::whole::Whole;
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, TurnId};
+use crate::whole::Whole;
 
 /// A line that is an entry.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::id::{EntryId, SessionId};
+use crate::id::{EntryId, SessionId};
 
 /// Arguments of [`super::control::Command::LedgerSearch`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]

@@ -9,7 +9,7 @@ use super::{
     NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams,
     StopParams, TrustParams, WaitMessagesParams,
 };
-use crate::core::agent::Agent;
+use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
 
 /// Everything a client may ask.

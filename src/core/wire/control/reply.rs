@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
-use crate::core::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
-use crate::core::snapshot::Snapshot;
+use crate::agent::Agent;
+use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
+use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
+use crate::snapshot::Snapshot;
 use crate::wire::search::{IndexReport, SearchPage};
 use crate::wire::status::Status;
 

@@ -3,16 +3,16 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::carried::CarriedEntry;
-use crate::core::delivery::{OnBusy, Outcome};
-use crate::core::entry::{
+use crate::agent::{Agent, AgentState, Party};
+use crate::carried::CarriedEntry;
+use crate::delivery::{OnBusy, Outcome};
+use crate::entry::{
     AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
     FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, Predecessor, TurnRecord,
     TurnStatus, WorkTree,
 };
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
-use crate::core::whole::Whole;
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use crate::whole::Whole;
 
 /// Few enough that entries refer to each other.
 fn id() -> impl Strategy<Value = EntryId> {
@@ -313,7 +313,7 @@ fn other() -> impl Strategy<Value = EntryKind> {
 }
 
 /// Any kind.
-pub(crate) fn kind() -> impl Strategy<Value = EntryKind> {
+pub fn kind() -> impl Strategy<Value = EntryKind> {
     let predecessor =
         (text(), any::<u64>(), text(), fate()).prop_map(|(session, entries, head, fate)| {
             Predecessor {
@@ -361,7 +361,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
 }
 
 /// Any entry, not appended yet.
-pub(crate) fn entry() -> impl Strategy<Value = Entry> {
+pub fn entry() -> impl Strategy<Value = Entry> {
     let session = prop::option::of(prop_oneof!["default|pair-2", text()]);
     (
         id(),

@@ -13,8 +13,8 @@ mod reply;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::core::agent::Agent;
-use crate::core::id::{RuntimeSession, SessionId};
+use crate::agent::Agent;
+use crate::id::{RuntimeSession, SessionId};
 
 pub use command::Command;
 pub use params::{

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-use crate::core::delivery::{CutMessage, MessageCursor};
-use crate::core::id::{EntryId, Seq};
+use crate::delivery::{CutMessage, MessageCursor};
+use crate::id::{EntryId, Seq};
 
 /// It is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -16,3 +16,4 @@ pub mod redact;
 pub mod snapshot;
 pub mod trace;
 pub mod whole;
+pub mod wire;

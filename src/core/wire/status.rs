@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::agent::AgentState;
-use crate::core::delivery::{LimitMode, Watched};
-use crate::core::id::{EntryId, SessionId, ThreadId, TurnId};
-use crate::core::snapshot::Snapshot;
+use crate::agent::AgentState;
+use crate::delivery::{LimitMode, Watched};
+use crate::id::{EntryId, SessionId, ThreadId, TurnId};
+use crate::snapshot::Snapshot;
 
 /// How many decisions a status tells.
 const DECIDED_MAX: usize = 5;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::item::{Item, readable};
-use crate::core::entry::TurnStatus;
+use crate::entry::TurnStatus;
 
 /// A turn.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{MessageCursor, OnBusy};
-use crate::core::entry::{ArtifactStatus, NoteKind};
-use crate::core::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
+use crate::agent::Agent;
+use crate::delivery::{MessageCursor, OnBusy};
+use crate::entry::{ArtifactStatus, NoteKind};
+use crate::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 
 /// Arguments of [`Command::Send`](super::Command::Send).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]

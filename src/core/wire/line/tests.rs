@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use super::arbitrary::entry;
 use super::*;
-use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{OnBusy, Outcome};
-use crate::core::entry::{ArtifactStatus, DeliveryResult, EntryKind, NoteKind};
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::agent::{Agent, Party};
+use crate::delivery::{OnBusy, Outcome};
+use crate::entry::{ArtifactStatus, DeliveryResult, EntryKind, NoteKind};
+use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// A ledger as it has to stay readable for ever, and its hashes, computed by another program.
 const CHAINED: &[u8] =
-    include_bytes!("../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");
+    include_bytes!("../../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");
 const CHAINED_HASHES: &str =
-    include_str!("../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.hashes");
+    include_str!("../../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.hashes");
 /// The same after three lines of ContextRelay 3.13, one of them broken.
 const PREFIXED: &[u8] =
-    include_bytes!("../../../tests/data/formats/v1/session_1794000000000_0badcafe.jsonl");
+    include_bytes!("../../../../tests/data/formats/v1/session_1794000000000_0badcafe.jsonl");
 const PREFIXED_HASHES: &str =
-    include_str!("../../../tests/data/formats/v1/session_1794000000000_0badcafe.hashes");
+    include_str!("../../../../tests/data/formats/v1/session_1794000000000_0badcafe.hashes");
 
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes
@@ -141,7 +141,7 @@ fn keys_stand_in_the_v1_order() {
     );
 }
 
-fn read(line: Value) -> crate::core::entry::Entry {
+fn read(line: Value) -> crate::entry::Entry {
     parse(line.to_string().as_bytes()).unwrap().entry
 }
 
