@@ -26,7 +26,7 @@ mod process;
 mod record;
 mod search;
 mod starts;
-#[path = "../it/support/mod.rs"]
+#[path = "../support/mod.rs"]
 mod support;
 mod wake;
 

@@ -15,12 +15,12 @@ use ctxrelay::store::session;
 use ctxrelay::wire::control::{Command, DecideParams, LedgerListParams, Reply, Role, SendParams};
 use rustix::process::Signal;
 
-use super::support::child::Child;
-use super::support::launch::Launch;
-use super::support::picture::picture;
-use super::support::project::Project;
-use super::support::pty::{Key, Pty};
-use super::support::wait::{timeout, wait_until};
+use crate::support::child::Child;
+use crate::support::launch::Launch;
+use crate::support::picture::picture;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
 
 /// `ctxrelay demo` with a temporary folder of its own.
 fn demo(project: &Project, speed: &str) -> (Launch, PathBuf) {

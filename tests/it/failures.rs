@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::hand_over::scene::Tidy;
 use crate::support::child::Child;
+use crate::support::hand_over::Tidy;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;

@@ -1,4 +1,5 @@
-//! The integration tests: one binary, so that the program and its support are linked once.
+//! The program from outside, without an agent: one binary, so that the program and its support are
+//! linked once. Those with the real agents are another, `tests/real_agents`.
 #![allow(
     clippy::unwrap_used,
     reason = "a failed unwrap in a test is a failed test"
@@ -10,22 +11,16 @@ mod config;
 mod contextrelay3;
 mod control;
 mod deck;
-mod delivery;
 mod demo;
 #[cfg(debug_assertions)]
 mod failures;
-mod followed;
 mod gate;
 mod hand_over;
 mod harness;
-mod held_queue;
 mod keeping;
-mod ladder;
 mod ledger;
-mod limits;
+mod no_agent;
 mod one_value;
-mod pages;
-mod pair;
 mod pair_panes;
 mod projects;
 mod published;
@@ -34,7 +29,6 @@ mod recovery;
 mod relay;
 mod roles;
 mod search;
+#[path = "../support/mod.rs"]
 mod support;
 mod tidy;
-mod told;
-mod wake;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::hand_over::scene::{Tidy, another_daemon, end_daemon, status};
+use crate::support::hand_over::{Tidy, another_daemon, end_daemon, status};
 use crate::support::http;
 use crate::support::mcp::{McpClient, PROTOCOL};
 use crate::support::operator::Operator;

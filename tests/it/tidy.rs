@@ -267,6 +267,23 @@ fn public_type_names_are_unique() {
     assert!(places.is_empty(), "two types of one name: {places:#?}");
 }
 
+/// What only a test with the real agents calls.
+const OF_REAL_AGENTS: [&str; 3] = ["Pair::new", "agents::slot", "ctxrelay_with_agents"];
+
+#[test]
+fn the_tests_of_the_program_alone_need_no_agent() {
+    let mut wrong = Vec::new();
+    for source in sources("tests/it") {
+        for (at, line) in code_lines(&source) {
+            let is_list = line.starts_with("const OF_REAL_AGENTS");
+            if !is_list && OF_REAL_AGENTS.iter().any(|call| line.contains(call)) {
+                wrong.push(format!("{}:{at}: {}", source.path.display(), line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "real agents:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn one_websocket_library_is_in_the_tree() {
     let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();

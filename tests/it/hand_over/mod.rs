@@ -1,8 +1,6 @@
 //! The daemon goes from one process to another: nobody else can take the project in between, the
 //! agents are back at once, and what Codex does goes on.
 
-mod codex;
 mod faults;
 mod owners;
-pub mod scene;
 mod versions;

@@ -3,11 +3,11 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::scene::{
+use crate::support::child::run;
+use crate::support::hand_over::{
     LockWatch, Tidy, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status,
     successor,
 };
-use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::operator::Operator;
 use crate::support::project::Project;

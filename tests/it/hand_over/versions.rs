@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{Tidy, end_daemon, pid, status};
+use crate::support::hand_over::{Tidy, end_daemon, pid, status};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::account::connect;
+use crate::support::account::connect;
 use crate::support::child::{Finished, run};
 use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;

@@ -13,7 +13,7 @@ use ctxrelay::core::id::EntryId;
 use ctxrelay::wire::line::{parse, seal, serialize};
 use serde_json::{Value, json};
 
-use super::account::{connect, inbox};
+use crate::support::account::{connect, inbox};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::account::{connect, inbox};
 use super::belief::forge;
+use crate::support::account::{connect, inbox};
 use crate::support::child::Child;
 use crate::support::daemon::Daemon;
 use crate::support::operator::Operator;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
-use super::account::{Account, connect, connect_with};
+use crate::support::account::{Account, connect, connect_with};
 use crate::support::child::run;
 use crate::support::daemon::Daemon;
 use crate::support::privileged;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::account::{Account, REDIAL, connect};
+use crate::support::account::{Account, REDIAL, connect};
 use crate::support::chance::Chance;
 use crate::support::child::is_alive;
 use crate::support::mcp::McpClient;

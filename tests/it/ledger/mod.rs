@@ -1,7 +1,6 @@
 //! The record under faults: processes killed, disks that fail or are full, files that are not what
 //! they should be. Always with the real program.
 
-mod account;
 mod altered;
 mod bad_input;
 mod belief;

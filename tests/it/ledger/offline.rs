@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ctxrelay::wire::line::{parse, seal, serialize};
 use serde_json::{Value, json};
 
-use super::account::connect;
+use crate::support::account::connect;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::account::inbox;
+use crate::support::account::inbox;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 

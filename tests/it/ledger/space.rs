@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::account::connect_with;
+use crate::support::account::connect_with;
 use crate::support::child::run;
 use crate::support::daemon::Daemon;
 use crate::support::mcp::McpClient;

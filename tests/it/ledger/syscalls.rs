@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::account::{Account, connect};
+use crate::support::account::{Account, connect};
 use crate::support::child::Child;
 use crate::support::daemon::Daemon;
 use crate::support::privileged;

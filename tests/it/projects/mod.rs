@@ -1,6 +1,5 @@
 //! Which folder is a project, what is written into it, and who owns it.
 
 mod dormant;
-mod instructions;
 mod long_home;
 mod owner;

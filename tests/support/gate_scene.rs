@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::project::Project;
-use crate::support::pty::Pty;
-use crate::support::wait::{timeout, wait_until};
-use crate::support::{launch::Launch, operator};
+use super::project::Project;
+use super::pty::Pty;
+use super::wait::{timeout, wait_until};
+use super::{launch::Launch, operator};
 
 /// Runs its arguments in a session of its own with an empty environment, once its parent is gone.
 const ORPHAN: &str = r#"setsid env -i PATH="$PATH" sh -c 'while kill -0 "$0" 2>/dev/null; do sleep 0.02; done; exec "$@"' $$ "$@" &"#;

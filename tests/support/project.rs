@@ -328,3 +328,13 @@ fn path_without_agents() -> &'static str {
         std::env::join_paths(clean).unwrap().into_string().unwrap()
     })
 }
+
+/// What lies in a folder, hidden things too.
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}

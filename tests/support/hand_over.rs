@@ -11,11 +11,11 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::child::{is_alive, run};
-use crate::support::pair::Pair;
-use crate::support::project::Project;
-use crate::support::pty::{Key, Pty};
-use crate::support::wait::{timeout, wait_until};
+use super::child::{is_alive, run};
+use super::pair::Pair;
+use super::project::Project;
+use super::pty::{Key, Pty};
+use super::wait::{timeout, wait_until};
 
 /// Between two looks at the lock: far below what a start of a daemon takes.
 const LOOK: Duration = Duration::from_micros(200);

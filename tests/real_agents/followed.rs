@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::pair::{attached_codex, wait_status};
+use crate::pair::{attached_codex, wait_status};
 use crate::support::claude_home;
 use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;

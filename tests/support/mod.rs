@@ -5,13 +5,17 @@
     reason = "a vocabulary for scenarios; not every word is used in every build"
 )]
 
+pub mod account;
 pub mod agents;
+pub mod altered;
 pub mod chance;
 pub mod child;
 pub mod claude_home;
 pub mod codex_home;
 pub mod contextrelay3;
 pub mod daemon;
+pub mod gate_scene;
+pub mod hand_over;
 pub mod http;
 pub mod launch;
 pub mod mcp;
@@ -25,6 +29,7 @@ pub mod pipe;
 pub mod privileged;
 pub mod project;
 pub mod pty;
+pub mod published;
 pub mod responses_server;
 pub mod script;
 pub mod skipped;

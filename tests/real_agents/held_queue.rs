@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::pair::{attached_codex, codex_works, of_type, status, verify, wait_status};
+use crate::pair::{attached_codex, codex_works, of_type, status, verify, wait_status};
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::says;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::child::Finished;
-use crate::support::project::Project;
-use crate::support::ws::RpcSocket;
+use super::child::Finished;
+use super::project::Project;
+use super::ws::RpcSocket;
 
 /// How many notes were asked for, and which of them were acknowledged.
 #[derive(Debug, Default)]

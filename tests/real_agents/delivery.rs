@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::pair::{
+use crate::pair::{
     attached_claude, attached_codex, codex_works, of_type, status, verify, wait_status,
 };
 use crate::support::chance::Chance;

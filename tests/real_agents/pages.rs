@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::ladder::Scene;
+use crate::ladder::Scene;
 use crate::support::model_request::{ModelRequest, says};
 use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::scene::{
+use crate::support::child::{is_alive, run};
+use crate::support::codex_home;
+use crate::support::hand_over::{
     LockWatch, Tidy, agents, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status,
     successor,
 };
-use crate::support::child::{is_alive, run};
-use crate::support::codex_home;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::hears;
 use crate::support::operator::Operator;
@@ -274,4 +275,70 @@ fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
     let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
     assert!(answer.to_string().contains("the other half."), "{answer}");
     expect_sound(&pair.project);
+}
+
+#[test]
+fn an_app_server_that_dies_on_the_way_is_missed_and_nothing_is_sent_twice() {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    let project = &pair.project;
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(project);
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held("Half, ", &gate, "the other half."));
+    let first = claude.tool("reply", json!({"text": "the first question"}));
+    gate.wait_arrived();
+    let before = agents(&pair)["codex"]["appServer"]["pid"].as_u64().unwrap();
+    // A successor that has the estate and fails once the app-server is dead: whoever goes on gets
+    // what a successor gets.
+    let (taken, go) = (project.base().join("taken"), project.base().join("go"));
+    let then = format!(
+        "head -c 64 >{}\nwhile [ ! -e {} ]; do sleep 0.01; done\nkill -9 $$",
+        taken.display(),
+        go.display()
+    );
+    let program = successor(project, r#"{"format":2,"version":"x"}"#, &then);
+    operator.hand_over(program).unwrap();
+    wait_until("the successor to have the estate", timeout(), || {
+        taken.exists().then_some(())
+    });
+    let before_it = i32::try_from(before).unwrap();
+    kill_process(Pid::from_raw(before_it).unwrap(), Signal::KILL).unwrap();
+    std::fs::write(&go, "").unwrap();
+
+    pair.responses
+        .when(hears("the second question"))
+        .once()
+        .reply(Reply::text("The second answer."));
+    let second = claude.tool("reply", json!({"text": "the second question"}));
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 50}));
+    assert!(
+        answer.to_string().contains("The second answer."),
+        "{answer}"
+    );
+    let after = agents(&pair)["codex"]["appServer"]["pid"].as_u64().unwrap();
+    assert_ne!(after, before);
+    let ledger = project.ledger();
+    let says = |words: &[&str]| {
+        let lines = ledger.iter().map(Value::to_string);
+        lines
+            .filter(|line| words.iter().all(|word| line.contains(word)))
+            .count()
+    };
+    assert_eq!(says(&["the codex app-server is gone"]), 1, "{ledger:#?}");
+    for sent in [&first, &second] {
+        let id = sent["message_id"].as_str().unwrap();
+        assert_eq!(says(&[id, "\"confirmed\""]), 1, "{ledger:#?}");
+    }
+    // The model sees the whole conversation: each stands in it once.
+    let steps = pair.responses.steps();
+    let last = steps.last().unwrap();
+    for words in ["the first question", "the second question"] {
+        assert_eq!(last.count_of(words), 1, "{words}");
+    }
+    expect_sound(project);
 }

@@ -7,7 +7,7 @@ use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 
-use super::scene::{Scene, Try};
+use crate::support::gate_scene::{Scene, Try};
 
 /// What the agents are told to run.
 const RUN: &str = "sh ../all.sh; echo done-$((40+2))";

@@ -2,17 +2,12 @@
 //! it was started; the operator's own shell does.
 #![cfg(target_os = "linux")]
 
-mod agents;
-mod orphans;
-mod sandbox;
-mod scene;
-
 use serde_json::json;
 
+use crate::support::gate_scene::{Scene, agent_launch, outcome};
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
-use scene::{Scene, agent_launch, outcome};
 
 #[test]
 fn nothing_that_an_agent_starts_decides_however_it_is_started() {

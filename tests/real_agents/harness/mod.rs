@@ -1,0 +1,4 @@
+//! The foundations of these tests, proved: that real agents take the scripted services for real.
+
+mod claude;
+mod codex;

@@ -1,0 +1,25 @@
+//! The tests with the real Claude Code and the real Codex, on scripted model services: a binary of
+//! their own, so that all others need no agent and take no time for one.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failed unwrap in a test is a failed test"
+)]
+
+mod altered;
+mod delivery;
+mod dormant;
+mod followed;
+mod gate;
+mod hand_over;
+mod harness;
+mod held_queue;
+mod instructions;
+mod ladder;
+mod limits;
+mod pages;
+mod pair;
+mod published;
+#[path = "../support/mod.rs"]
+mod support;
+mod told;
+mod wake;
