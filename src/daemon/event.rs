@@ -111,6 +111,33 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// A word for its kind, for figures and the log: a command is named by its method.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Connected { .. } => "connected",
+            Self::Outdated { .. } => "outdated",
+            Self::Heard { .. } => "heard",
+            Self::Disconnected { .. } => "disconnected",
+            Self::Command { command, .. } => command.method(),
+            Self::Ledger(WriterEvent::Durable { .. }) => "durable",
+            Self::Ledger(_) => "ledger",
+            Self::Codex(_) => "codex",
+            Self::CodexSilent => "codex_silent",
+            Self::CodexLeft(_) => "codex_left",
+            Self::LimitChecked { .. } => "limit_checked",
+            Self::Watch(_) => "watch",
+            Self::TreeRead { .. } => "tree_read",
+            Self::TextLost(_) => "text_lost",
+            Self::Altered(_) => "altered",
+            Self::AgentPids { .. } => "agent_pids",
+            Self::Metrics { .. } => "metrics",
+            Self::Leave { .. } => "leave",
+            Self::Shutdown { .. } => "shutdown",
+        }
+    }
+}
+
 /// Who waits for the state of the work tree.
 #[derive(Debug)]
 pub enum TreePurpose {

@@ -58,6 +58,7 @@ pub(super) fn render(daemon: &Daemon) -> String {
             gauge(daemon.outbox.lane(agent).count() as u64),
         );
     }
+    daemon.loop_times.register(&mut registry);
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {
         tracing::error!("the metrics could not be written");

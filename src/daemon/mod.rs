@@ -31,6 +31,7 @@ mod identity;
 mod inbox;
 mod limits;
 mod liveness_probe;
+mod loop_times;
 mod mended;
 mod message_page;
 mod metrics;

@@ -23,6 +23,7 @@ use super::handoff_dedup::HandoffDedup;
 use super::identity::Identity;
 use super::limits::Limits;
 use super::liveness_probe::Challenges;
+use super::loop_times::LoopTimes;
 use super::notices::Notices;
 use super::operator_refusals::OperatorRefusals;
 use super::outbox::Outbox;
@@ -106,6 +107,7 @@ pub struct Daemon {
     pub(super) watch: Option<TamperWatch>,
     /// What others read on the disk.
     pub(super) board: Board,
+    pub(super) loop_times: LoopTimes,
 }
 
 /// What writes down, beside the ledger, how far it has come.
@@ -187,6 +189,7 @@ impl Daemon {
             alarms: Alarms::default(),
             watch: None,
             board: Board::default(),
+            loop_times: LoopTimes::default(),
         }
     }
 
@@ -230,6 +233,8 @@ impl Daemon {
 
     /// Takes one event, and what is due. When something is due next; `None` once it may stop.
     fn turn(&mut self, event: Option<Event>, deadline: Instant) -> Option<Instant> {
+        let begun = Instant::now();
+        let kind = event.as_ref().map_or("deadline", Event::kind);
         if let Some(event) = event {
             self.on_event(event);
         }
@@ -239,6 +244,7 @@ impl Daemon {
         }
         self.watch_idleness();
         self.show();
+        self.loop_times.took(kind, begun.elapsed());
         (!self.may_stop()).then(|| self.next_deadline())
     }
 

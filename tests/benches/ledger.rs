@@ -84,8 +84,13 @@ fn lengths() -> Vec<usize> {
     lengths
 }
 
+/// The entries of the longest record that is measured.
+pub fn longest_record() -> usize {
+    lengths().into_iter().max().unwrap_or_default()
+}
+
 /// `100k`.
-fn short(count: usize) -> String {
+pub fn short(count: usize) -> String {
     match count {
         n if n >= 1_000_000 => format!("{}M", n / 1_000_000),
         n if n >= 1_000 => format!("{}k", n / 1_000),

@@ -16,6 +16,7 @@
 
 mod agent;
 mod appends;
+mod busy;
 mod cpu;
 mod delivery;
 mod figure;
@@ -35,7 +36,7 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -45,6 +46,7 @@ const PARTS: [Part; 9] = [
     ("process", process::measure),
     ("ledger", ledger::measure),
     ("search", search::measure),
+    ("busy", busy::measure),
 ];
 
 fn main() {

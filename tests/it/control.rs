@@ -114,6 +114,9 @@ fn metrics_carry_the_published_names() {
         "contextrelay_ledger_writes_total",
         "contextrelay_codex_messages_total",
         "contextrelay_idle_opportunities_detected_total",
+        // How long the loop was busy, with the start's first events among them.
+        "ctxrelay_loop_busy_seconds_bucket",
+        "ctxrelay_loop_busy_longest_seconds{event=\"durable\"}",
     ] {
         assert!(answer.body.contains(name), "{name} in {}", answer.body);
     }

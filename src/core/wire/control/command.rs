@@ -130,6 +130,46 @@ pub enum Command {
 }
 
 impl Command {
+    /// The method by which it is asked.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Send(_) => "message/send",
+            Self::Handoff(_) => "handoff/create",
+            Self::GetMessages(_) => "messages/get",
+            Self::WaitMessages(_) => "messages/wait",
+            Self::Fetched(_) => "messages/fetched",
+            Self::Ack(_) => "messages/ack",
+            Self::AppendNote(_) => "note/append",
+            Self::RecordArtifact(_) => "artifact/record",
+            Self::ProposeFinal(_) => "finality/propose",
+            Self::ReadContext(_) => "context/read",
+            Self::ReadSnapshot => "snapshot/read",
+            Self::ReadStatus => "status/read",
+            Self::LedgerList(_) => "ledger/list",
+            Self::LedgerShow { .. } => "ledger/show",
+            Self::LedgerSearch(_) => "ledger/search",
+            Self::LedgerRebuild(_) => "ledger/rebuild",
+            Self::QueueList => "queue/list",
+            Self::Subscribe => "entries/subscribe",
+            Self::RegisterAgent => "agent/register",
+            Self::Hook(_) => "hook/report",
+            Self::HookHanded(_) => "hook/handed",
+            Self::DoorbellAttach => "doorbell/attach",
+            Self::EnsureCodex => "codex/ensure",
+            Self::Decide(_) => "finality/decide",
+            Self::Clear(_) => "ledger/clear",
+            Self::Compact(_) => "ledger/compact",
+            Self::Stop(_) => "daemon/stop",
+            Self::HandOver(_) => "daemon/handOver",
+            Self::QueueChange(_) => "queue/change",
+            Self::QueueDrain(_) => "queue/drain",
+            Self::QueueRebuild => "queue/rebuild",
+            Self::Trust(_) => "config/trust",
+            Self::Attend(_) => "agent/attend",
+            Self::AcknowledgeAlarm(_) => "alarm/acknowledge",
+        }
+    }
+
     /// Whether a client of this role may ask this at all; what only the operator may ask is told
     /// by [`Self::is_operator_only`]. An agent's mail is fetched, proven and acknowledged, and its
     /// word recorded, by its own bridge and nobody else.
@@ -193,5 +233,40 @@ impl Command {
             Self::Handoff(params) => params.from.is_none(),
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_named_as_it_is_written() {
+        let params = json!({
+            "agent": "codex", "from": "codex", "to": "claude", "text": "t", "title": "t",
+            "summary": "s", "kind": "note", "event": "Stop", "entry": "1", "ids": [],
+            "timeout_ms": 1, "timeoutMs": 1,
+        });
+        let mut named = 0;
+        for line in include_str!("command.rs").lines() {
+            let renamed = line.trim().strip_prefix("#[serde(rename = \"");
+            let Some(method) = renamed.and_then(|rest| rest.strip_suffix("\")]")) else {
+                continue;
+            };
+            let bare = json!({"method": method});
+            let full = json!({"method": method, "params": params});
+            let read = [bare, full]
+                .into_iter()
+                .find_map(|written| serde_json::from_value::<Command>(written).ok());
+            let Some(command) = read else { continue };
+            named += 1;
+            assert_eq!(command.method(), method);
+            let written: Value = serde_json::to_value(&command).unwrap();
+            assert_eq!(written["method"], method);
+        }
+        assert!(named >= 20, "{named}");
     }
 }

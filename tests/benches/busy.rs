@@ -1,0 +1,180 @@
+//! How long the daemon's loop is busy with one event, for so long everybody else waits: while ten
+//! messages a second run, one client pages through a long record, and the session is cleared.
+//!
+//! From the daemon's own `/metrics`: each time is at most the bound that is told here.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::figure::{Series, Table, ms};
+use crate::ledger::{longest_record, short};
+use crate::record::Record;
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::ws::RpcSocket;
+use crate::support::{http, wait};
+use ctxrelay::store::dirs::ProjectDirs;
+
+/// How often a message is sent, and how many.
+const BEAT: Duration = Duration::from_millis(100);
+const MESSAGES: u32 = 300;
+
+/// The session is cleared behind this one, and deleted for good behind that one.
+const CLEARED: u32 = 200;
+const DISCARDED: u32 = 250;
+
+/// Entries a page: the most that there can be.
+const PAGE: u32 = 1_000;
+
+/// The process that the paging client says it is: none that runs.
+const NOBODY: u32 = 4_000_000;
+
+const TARGET_MS: f64 = 5.0;
+
+/// How many kinds of events are told, the longest first.
+const TOLD: usize = 4;
+
+/// Measures it.
+pub fn measure(table: &mut Table) {
+    let record = Record::of(longest_record());
+    let project = Project::new();
+    record.lay_into(&ProjectDirs::new(project.root().to_owned(), None));
+    let _daemon = project.daemon();
+    // Before an agent comes: nobody below one is the operator.
+    let mut operator = Operator::connect(&project);
+    let mut reader = project.control().unwrap();
+    reader.expect(
+        "hello",
+        json!({"protocol": 1, "role": "cli", "pid": NOBODY}),
+    );
+    let mut claude = Agent::start(&project.ctxrelay(["bridge"]));
+    let mut codex = Agent::start(&project.ctxrelay(["codex-mcp", "server"]));
+    let before = Busy::read(&project);
+    let (mut sends, mut clears) = <(Series, Series)>::default();
+    let done = AtomicBool::new(false);
+    let pages = std::thread::scope(|scope| {
+        let paging = scope.spawn(|| page_through(&mut reader, &done));
+        let start = Instant::now();
+        for number in 1..=MESSAGES {
+            let text = format!("number {number}");
+            sends.time(|| codex.tool("send_to_claude", json!({"text": text})));
+            let page = claude.tool("get_messages", json!({}));
+            let id = &page["messages"][0]["message_id"];
+            claude.tool("ack_messages", json!({"ids": [id]}));
+            if [CLEARED, DISCARDED].contains(&number) {
+                clear(&mut operator, number == DISCARDED, &mut clears);
+            }
+            std::thread::sleep((BEAT * number).saturating_sub(start.elapsed()));
+        }
+        done.store(true, Ordering::Relaxed);
+        paging.join().unwrap()
+    });
+    let after = Busy::read(&project);
+    let (p50, p99) = (after.quantile(&before, 0.50), after.quantile(&before, 0.99));
+    let events = after.count() - before.count();
+    let entries = short(record.entries);
+    table.row(
+        &format!("the loop, busy with one event, {entries} entries"),
+        &format!("p50 <= {}, p99 <= {}, n {events}", ms(p50), ms(p99)),
+        &after.longest(),
+        &format!("p99 <= {TARGET_MS} ms"),
+        p99 <= TARGET_MS,
+    );
+    table.baseline("  a message sent meanwhile", &sends.words());
+    table.baseline("  a clear meanwhile", &clears.words());
+    table.baseline("  pages read meanwhile", &pages.to_string());
+}
+
+/// Reads the record from its begin to its end, again and again; how many pages.
+fn page_through(reader: &mut RpcSocket, done: &AtomicBool) -> u32 {
+    let (mut pages, mut after) = (0, Value::Null);
+    while !done.load(Ordering::Relaxed) {
+        let params = json!({"after": after, "ascending": true, "limit": PAGE});
+        let mut page = reader.expect("ledger/list", params);
+        after = page["value"]["cursor"].take();
+        pages += 1;
+        // As an agent that looks back does.
+        reader.expect("context/read", json!({"limit": 200, "view": "summary"}));
+    }
+    pages
+}
+
+/// Until no message is on its way, as the person would.
+fn clear(operator: &mut Operator, discard: bool, into: &mut Series) {
+    wait::wait_until("the session is cleared", wait::timeout(), || {
+        let start = Instant::now();
+        match operator.call("ledger/clear", json!({"discard": discard})) {
+            Ok(_) => {
+                into.push(start.elapsed());
+                Some(())
+            }
+            Err(refused) => {
+                assert_eq!(refused.data["code"], "in_flight", "{refused:?}");
+                None
+            }
+        }
+    });
+}
+
+/// What `/metrics` says of the loop.
+struct Busy {
+    /// Upper bounds in s, and how many events took no longer.
+    buckets: Vec<(f64, u64)>,
+    longest: BTreeMap<String, f64>,
+}
+
+impl Busy {
+    fn read(project: &Project) -> Self {
+        let bearer = format!("Bearer {}", project.token());
+        let headers = [("authorization", bearer.as_str())];
+        let body = http::get(project.ports.control, "/metrics", &headers)
+            .unwrap()
+            .body;
+        let mut busy = Self {
+            buckets: Vec::new(),
+            longest: BTreeMap::new(),
+        };
+        for line in body.lines() {
+            let labelled = |name: &str| {
+                let (label, figure) = line.strip_prefix(name)?.split_once("\"} ")?;
+                Some((label.to_owned(), figure.to_owned()))
+            };
+            if let Some((bound, count)) = labelled("ctxrelay_loop_busy_seconds_bucket{le=\"") {
+                let bound = bound.parse().unwrap_or(f64::INFINITY);
+                busy.buckets.push((bound, count.parse().unwrap()));
+            }
+            if let Some((kind, took)) = labelled("ctxrelay_loop_busy_longest_seconds{event=\"") {
+                busy.longest.insert(kind, took.parse().unwrap());
+            }
+        }
+        assert!(!busy.buckets.is_empty(), "{body}");
+        busy
+    }
+
+    fn count(&self) -> u64 {
+        self.buckets.last().unwrap().1
+    }
+
+    /// In ms; the bound that so many events since then did not pass.
+    fn quantile(&self, before: &Self, part: f64) -> f64 {
+        let wanted = (self.count() - before.count()) as f64 * part;
+        let since = self.buckets.iter().zip(&before.buckets);
+        let mut bounds = since.map(|(now, then)| (now.0, now.1 - then.1));
+        let found = bounds.find(|(_, count)| *count as f64 >= wanted).unwrap();
+        found.0 * 1e3
+    }
+
+    fn longest(&self) -> String {
+        let mut kinds: Vec<_> = self.longest.iter().collect();
+        kinds.sort_by(|one, other| other.1.total_cmp(one.1));
+        let told = kinds.iter().take(TOLD);
+        let told: Vec<_> = told
+            .map(|(kind, took)| format!("{kind} {}", ms(*took * 1e3)))
+            .collect();
+        format!("longest: {}", told.join(", "))
+    }
+}
