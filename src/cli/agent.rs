@@ -40,7 +40,7 @@ async fn register(setting: &ProjectContext) -> Result<(), Failure> {
     let live = connect::needed(connect::operator(setting).await)?;
     match live.ask(Command::RegisterAgent).await {
         Ok(_) => Ok(()),
-        Err(failure) if failure.code == NO_SUCH_METHOD => Err(Failure::unavailable(
+        Err(failure) if failure.is(&NO_SUCH_METHOD) => Err(Failure::unavailable(
             "daemon_too_old",
             "the daemon is of a version that cannot tell agents from you",
             "have this version go on in its place: `ctxrelay daemon --replace`",

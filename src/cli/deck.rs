@@ -26,7 +26,6 @@ use super::logging;
 use super::output::Output;
 use super::pair_tmux::kept;
 use super::replace::offer;
-use super::successor::CANNOT_TAKE_OVER;
 use crate::adapters::git;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
 use crate::core::agent::Agent;
@@ -38,7 +37,7 @@ use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
 use crate::host::ProjectContext;
 use crate::store::published::Published;
-use crate::wire::control::{Command, Reply, Role};
+use crate::wire::control::{Command, RefusalCode, Reply, Role};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -247,7 +246,7 @@ async fn host(
             return Ok(After::Nothing);
         }
         let in_turn = agents.is_some_and(|agents| agents.codex.turn_id.is_some());
-        if failure.code == CANNOT_TAKE_OVER && !in_turn {
+        if failure.is(&RefusalCode::CannotTakeOver) && !in_turn {
             // Another version was installed meanwhile, and nothing is lost by a stop.
             end(&kept).await;
             return Ok(After::StartsAnew(said));

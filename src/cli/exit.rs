@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::client::ClientError;
 use crate::host::{DaemonFault, StartError};
-use crate::wire::control::Refusal;
+use crate::wire::control::{Refusal, RefusalCode};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,26 +41,68 @@ impl ExitKind {
         }
     }
 
-    /// The kind of a refusal of the daemon, by its stable word.
-    fn of_refusal(code: &str) -> Self {
+    /// The kind of a refusal of the daemon.
+    fn of_refusal(code: &RefusalCode) -> Self {
         match code {
-            "operator_only" | "rejected" | "wrong_role" => Self::Refused,
-            "invalid_arguments" | "too_large" => Self::Usage,
-            "not_found" | "wrong_state" | "stale_session" | "in_flight" | "clear_failed"
-            | "blob_missing" | "blob_altered" | "blob_unreadable" | "stale_config"
-            | "trust_failed" | "ledger_unreadable" | "ledger_unwritable" | "queue_unwritable"
-            | "rebuild_failed" | "search_failed" | "entry_refused" | "no_such_turn"
-            | "disk_low" | "long_texts_full" | "not_from_here" | "not_silent" | "not_limited"
-            | "nothing_cut_off" => Self::State,
-            "codex_unavailable" | "daemon_ended" | "daemon_stopping" | "daemon_unreachable"
-            | "overloaded" | "protocol_version" | "queue_full" | "unanswered"
-            | "cannot_take_over" | "successor_failed" | "hosted_by_deck" | "daemon_moving"
-            | "outdated_agent" | "busy" | "codex_refused" | "protocol" | "no_hello" => {
-                Self::Unavailable
+            RefusalCode::OperatorOnly | RefusalCode::Rejected | RefusalCode::WrongRole => {
+                Self::Refused
             }
+            RefusalCode::InvalidArguments | RefusalCode::TooLarge => Self::Usage,
+            RefusalCode::BlobAltered
+            | RefusalCode::BlobMissing
+            | RefusalCode::BlobUnreadable
+            | RefusalCode::ClearFailed
+            | RefusalCode::DiskLow
+            | RefusalCode::EntryRefused
+            | RefusalCode::FolderLost
+            | RefusalCode::HeadUnwritable
+            | RefusalCode::InFlight
+            | RefusalCode::LedgerUnreadable
+            | RefusalCode::LedgerUnwritable
+            | RefusalCode::LongTextsFull
+            | RefusalCode::NoProcess
+            | RefusalCode::NoProject
+            | RefusalCode::NoSuchTurn
+            | RefusalCode::NotFound
+            | RefusalCode::NotFromHere
+            | RefusalCode::NotLimited
+            | RefusalCode::NotSilent
+            | RefusalCode::NothingCutOff
+            | RefusalCode::QueueUnwritable
+            | RefusalCode::RebuildFailed
+            | RefusalCode::RecordAltered
+            | RefusalCode::SearchFailed
+            | RefusalCode::StaleConfig
+            | RefusalCode::StaleSession
+            | RefusalCode::TrustFailed
+            | RefusalCode::WrongState => Self::State,
+            RefusalCode::Busy
+            | RefusalCode::Cancelled
+            | RefusalCode::CannotTakeOver
+            | RefusalCode::CodexRefused
+            | RefusalCode::CodexUnavailable
+            | RefusalCode::DaemonEnded
+            | RefusalCode::DaemonMoving
+            | RefusalCode::DaemonStopping
+            | RefusalCode::DaemonUnreachable
+            | RefusalCode::HostedByDeck
+            | RefusalCode::NoHello
+            | RefusalCode::NotHandedOver
+            | RefusalCode::OutdatedAgent
+            | RefusalCode::Overloaded
+            | RefusalCode::Protocol
+            | RefusalCode::ProtocolVersion
+            | RefusalCode::QueueFull
+            | RefusalCode::SuccessorFailed
+            | RefusalCode::TooManyClients
+            | RefusalCode::TooManyWaiters
+            | RefusalCode::Unanswered
             // A daemon of another version, or no daemon of ours: it has none of our words.
-            code if code.starts_with("rpc") => Self::Unavailable,
-            _ => Self::Internal,
+            | RefusalCode::Rpc(_) => Self::Unavailable,
+            // A word that this version does not know is as good as a fault.
+            RefusalCode::Internal | RefusalCode::WriterGone | RefusalCode::Other(_) => {
+                Self::Internal
+            }
         }
     }
 }
@@ -125,11 +167,16 @@ impl Failure {
 
     /// No daemon runs, and this verb needs one.
     pub fn no_daemon() -> Self {
-        Self::unavailable(
-            "daemon_unreachable",
+        Self::from(Refusal::new(
+            RefusalCode::DaemonUnreachable,
             "no daemon runs for this project",
             "start it with `ctxrelay`, or with `ctxrelay daemon --detach`",
-        )
+        ))
+    }
+
+    /// Whether it is a refusal with this code.
+    pub fn is(&self, code: &RefusalCode) -> bool {
+        RefusalCode::from(self.code.as_str()) == *code
     }
 
     /// The reader of our output has gone. No fault, and nobody is there to be told.
@@ -158,7 +205,7 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self {
             kind: ExitKind::of_refusal(&refusal.code),
-            code: refusal.code,
+            code: refusal.code.to_string(),
             message: refusal.message,
             hint: refusal.hint,
         }
@@ -167,7 +214,8 @@ impl From<Refusal> for Failure {
 
 impl From<&Failure> for Refusal {
     fn from(failure: &Failure) -> Self {
-        Self::new(&failure.code, failure.message.clone(), failure.hint.clone())
+        let code = RefusalCode::from(failure.code.as_str());
+        Self::new(code, failure.message.clone(), failure.hint.clone())
     }
 }
 
@@ -203,45 +251,83 @@ mod tests {
     use super::*;
 
     fn kind(code: &str) -> ExitKind {
-        Failure::from(Refusal::new(code, "why", "what now")).kind
+        Failure::from(Refusal::new(RefusalCode::from(code), "why", "what now")).kind
     }
 
     #[test]
     fn a_refusal_of_the_daemon_has_the_exit_code_of_its_word() {
         let table: [(u8, &[&str]); 5] = [
-            (1, &["internal", "a_word_of_a_later_version"]),
+            (1, &["internal", "writer_gone", "a_word_of_a_later_version"]),
             (2, &["invalid_arguments", "too_large"]),
             (
                 3,
                 &[
+                    "blob_altered",
+                    "blob_missing",
+                    "blob_unreadable",
+                    "clear_failed",
+                    "disk_low",
                     "entry_refused",
+                    "folder_lost",
+                    "head_unwritable",
+                    "in_flight",
+                    "ledger_unreadable",
                     "ledger_unwritable",
+                    "long_texts_full",
+                    "no_process",
+                    "no_project",
                     "no_such_turn",
                     "not_found",
                     "not_from_here",
                     "not_limited",
                     "not_silent",
                     "nothing_cut_off",
+                    "queue_unwritable",
+                    "rebuild_failed",
+                    "record_altered",
+                    "search_failed",
+                    "stale_config",
+                    "stale_session",
+                    "trust_failed",
                     "wrong_state",
                 ],
             ),
             (
                 4,
                 &[
+                    "busy",
+                    "cancelled",
+                    "cannot_take_over",
                     "codex_refused",
                     "codex_unavailable",
+                    "daemon_ended",
                     "daemon_moving",
+                    "daemon_stopping",
                     "daemon_unreachable",
+                    "hosted_by_deck",
                     "no_hello",
+                    "not_handed_over",
+                    "outdated_agent",
+                    "overloaded",
                     "protocol",
                     "protocol_version",
+                    "queue_full",
+                    "successor_failed",
+                    "too_many_clients",
+                    "too_many_waiters",
+                    "unanswered",
                     "rpc-32601",
                     "rpc-32700",
-                    "unanswered",
                 ],
             ),
-            (5, &["operator_only", "rejected"]),
+            (5, &["operator_only", "rejected", "wrong_role"]),
         ];
+        let told: usize = table.iter().map(|(_, codes)| codes.len()).sum();
+        assert_eq!(
+            told,
+            RefusalCode::ALL.len() + 3,
+            "every code, and three of others"
+        );
         for (exit, codes) in table {
             for code in codes {
                 assert_eq!(kind(code).code(), exit, "{code}");

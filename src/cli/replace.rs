@@ -12,13 +12,13 @@ use super::detach;
 use super::exit::Failure;
 use super::kill::becomes_free;
 use super::operator;
-use super::successor::CANNOT_TAKE_OVER;
 use crate::client::Connection;
 use crate::core::agent::AgentState;
 use crate::host::ProjectContext;
 use crate::store::owner::is_free;
 use crate::store::published::Published;
-use crate::wire::control::{Command, HandOverParams, Reply};
+use crate::wire::control::{Command, HandOverParams, RefusalCode, Reply};
+use crate::wire::jsonrpc::code;
 use crate::wire::status::Status;
 
 /// From the daemon's word that it begins to the other one's hello. Above the deadlines of both.
@@ -28,7 +28,7 @@ const REPLACED_WAIT: Duration = Duration::from_secs(70);
 const FREE_WAIT: Duration = Duration::from_secs(20);
 
 /// What a daemon answers that is too old for the question.
-pub(super) const NO_SUCH_METHOD: &str = "rpc-32601";
+pub(super) const NO_SUCH_METHOD: RefusalCode = RefusalCode::Rpc(code::METHOD_NOT_FOUND);
 
 /// Has this program go on in place of the running daemon. When the two do not understand each other
 /// it is stopped and started anew, which only an idle one is: a running turn would end. When it
@@ -43,7 +43,8 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
     match runtime.block_on(hand_over(setting, &live)) {
         Ok(Some(published)) => return Ok(published),
         Ok(None) => return detach::start(setting, false),
-        Err(failure) if [CANNOT_TAKE_OVER, NO_SUCH_METHOD].contains(&failure.code.as_str()) => {}
+        Err(failure) if failure.is(&RefusalCode::CannotTakeOver) || failure.is(&NO_SUCH_METHOD) => {
+        }
         Err(failure) => return Err(failure),
     }
     runtime.block_on(async {

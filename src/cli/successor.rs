@@ -33,9 +33,7 @@ use crate::client::forget_agent;
 use crate::daemon::start::StartError;
 use crate::daemon::takeover::FORMAT;
 use crate::host::{ProjectContext, Takeover};
-
-/// The code of a program that does not know how to take over from this one.
-pub const CANNOT_TAKE_OVER: &str = "cannot_take_over";
+use crate::wire::control::{Refusal, RefusalCode};
 
 /// From a successor's start to its greeting. It takes milliseconds.
 const GREET_WAIT: Duration = Duration::from_secs(10);
@@ -90,7 +88,7 @@ impl NextDaemon {
     ///
     /// # Errors
     ///
-    /// With the code [`CANNOT_TAKE_OVER`] when the program is of a version that cannot; nothing is
+    /// With the code [`RefusalCode::CannotTakeOver`] when the program is of a version that cannot; nothing is
     /// left of it then.
     pub fn start(setting: &ProjectContext, program: &Path) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::internal("start the next daemon", error);
@@ -117,11 +115,11 @@ impl NextDaemon {
                     || "of a version that does not know how".to_owned(),
                     |greeting| format!("version {}, which keeps other books", greeting.version),
                 );
-                Err(Failure::unavailable(
-                    CANNOT_TAKE_OVER,
+                Err(Failure::from(Refusal::new(
+                    RefusalCode::CannotTakeOver,
                     format!("{} cannot take over: it is {version}", program.display()),
                     "stop the daemon and start the new one",
-                ))
+                )))
             }
         }
     }

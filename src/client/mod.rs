@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use tokio::sync::{broadcast, watch};
 
-use crate::wire::control::{Command, Notification, Refusal, Reply, Welcome};
+use crate::wire::control::{Command, Notification, Refusal, RefusalCode, Reply, Welcome};
 
 mod autostart;
 mod endpoint;
@@ -81,12 +81,12 @@ impl ClientError {
         match self {
             Self::Refused(refusal) => refusal.clone(),
             Self::Unreachable(_) => Refusal::new(
-                "daemon_unreachable",
+                RefusalCode::DaemonUnreachable,
                 self.to_string(),
                 "start it with `ctxrelay` or `ctxrelay daemon` in the project; this client keeps trying",
             ),
             Self::NoProject(root) => Refusal::new(
-                "no_project",
+                RefusalCode::NoProject,
                 self.to_string(),
                 format!(
                     "to begin, your operator runs `ctxrelay init` (or `ctxrelay`) in {}; these \
@@ -95,12 +95,12 @@ impl ClientError {
                 ),
             ),
             Self::Unanswered => Refusal::new(
-                "unanswered",
+                RefusalCode::Unanswered,
                 self.to_string(),
                 "read the record before you repeat the call: it may have taken effect",
             ),
             Self::Protocol(_) => Refusal::new(
-                "protocol",
+                RefusalCode::Protocol,
                 self.to_string(),
                 "restart the daemon so that both sides are of one version",
             ),

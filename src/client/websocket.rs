@@ -24,7 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::endpoint::DialError;
 use super::socket;
 use super::{Client, ClientError, Connection, Dial, Dormancy, NOTIFICATIONS_MAX, Transport};
-use crate::wire::control::{Command, DAEMON_MOVING, Hello, Notification, PROTOCOL, Reply, Welcome};
+use crate::wire::control::{Command, Hello, Notification, PROTOCOL, RefusalCode, Reply, Welcome};
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
 use frame::{not_read, refusal, request_frame, with_id};
@@ -149,7 +149,7 @@ impl WebSocketHandle {
             let mut connection = self.connection.clone();
             connection.borrow_and_update();
             match self.call_once(&command).await {
-                Err(ClientError::Refused(refusal)) if refusal.code == DAEMON_MOVING => {
+                Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::DaemonMoving => {
                     let _ = timeout(self.connect_wait, connection.changed()).await;
                 }
                 result => return result,

@@ -17,3 +17,4 @@ pub mod snapshot;
 pub mod trace;
 pub mod whole;
 pub mod wire;
+mod word;

@@ -53,7 +53,7 @@ impl Daemon {
                 }
                 // The next start finds the prefix as it was and does it again.
                 Err(refusal) => {
-                    tracing::error!(code = refusal.code, "the record could not be taken over");
+                    tracing::error!(code = %refusal.code, "the record could not be taken over");
                 }
             }),
         );

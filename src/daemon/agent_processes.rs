@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::attach::ConnId;
 use super::run::Daemon;
 use crate::adapters::process::{ProcessStat, started};
-use crate::wire::control::{Refusal, Reply, Role};
+use crate::wire::control::{Refusal, RefusalCode, Reply, Role};
 
 /// How many processes are known before those that have ended are forgotten.
 const KNOWN_MAX: usize = 256;
@@ -78,7 +78,7 @@ impl Daemon {
                 Ok(Reply::Done)
             }
             None => Err(Refusal::new(
-                "no_process",
+                RefusalCode::NoProcess,
                 "the system does not say which process this is",
                 "register over the operator's socket",
             )),

@@ -10,7 +10,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::id::{EntryId, Seq};
 use crate::store::ledger::{Reading, Stored};
-use crate::wire::control::Refusal;
+use crate::wire::control::{Refusal, RefusalCode};
 
 /// The code of the entry and the key of the sentence about altered lines.
 const ALTERED: &str = "message_altered";
@@ -140,7 +140,7 @@ impl Daemon {
             return Ok(());
         }
         Err(Refusal::new(
-            "record_altered",
+            RefusalCode::RecordAltered,
             "somebody else edited the record",
             "nothing was changed; see where with `ctxrelay ledger verify`, and begin anew with \
              `ctxrelay ledger clear`",

@@ -10,7 +10,7 @@ use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::core::trace;
 use crate::store::queue::QueueError;
-use crate::wire::control::Refusal;
+use crate::wire::control::{Refusal, RefusalCode};
 
 impl Daemon {
     /// Now, and an id that nothing has.
@@ -137,7 +137,7 @@ impl Daemon {
         }
         written.map_err(|error| {
             let refusal = Refusal::new(
-                "queue_unwritable",
+                RefusalCode::QueueUnwritable,
                 format!("the queue could not be written: {error}"),
                 "nothing was sent; free space or make the project writable, it goes on by itself",
             );

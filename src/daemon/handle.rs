@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::attach::{ConnId, Outlet};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
-use crate::wire::control::{Command, Hello, Notification, Refusal, Reply, Role, Welcome};
+use crate::wire::control::{
+    Command, Hello, Notification, Refusal, RefusalCode, Reply, Role, Welcome,
+};
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
 /// socket), so that a flood costs its sender and not our memory.
@@ -177,7 +179,7 @@ impl DaemonHandle {
         match self.fault() {
             None => ended(),
             Some(fault) => Refusal::new(
-                "unanswered",
+                RefusalCode::Unanswered,
                 format!("{fault} before it answered"),
                 "read the record before you repeat the call: it may have taken effect",
             ),
@@ -191,7 +193,7 @@ impl DaemonHandle {
 
 fn ended() -> Refusal {
     Refusal::new(
-        "daemon_ended",
+        RefusalCode::DaemonEnded,
         "the daemon has ended",
         "start it with `ctxrelay` or `ctxrelay daemon`",
     )

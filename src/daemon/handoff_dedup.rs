@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{Admission, Admissions};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::Snapshot;
-use crate::wire::control::{Refusal, Reply, Sent};
+use crate::wire::control::{Refusal, RefusalCode, Reply, Sent};
 
 /// A handoff with the same words within this time is the same handoff, in ms.
 const SAME_FOR_MS: i64 = 5 * 60 * 1000;
@@ -88,7 +88,7 @@ impl HandoffDedup {
             return self.twins.push((first, reply));
         }
         let refusal = Refusal::new(
-            "in_flight",
+            RefusalCode::InFlight,
             format!("the same handoff, {first}, is just being recorded"),
             "ask again in a moment; it will not be recorded twice",
         );

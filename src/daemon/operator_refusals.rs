@@ -119,7 +119,7 @@ impl Daemon {
             vec![entry],
             Box::new(|_, result| {
                 if let Err(refusal) = result {
-                    tracing::warn!(code = refusal.code, "refusals could not be recorded");
+                    tracing::warn!(code = %refusal.code, "refusals could not be recorded");
                 }
             }),
         );

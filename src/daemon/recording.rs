@@ -18,23 +18,13 @@ use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::trace;
 use crate::store::head::Head;
 use crate::store::ledger::{Ledger, LedgerError, NotTaken, Stored, WriterEvent};
-use crate::wire::control::{Notification, Refusal};
+use crate::wire::control::{Notification, Refusal, RefusalCode};
 
 /// What happens once a batch is durable, or has failed.
 pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
 
 /// What happens once a fact is durable.
 pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
-
-/// The code of an entry that can never be written, however much room there is.
-const ENTRY_REFUSED: &str = "entry_refused";
-
-/// The code of the refusal of what speaks for the operator, where the head outside of the project
-/// cannot be written.
-const HEAD_UNWRITABLE: &str = "head_unwritable";
-
-/// The code of the refusal once the writer has failed: what was asked may be recorded or not.
-const WRITER_GONE: &str = "writer_gone";
 
 /// After the disk refused what has happened already, it is asked again this often.
 pub(super) const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -66,7 +56,7 @@ impl Daemon {
     ) {
         if self.disowned.load(Ordering::Acquire) {
             let refusal = Refusal::new(
-                "folder_lost",
+                RefusalCode::FolderLost,
                 "this project's folder was removed or renamed",
                 "nothing was recorded; put the folder back, or begin anew with `ctxrelay init`",
             );
@@ -85,7 +75,7 @@ impl Daemon {
             }
             Err(NotTaken::Full) => {
                 let refusal = Refusal::new(
-                    "overloaded",
+                    RefusalCode::Overloaded,
                     "the ledger's queue is full",
                     "nothing was recorded; try again in a moment",
                 );
@@ -108,7 +98,7 @@ impl Daemon {
             Box::new(move |daemon, result| match result {
                 Ok(stored) => then(daemon, stored),
                 Err(refusal)
-                    if refusal.code != ENTRY_REFUSED
+                    if refusal.code != RefusalCode::EntryRefused
                         && daemon.fault.get().is_none()
                         && daemon.unwritten.len() < UNWRITTEN_MAX =>
                 {
@@ -119,7 +109,7 @@ impl Daemon {
                         .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
                 }
                 Err(refusal) => {
-                    tracing::error!(code = refusal.code, "a fact could not be recorded");
+                    tracing::error!(code = %refusal.code, "a fact could not be recorded");
                     daemon.fact_refused(&kept, refusal, false);
                 }
             }),
@@ -146,7 +136,7 @@ impl Daemon {
             vec![entry],
             Box::new(|_, result| {
                 if let Err(refusal) = result {
-                    tracing::warn!(code = refusal.code, "a fact could not be recorded");
+                    tracing::warn!(code = %refusal.code, "a fact could not be recorded");
                 }
             }),
         );
@@ -203,7 +193,7 @@ impl Daemon {
                 error: error @ LedgerError::Refused { .. },
             } => {
                 let refusal = Refusal::new(
-                    ENTRY_REFUSED,
+                    RefusalCode::EntryRefused,
                     error.to_string(),
                     "nothing was recorded; say it in fewer words",
                 );
@@ -216,7 +206,7 @@ impl Daemon {
                 error: error @ LedgerError::HeadUnwritable { .. },
             } => {
                 let refusal = Refusal::new(
-                    HEAD_UNWRITABLE,
+                    RefusalCode::HeadUnwritable,
                     error.to_string(),
                     "make that folder writable, or free some space, and say it again",
                 );
@@ -242,7 +232,7 @@ impl Daemon {
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = Refusal::new(
-                    LEDGER_UNWRITABLE,
+                    RefusalCode::LedgerUnwritable,
                     format!("the record could not be written: {error}"),
                     "nothing was recorded; free space or make the project writable, it goes on by itself",
                 );
@@ -271,7 +261,11 @@ impl Daemon {
     /// Nothing can be recorded any more: the daemon ends, and who waits hears why.
     fn writer_gone(&mut self, error: &LedgerError) -> Refusal {
         self.fault.set(DaemonFault::Writer);
-        Refusal::new(WRITER_GONE, error.to_string(), DaemonFault::HINT)
+        Refusal::new(
+            RefusalCode::WriterGone,
+            error.to_string(),
+            DaemonFault::HINT,
+        )
     }
 
     /// The last append failed, and none has succeeded since.

@@ -28,7 +28,7 @@ use crate::store::erase::{Erased, erase};
 use crate::store::head::Kept;
 use crate::store::ledger::{self, LedgerError, Stored, WriterEvent};
 use crate::store::session;
-use crate::wire::control::{Refusal, Reply, Sent};
+use crate::wire::control::{Refusal, RefusalCode, Reply, Sent};
 
 /// How long the loop waits for the disk at each of the two appends; everybody waits with it.
 const APPEND: Duration = super::ending::STEP;
@@ -62,7 +62,7 @@ impl Daemon {
     pub(super) fn may_end(&self, named: Option<&SessionId>) -> Result<(), Refusal> {
         if let Some(named) = named.filter(|named| **named != self.session_id) {
             return Err(Refusal::new(
-                "stale_session",
+                RefusalCode::StaleSession,
                 format!("{named} is not the current session"),
                 "look again: somebody cleared it already",
             ));
@@ -73,7 +73,7 @@ impl Daemon {
         let in_flight = !self.codex.is_quiet() || self.has_pending() || is_claimed;
         if in_flight {
             return Err(Refusal::new(
-                "in_flight",
+                RefusalCode::InFlight,
                 "a message is on its way",
                 "nothing was changed; try again in a moment",
             ));
@@ -423,7 +423,7 @@ impl Daemon {
 
 fn failed(error: &dyn std::fmt::Display) -> Refusal {
     Refusal::new(
-        "clear_failed",
+        RefusalCode::ClearFailed,
         format!("the session could not be sealed: {error}"),
         "the current session goes on; see that the project folder can be written",
     )

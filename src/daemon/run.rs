@@ -46,7 +46,7 @@ use crate::store::head::HeadKeeper;
 use crate::store::ledger::{CheckpointKeeper, Ledger, Stored};
 use crate::store::publisher::Board;
 use crate::store::search::Search;
-use crate::wire::control::{Notification, Refusal, Reply};
+use crate::wire::control::{Notification, Refusal, RefusalCode, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
@@ -378,7 +378,7 @@ impl Daemon {
 /// Refuses because the daemon ends.
 pub(super) fn stopping() -> Refusal {
     Refusal::new(
-        "daemon_stopping",
+        RefusalCode::DaemonStopping,
         "the daemon is stopping",
         "the call was not carried out; try again once a daemon runs",
     )

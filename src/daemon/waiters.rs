@@ -8,7 +8,7 @@ use super::run::{Daemon, answer};
 use crate::core::agent::Agent;
 use crate::core::delivery::{MessageCursor, Outcome};
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::wire::control::{MessagePage, Refusal, Reply, Sent};
+use crate::wire::control::{MessagePage, Refusal, RefusalCode, Reply, Sent};
 
 /// How many calls may wait at once. Far more than two agents ask; each of their messages looks
 /// through all of them.
@@ -165,7 +165,7 @@ impl Daemon {
 
 fn too_many_waiters() -> Refusal {
     Refusal::new(
-        "too_many_waiters",
+        RefusalCode::TooManyWaiters,
         format!("{WAITERS_MAX} calls wait for messages already"),
         "end the ones that nobody reads, or ask with `get_messages`, which does not wait",
     )

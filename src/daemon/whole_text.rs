@@ -55,7 +55,7 @@ impl Daemon {
         self.note_fact(
             Party::System,
             EntryKind::Error {
-                code: lost.error.code().to_owned(),
+                code: lost.error.code().to_string(),
             },
             format!(
                 "all of the text of entry {} was kept in a file of its own, and {}; its receiver \

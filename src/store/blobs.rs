@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::disk_space::{DiskSpace, SpaceRefusal};
+use ctxrelay_core::wire::control::RefusalCode;
 use ctxrelay_core::wire::line::{hex, is_hash};
 
 /// The longest text that is kept or read, in bytes. As long as the longest line that could have
@@ -43,11 +44,11 @@ pub enum BlobError {
 
 impl BlobError {
     /// The word in reports and error entries.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> RefusalCode {
         match self {
-            Self::Missing => "blob_missing",
-            Self::Altered => "blob_altered",
-            Self::Io(_) => "blob_unreadable",
+            Self::Missing => RefusalCode::BlobMissing,
+            Self::Altered => RefusalCode::BlobAltered,
+            Self::Io(_) => RefusalCode::BlobUnreadable,
         }
     }
 }

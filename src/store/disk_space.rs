@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use super::dirs::ProjectDirs;
 use ctxrelay_core::whole::LINE_UNITS_MAX;
 use ctxrelay_core::wire::config::StorageKeys;
+use ctxrelay_core::wire::control::RefusalCode;
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -56,10 +57,10 @@ pub enum SpaceRefusal {
 
 impl SpaceRefusal {
     /// The stable word.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> RefusalCode {
         match self {
-            Self::Quota { .. } => "long_texts_full",
-            Self::LowForTexts { .. } | Self::LowForMessages { .. } => "disk_low",
+            Self::Quota { .. } => RefusalCode::LongTextsFull,
+            Self::LowForTexts { .. } | Self::LowForMessages { .. } => RefusalCode::DiskLow,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::id::EntryId;
-use crate::wire::control::{Refusal, Role};
+use crate::wire::control::{Refusal, RefusalCode, Role};
 
 fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
     let text = text.to_owned();
@@ -162,7 +162,7 @@ async fn without_a_daemon_a_hook_is_over_at_once() {
 async fn a_daemon_that_hangs_or_refuses_costs_bounded_time_and_no_output() {
     for answering in [
         || Answering::Never,
-        || Answering::Refuse(Refusal::new("x", "y", "z")),
+        || Answering::Refuse(Refusal::new(RefusalCode::Busy, "y", "z")),
     ] {
         let place = Place::default();
         let _daemon = FakeDaemon::start(&place, move |_| answering()).await;

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::core::id::EntryId;
-use crate::wire::control::{Refusal, TEXT_CHARS_MAX};
+use crate::wire::control::{Refusal, RefusalCode, TEXT_CHARS_MAX};
 
 /// The longest wait that a call may ask for, in s. Codex gives a call 60 s by default.
 pub(super) const WAIT_S_MAX: u64 = 50;
@@ -38,7 +38,7 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Resu
 /// The refusal of a call whose arguments are wrong.
 pub(super) fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(
-        "invalid_arguments",
+        RefusalCode::InvalidArguments,
         message,
         "call again with arguments as in the tool's schema; nothing was recorded",
     )
@@ -46,7 +46,7 @@ pub(super) fn invalid(message: impl Into<String>) -> Refusal {
 
 fn too_large(name: &str, chars: usize, max: usize) -> Refusal {
     Refusal::new(
-        "too_large",
+        RefusalCode::TooLarge,
         format!("`{name}` has {chars} characters, {max} is the most"),
         "write it to a file in the project and name the path; nothing was recorded",
     )

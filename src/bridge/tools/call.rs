@@ -11,7 +11,7 @@ use super::tool::Tool;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::id::ThreadId;
-use crate::wire::control::{Command, IdsParams, Refusal, Reply};
+use crate::wire::control::{Command, IdsParams, Refusal, RefusalCode, Reply};
 
 /// One call.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl ToolCall {
 
 fn cancelled() -> Refusal {
     Refusal::new(
-        "cancelled",
+        RefusalCode::Cancelled,
         "the call was taken back",
         "read the record before you repeat a call that sends something",
     )
@@ -88,7 +88,7 @@ pub(super) fn unexpected(reply: &Reply) -> Refusal {
         .and_then(|value| value.get("kind")?.as_str().map(str::to_owned))
         .unwrap_or_default();
     Refusal::new(
-        "protocol",
+        RefusalCode::Protocol,
         format!("the daemon answered with `{kind}`"),
         "restart the daemon so that both sides are of one version",
     )

@@ -14,7 +14,9 @@ use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::id::EntryId;
-use crate::wire::control::{Command, ContextPage, ContextView, ReadContextParams, Refusal, Reply};
+use crate::wire::control::{
+    Command, ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,
+};
 
 /// How many entries a call gets when it does not say.
 const LIMIT_DEFAULT: u32 = 40;
@@ -199,7 +201,7 @@ async fn entries(
         }
     }
     Err(Refusal::new(
-        "busy",
+        RefusalCode::Busy,
         "the record grows faster than it can be read",
         "call again with a smaller limit",
     ))

@@ -13,8 +13,8 @@ use crate::core::entry::{Artifact, ArtifactStatus};
 use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
-    AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Refusal, Reply, Role, Sent,
-    TextPart,
+    AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Refusal, RefusalCode, Reply,
+    Role, Sent, TextPart,
 };
 
 async fn run(
@@ -234,7 +234,11 @@ async fn wrong_arguments_are_refused_by_name_and_reach_no_daemon() {
         ("task_state", json!({"x": 1}), "x"),
     ] {
         let refusal = refused(tool, arguments.clone()).await;
-        assert_eq!(refusal.code, "invalid_arguments", "{tool} {arguments}");
+        assert_eq!(
+            refusal.code,
+            RefusalCode::InvalidArguments,
+            "{tool} {arguments}"
+        );
         assert!(
             refusal.message.contains(names),
             "{tool} {arguments}: {}",
@@ -254,11 +258,11 @@ async fn a_text_over_a_million_characters_is_too_large_and_one_of_a_million_is_n
     let whole = run(&place, Agent::Claude, "reply", json!({"text": text})).await;
     assert_eq!(whole.unwrap().structured["message_id"], "m1");
     let over = refused("reply", json!({"text": format!("{text}!")})).await;
-    assert_eq!(over.code, "too_large");
+    assert_eq!(over.code, RefusalCode::TooLarge);
     let parts = json!({"question": "?", "opening_position": text});
     assert_eq!(
         refused("deliberate_with_codex", parts).await.code,
-        "too_large"
+        RefusalCode::TooLarge
     );
 }
 
@@ -383,7 +387,7 @@ async fn a_deliberation_without_an_answer_says_on_what_to_wait_whatever_went_wro
         let _daemon = FakeDaemon::start(&place, move |command| match command {
             Command::Send(_) => Answering::Reply(sent("q1", Outcome::QueuedForNextTurn)),
             _ if waited == "empty" => Answering::Reply(page(Vec::new())),
-            _ => Answering::Refuse(Refusal::new("busy", "no", "")),
+            _ => Answering::Refuse(Refusal::new(RefusalCode::Busy, "no", "")),
         })
         .await;
         let arguments = json!({"question": "?", "timeout_s": 0});
@@ -562,7 +566,7 @@ async fn an_unreachable_daemon_is_an_error_with_the_next_step() {
     let refusal = run(&place, Agent::Claude, "append_note", json!({"text": "x"}))
         .await
         .unwrap_err();
-    assert_eq!(refusal.code, "unanswered");
+    assert_eq!(refusal.code, RefusalCode::Unanswered);
     let result = to_result(Err(refusal));
     assert_eq!(result.is_error, Some(true));
     let structured = result.structured_content.unwrap();

@@ -75,7 +75,7 @@ fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
         let blobs = Blobs::of_ledger(reading.path());
         let text = blobs.get(&whole.sha256).map_err(|error| {
             Failure::state(
-                error.code(),
+                &error.code().to_string(),
                 format!(
                     "all of the text of entry {name} was kept in a file of its own, and {error}"
                 ),

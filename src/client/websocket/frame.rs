@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::client::ClientError;
-use crate::wire::control::{Command, DAEMON_MOVING, Refusal};
+use crate::wire::control::{Command, Refusal, RefusalCode};
 use crate::wire::jsonrpc::{ErrorObject, Frame};
 
 /// A command as a request without its id.
@@ -29,7 +29,7 @@ pub(super) fn refusal(error: ErrorObject) -> Refusal {
         data.get(key)?.as_str().map(str::to_owned)
     };
     Refusal {
-        code: word("code").unwrap_or_else(|| format!("rpc{}", error.code)),
+        code: word("code").map_or(RefusalCode::Rpc(error.code), RefusalCode::from),
         hint: word("hint").unwrap_or_default(),
         message: error.message,
     }
@@ -38,7 +38,7 @@ pub(super) fn refusal(error: ErrorObject) -> Refusal {
 /// The refusal of a call that the daemon had not read when it ended.
 pub(super) fn not_read() -> Refusal {
     Refusal::new(
-        DAEMON_MOVING,
+        RefusalCode::DaemonMoving,
         "the daemon ended before it read this",
         "the call was not carried out; repeat it once a daemon runs",
     )

@@ -8,7 +8,7 @@ use crate::client::operator_dial;
 use crate::core::agent::Agent;
 use crate::core::id::{EntryId, Seq};
 use crate::store::dirs::{ProjectDirs, UserDirs};
-use crate::wire::control::{Recorded, Refusal, Role, WaitMessagesParams};
+use crate::wire::control::{Recorded, Refusal, RefusalCode, Role, WaitMessagesParams};
 
 async fn within<T>(work: impl Future<Output = T>) -> T {
     timeout(DEADLINE, work).await.unwrap()
@@ -41,7 +41,7 @@ async fn a_call_waits_for_a_daemon_that_starts_later() {
 #[tokio::test]
 async fn a_refusal_keeps_its_code_and_hint() {
     let place = Place::default();
-    let refusal = Refusal::new("too_large", "too much", "write less");
+    let refusal = Refusal::new(RefusalCode::TooLarge, "too much", "write less");
     let refused = refusal.clone();
     let _daemon = FakeDaemon::start(&place, move |_| Answering::Refuse(refused.clone())).await;
     let answer = within(place.client(Role::Cli).call(Command::QueueList)).await;

@@ -8,6 +8,7 @@
 mod command;
 mod message_cursor;
 mod params;
+mod refusal;
 mod reply;
 
 use serde::{Deserialize, Serialize};
@@ -19,11 +20,12 @@ use crate::id::{RuntimeSession, SessionId};
 pub use command::Command;
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
-    ContextView, DAEMON_MOVING, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
-    HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams,
-    QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams,
-    TrustParams, WaitMessagesParams,
+    ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, HookParams,
+    IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams, QueueChange,
+    QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams, TrustParams,
+    WaitMessagesParams,
 };
+pub use refusal::{Refusal, RefusalCode};
 pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
     MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
@@ -187,26 +189,4 @@ pub enum Notification {
         /// By `kill`: stay away until somebody starts it again.
         killed: bool,
     },
-}
-
-/// A refusal with the next step; `data` of the JSON-RPC error carries `code` and `hint`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// A stable word.
-    pub code: String,
-    /// A sentence.
-    pub message: String,
-    /// The next step.
-    pub hint: String,
-}
-
-impl Refusal {
-    /// A refusal.
-    pub fn new(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            code: code.to_owned(),
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
 }

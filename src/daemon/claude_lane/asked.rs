@@ -8,7 +8,7 @@ use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
-use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, Reply};
+use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, RefusalCode, Reply};
 
 /// How many may wait for the record at once. It is written within milliseconds.
 pub(in crate::daemon) const ASKED_MAX: usize = 512;
@@ -122,7 +122,7 @@ impl Daemon {
 
 fn unwritable() -> Refusal {
     Refusal::new(
-        "ledger_unwritable",
+        RefusalCode::LedgerUnwritable,
         "the record cannot be written now",
         "what you said is kept and recorded once it can be; go on",
     )
@@ -130,7 +130,7 @@ fn unwritable() -> Refusal {
 
 fn too_many_asked() -> Refusal {
     Refusal::new(
-        "too_many_waiters",
+        RefusalCode::TooManyWaiters,
         format!("{ASKED_MAX} calls wait for the record already"),
         "what you said is being recorded; go on",
     )

@@ -13,7 +13,7 @@ use crate::core::entry::EntryKind;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::{Attachment, CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
 use crate::daemon::run::{Daemon, now_ms, stopping};
-use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, Role, Welcome};
+use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, RefusalCode, Role, Welcome};
 
 /// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
@@ -36,7 +36,7 @@ impl Daemon {
     ) -> Result<Welcome, Refusal> {
         if hello.protocol != PROTOCOL {
             return Err(Refusal::new(
-                "protocol_version",
+                RefusalCode::ProtocolVersion,
                 format!(
                     "the client speaks control protocol {}, the daemon {PROTOCOL}",
                     hello.protocol
@@ -50,7 +50,7 @@ impl Daemon {
         let pair = hello.runtime_session_id.clone();
         if pair.as_str().is_empty() || pair.as_str().chars().count() > 100 {
             return Err(Refusal::new(
-                "invalid_arguments",
+                RefusalCode::InvalidArguments,
                 "the runtime session id is empty or longer than 100 characters",
                 "set CONTEXTRELAY_RUNTIME_SESSION to a short word",
             ));
@@ -105,7 +105,7 @@ impl Daemon {
             return Ok(());
         }
         Err(Refusal::new(
-            "too_many_clients",
+            RefusalCode::TooManyClients,
             format!("{max} clients are connected already"),
             "end the ones that nobody needs; `ctxrelay status` and the deck need one each",
         ))

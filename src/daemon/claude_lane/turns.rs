@@ -56,7 +56,7 @@ impl Daemon {
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
-                    tracing::warn!(code = refusal.code, "Claude's state was not recorded");
+                    tracing::warn!(code = %refusal.code, "Claude's state was not recorded");
                     let known = daemon.world.agent(Agent::Claude);
                     let known = (known.state, known.pid);
                     daemon.claude_hears(ClaudeInput::NotRecorded { change, known });

@@ -9,7 +9,7 @@ use crate::core::id::{AttemptId, EntryId};
 use crate::core::trace;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
-use crate::wire::control::{CodexJoin, Refusal, Reply};
+use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 
 impl Daemon {
     /// Hands over what can go out now.
@@ -130,7 +130,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "codex_unavailable",
+                    RefusalCode::CodexUnavailable,
                     "the Codex adapter takes no requests",
                     "try again in a moment",
                 )),
@@ -146,7 +146,7 @@ impl Daemon {
                     proxy_port,
                 })),
                 Ok(Err(why)) => Err(Refusal::new(
-                    "codex_unavailable",
+                    RefusalCode::CodexUnavailable,
                     why,
                     "run `ctxrelay doctor` to see what is missing",
                 )),

@@ -7,7 +7,7 @@ use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::EntryKind;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
-use crate::wire::control::{AttendParams, Attendance, Refusal, Reply};
+use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
 
 impl Daemon {
     pub(super) fn attend(&mut self, params: AttendParams, reply: ReplySender) {
@@ -17,13 +17,13 @@ impl Daemon {
             Attendance::Requeue => self.requeue(agent),
             Attendance::Wait if self.let_turn_be(agent) => Ok(()),
             Attendance::Wait => Err(Refusal::new(
-                "not_silent",
+                RefusalCode::NotSilent,
                 format!("{} is not silent", agent.title()),
                 "there is nothing to wait for",
             )),
             Attendance::TryNow | Attendance::Cancel if !self.limits.holds(agent) => {
                 Err(Refusal::new(
-                    "not_limited",
+                    RefusalCode::NotLimited,
                     format!("{} is at no usage limit", agent.title()),
                     "there is nothing to try or to cancel",
                 ))
@@ -46,7 +46,7 @@ impl Daemon {
         let ids = self.cut_off(agent);
         if ids.is_empty() {
             return Err(Refusal::new(
-                "nothing_cut_off",
+                RefusalCode::NothingCutOff,
                 format!("no message for {} is without its turn", agent.title()),
                 "see `ctxrelay queue list` for what waits",
             ));
@@ -67,7 +67,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "not_from_here",
+                    RefusalCode::NotFromHere,
                     "a turn of Claude can only be stopped in its own terminal",
                     "press Esc there",
                 )),
@@ -78,7 +78,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "no_such_turn",
+                    RefusalCode::NoSuchTurn,
                     "that turn does not run any more",
                     "look again: nothing was stopped",
                 )),
@@ -88,7 +88,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "codex_unavailable",
+                    RefusalCode::CodexUnavailable,
                     "the Codex adapter takes no requests",
                     "try again in a moment",
                 )),
@@ -113,12 +113,12 @@ async fn told(stopped: oneshot::Receiver<Result<(), String>>) -> Result<(), Refu
     match stopped.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(why)) => Err(Refusal::new(
-            "codex_refused",
+            RefusalCode::CodexRefused,
             format!("codex refused it: {why}"),
             "look again: the turn may have ended",
         )),
         Err(_) => Err(Refusal::new(
-            "codex_unavailable",
+            RefusalCode::CodexUnavailable,
             "the app-server went away over it",
             "look again: its turns are gone with it",
         )),

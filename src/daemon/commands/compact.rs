@@ -15,7 +15,7 @@ use crate::daemon::event::ReplySender;
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
 use crate::daemon::waiters::Wants;
-use crate::wire::control::{CompactParams, Compacted, Refusal, Reply};
+use crate::wire::control::{CompactParams, Compacted, Refusal, RefusalCode, Reply};
 
 impl Daemon {
     pub(super) fn compact(&mut self, params: &CompactParams, reply: ReplySender) {
@@ -72,7 +72,7 @@ impl Daemon {
                 .map_err(|error| unreadable(&error))?
                 .ok_or_else(|| {
                     Refusal::new(
-                        "ledger_unreadable",
+                        RefusalCode::LedgerUnreadable,
                         format!("entry {seq} is open and could not be read"),
                         "nothing was changed; see what `ctxrelay ledger verify` says",
                     )

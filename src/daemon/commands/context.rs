@@ -6,7 +6,9 @@ use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
 use crate::daemon::run::{Daemon, now_ms};
 use crate::store::ledger::{EntryFilter, Stored};
-use crate::wire::control::{ContextPage, ContextView, ReadContextParams, Refusal, Reply};
+use crate::wire::control::{
+    ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,
+};
 
 /// Entries per page when nobody names a number.
 const PAGE: u32 = 20;
@@ -27,7 +29,7 @@ impl Daemon {
             None => None,
             Some(cursor) => Some(cursor.parse().map_err(|_| {
                 Refusal::new(
-                    "invalid_arguments",
+                    RefusalCode::InvalidArguments,
                     format!("`{cursor}` is no cursor"),
                     "use the `cursor` of the page before",
                 )

@@ -6,7 +6,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::{ReplySender, TreePurpose};
 use crate::daemon::run::{Daemon, answer};
-use crate::wire::control::{DecideParams, Recorded, Refusal, Reply};
+use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 
 impl Daemon {
     pub(in crate::daemon) fn on_tree(&mut self, purpose: TreePurpose, tree: Option<WorkTree>) {
@@ -34,7 +34,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "in_flight",
+                    RefusalCode::InFlight,
                     "a decision on this proposal is just being recorded",
                     "look again: `ctxrelay finality list`",
                 )),
@@ -45,7 +45,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "invalid_arguments",
+                    RefusalCode::InvalidArguments,
                     "a rejection needs a reason",
                     "say what has to change: the agents read it",
                 )),

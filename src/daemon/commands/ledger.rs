@@ -5,7 +5,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::daemon::run::Daemon;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::EntryFilter;
-use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
+use crate::wire::control::{EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};
 
 /// Entries per page when nobody names a number.
 const PAGE: u32 = 100;
@@ -19,7 +19,7 @@ impl Daemon {
             None => None,
             Some(cursor) => Some(cursor.parse().map_err(|_| {
                 Refusal::new(
-                    "invalid_arguments",
+                    RefusalCode::InvalidArguments,
                     format!("`{cursor}` is no cursor"),
                     "use the `cursor` of the page before",
                 )
@@ -66,7 +66,7 @@ impl Daemon {
 
 pub(super) fn unreadable(error: &std::io::Error) -> Refusal {
     Refusal::new(
-        "ledger_unreadable",
+        RefusalCode::LedgerUnreadable,
         format!("the record could not be read: {error}"),
         "see that the project folder is there and can be read",
     )

@@ -23,7 +23,7 @@ use super::run::{Daemon, answer};
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::wire::control::{Command, Refusal, Reply, Role, TEXT_CHARS_MAX};
+use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role, TEXT_CHARS_MAX};
 
 /// How many open handoffs a refusal names; `read_context` has all.
 const HANDOFFS_NAMED: usize = 5;
@@ -38,7 +38,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "no_hello",
+                    RefusalCode::NoHello,
                     "say hello first",
                     "send a `hello` request with protocol, role and pid",
                 )),
@@ -178,7 +178,7 @@ impl Daemon {
 /// Only the operator decides.
 pub(super) fn not_the_operator() -> Refusal {
     Refusal::new(
-        "operator_only",
+        RefusalCode::OperatorOnly,
         "only the operator may do this",
         "use the deck, or run the command yourself in a terminal of your own",
     )
@@ -187,7 +187,7 @@ pub(super) fn not_the_operator() -> Refusal {
 /// A role's commands are not another's.
 fn not_its_own(role: Role) -> Refusal {
     Refusal::new(
-        "wrong_role",
+        RefusalCode::WrongRole,
         format!("a client that came as `{}` may not ask this", role.as_str()),
         "an agent's mail is fetched and acknowledged, and its word recorded, by its own bridge \
          alone; `deck` and `cli` read",
@@ -203,7 +203,7 @@ fn shortened(id: &EntryId) -> String {
 fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
-            "invalid_arguments",
+            RefusalCode::InvalidArguments,
             format!("`{field}` is empty"),
             format!("say something in `{field}`"),
         ));
@@ -216,7 +216,7 @@ fn check_length(field: &str, text: &str) -> Result<(), Refusal> {
     // Bytes bound characters from above, so most texts need no counting.
     if text.len() > TEXT_CHARS_MAX && text.chars().count() > TEXT_CHARS_MAX {
         return Err(Refusal::new(
-            "too_large",
+            RefusalCode::TooLarge,
             format!("`{field}` is longer than {TEXT_CHARS_MAX} characters"),
             "put it into a file in the project and name the file",
         ));

@@ -8,7 +8,7 @@ use crate::core::id::EntryId;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::wire::control::{
-    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, Reply,
+    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, RefusalCode, Reply,
 };
 
 impl Daemon {
@@ -63,7 +63,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "wrong_state",
+                    RefusalCode::WrongState,
                     format!("{} is {}", params.id, state.as_str()),
                     "retry what is ambiguous; remove what is queued, ambiguous or unread",
                 )),
@@ -73,7 +73,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "in_flight",
+                    RefusalCode::InFlight,
                     format!("another change of {} is just being recorded", params.id),
                     "look again: `ctxrelay queue list`",
                 )),

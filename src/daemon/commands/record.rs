@@ -7,7 +7,7 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{
-    ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, Reply,
+    ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, RefusalCode, Reply,
 };
 
 impl Daemon {
@@ -101,7 +101,7 @@ impl Daemon {
         if let Err(refusal) = checked {
             match reply {
                 Some(reply) => answer(reply, Err(refusal)),
-                None => tracing::warn!(code = refusal.code, "a proposal by marker was refused"),
+                None => tracing::warn!(code = %refusal.code, "a proposal by marker was refused"),
             }
             return;
         }
@@ -161,5 +161,5 @@ fn rendering(proposal: &FinalityProposal) -> String {
 
 /// Refuses what is no number and no id.
 pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
-    Refusal::new("not_found", format!("there is no {what}"), hint)
+    Refusal::new(RefusalCode::NotFound, format!("there is no {what}"), hint)
 }

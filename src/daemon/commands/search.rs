@@ -6,7 +6,7 @@ use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::store::derived;
 use crate::store::search::{SearchError, SearchRequest};
-use crate::wire::control::{Refusal, Reply};
+use crate::wire::control::{Refusal, RefusalCode, Reply};
 use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 
 impl Daemon {
@@ -14,7 +14,11 @@ impl Daemon {
         let request = match SearchRequest::of(params) {
             Ok(request) => request,
             Err(error) => {
-                let refusal = Refusal::new("invalid_arguments", error.to_string(), error.hint());
+                let refusal = Refusal::new(
+                    RefusalCode::InvalidArguments,
+                    error.to_string(),
+                    error.hint(),
+                );
                 return answer(reply, Err(refusal));
             }
         };
@@ -30,7 +34,7 @@ impl Daemon {
         if params.begin {
             removed = derived::discard_checkpoint(&self.dirs).map_err(|error| {
                 Refusal::new(
-                    "rebuild_failed",
+                    RefusalCode::RebuildFailed,
                     format!("the checkpoint could not be removed: {error}"),
                     "see that the state folder is yours and can be written",
                 )
@@ -52,13 +56,13 @@ impl Daemon {
 fn refusal(error: &SearchError) -> Refusal {
     match error {
         SearchError::Busy => Refusal::new(
-            "overloaded",
+            RefusalCode::Overloaded,
             error.to_string(),
             "nothing is wrong; try again in a moment",
         ),
         SearchError::Ledger { source, .. } => unreadable(source),
         _ => Refusal::new(
-            "search_failed",
+            RefusalCode::SearchFailed,
             error.to_string(),
             "build the index anew with `ctxrelay ledger rebuild`",
         ),

@@ -15,7 +15,7 @@ use crate::daemon::event::ReplySender;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::run::{Daemon, answer};
 use crate::daemon::waiters::{Waiter, Wants};
-use crate::wire::control::{HandoffParams, Refusal, Reply, SendParams, Sent};
+use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 
 /// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the
 /// tools: at most one second).
@@ -218,7 +218,7 @@ impl Daemon {
     fn sent_before(&self, first: EntryId) -> Result<Sent, Refusal> {
         let seq = self.ledger.seq_of(&first).ok_or_else(|| {
             Refusal::new(
-                "not_found",
+                RefusalCode::NotFound,
                 format!("the same handoff was recorded as {first}, which is not in this session"),
                 "say it in other words",
             )
@@ -255,7 +255,7 @@ impl Daemon {
             Ok(())
         } else {
             Err(Refusal::new(
-                "queue_full",
+                RefusalCode::QueueFull,
                 format!(
                     "{} messages wait for {}",
                     crate::daemon::outbox::LANE_MAX,
@@ -271,13 +271,13 @@ fn receiver(from: Option<Agent>, to: Option<Agent>) -> Result<Agent, Refusal> {
     match (from, to) {
         (Some(from), None) => Ok(from.peer()),
         (Some(from), Some(to)) if from == to => Err(Refusal::new(
-            "invalid_arguments",
+            RefusalCode::InvalidArguments,
             "an agent cannot send to itself",
             "use `append_note` to remember something",
         )),
         (_, Some(to)) => Ok(to),
         (None, None) => Err(Refusal::new(
-            "invalid_arguments",
+            RefusalCode::InvalidArguments,
             "no receiver is named",
             "say `claude` or `codex`",
         )),

@@ -5,7 +5,7 @@ use crate::core::entry::EntryKind;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::store::{config, trust};
-use crate::wire::control::{Recorded, Refusal, Reply, TrustParams};
+use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Daemon {
     /// Recorded first; what is trusted counts once the entry is durable.
@@ -19,7 +19,7 @@ impl Daemon {
             return answer(
                 reply,
                 Err(Refusal::new(
-                    "stale_config",
+                    RefusalCode::StaleConfig,
                     "config.json is no longer what was shown",
                     "nothing was trusted; look again: `ctxrelay trust --show`",
                 )),
@@ -76,7 +76,7 @@ impl Daemon {
 
 fn failed(why: &str) -> Refusal {
     Refusal::new(
-        "trust_failed",
+        RefusalCode::TrustFailed,
         why,
         "see that the registry's folder outside the project can be written",
     )

@@ -1,6 +1,6 @@
 //! [`HelloAdmission`]: what a connection has shown, and as which role it may say hello.
 
-use crate::wire::control::{Refusal, Role};
+use crate::wire::control::{Refusal, RefusalCode, Role};
 
 /// What a connection has shown before it says hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl HelloAdmission {
             Self::Operator => "the operator's socket",
         };
         Err(Refusal::new(
-            "wrong_role",
+            RefusalCode::WrongRole,
             format!("{owner} lets nobody in as `{}`", role.as_str()),
             "each role has a token of its own in .contextrelay/state: claude-token, codex-token, \
              and token for `deck` and `cli`",
@@ -71,7 +71,7 @@ fn outdated(role: Role) -> Refusal {
         }
     };
     Refusal::new(
-        "outdated_agent",
+        RefusalCode::OutdatedAgent,
         message,
         "nothing was carried out; messages wait until it has reconnected",
     )
@@ -106,7 +106,7 @@ mod tests {
     fn an_agent_of_before_the_update_is_told_the_step_in_the_sentence_itself() {
         let refused = |admission: HelloAdmission, role| admission.check(role).unwrap_err();
         let claude = refused(HelloAdmission::Reader, Role::Claude);
-        assert_eq!(claude.code, "outdated_agent");
+        assert_eq!(claude.code, RefusalCode::OutdatedAgent);
         assert!(claude.message.contains("/mcp"), "{}", claude.message);
         assert!(claude.message.contains("Reconnect"), "{}", claude.message);
         let codex = refused(HelloAdmission::Reader, Role::Codex);
@@ -118,11 +118,11 @@ mod tests {
         // Codex's own token with another role is no matter of age.
         assert_eq!(
             refused(HelloAdmission::Codex, Role::Claude).code,
-            "wrong_role"
+            RefusalCode::WrongRole
         );
         assert_eq!(
             refused(HelloAdmission::Operator, Role::Claude).code,
-            "wrong_role"
+            RefusalCode::WrongRole
         );
     }
 }

@@ -26,7 +26,7 @@ use super::admission::HelloAdmission;
 use super::lobby::LobbyPlace;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
-use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal};
+use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal, RefusalCode};
 use crate::wire::jsonrpc::{ErrorObject, Frame, Request, code};
 
 /// How long a client may take to say hello.
@@ -239,7 +239,7 @@ where
         let id = request.id;
         if request.method != "hello" {
             let error = to_error(&Refusal::new(
-                "no_hello",
+                RefusalCode::NoHello,
                 "say hello first",
                 "send a `hello` request with protocol, role and pid",
             ));

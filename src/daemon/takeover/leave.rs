@@ -17,7 +17,7 @@ use crate::daemon::event::{Event, ReplySender};
 use crate::daemon::run::{Daemon, answer};
 use crate::daemon::running::Replacement;
 use crate::daemon::waiters::Wants;
-use crate::wire::control::{DAEMON_MOVING, HandOverParams, Notification, Refusal, Reply, Sent};
+use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
@@ -39,7 +39,7 @@ impl Daemon {
     pub(in crate::daemon) fn ask_successor(&mut self, params: HandOverParams, reply: ReplySender) {
         if !params.program.is_absolute() {
             let refusal = Refusal::new(
-                "invalid_arguments",
+                RefusalCode::InvalidArguments,
                 "`program` is not an absolute path",
                 "name the program that is to go on by its whole path",
             );
@@ -58,7 +58,7 @@ impl Daemon {
             Err(TrySendError::Full(replacement)) => answer(
                 replacement.reply,
                 Err(Refusal::new(
-                    "daemon_stopping",
+                    RefusalCode::DaemonStopping,
                     "the daemon is being replaced already",
                     "wait a moment",
                 )),
@@ -66,7 +66,7 @@ impl Daemon {
             Err(TrySendError::Closed(replacement)) => answer(
                 replacement.reply,
                 Err(Refusal::new(
-                    "hosted_by_deck",
+                    RefusalCode::HostedByDeck,
                     "a deck hosts the daemon",
                     "leave that deck (q, then stay in the background) and start the new one",
                 )),
@@ -82,7 +82,7 @@ impl Daemon {
         }
         if self.has_unwritten() {
             let refusal = Refusal::new(
-                "ledger_unwritable",
+                RefusalCode::LedgerUnwritable,
                 "something that happened is not recorded yet",
                 "free space or make the project writable first",
             );
@@ -174,7 +174,7 @@ impl Daemon {
         match self.leaving {
             None => crate::daemon::run::stopping(),
             Some(_) => Refusal::new(
-                DAEMON_MOVING,
+                RefusalCode::DaemonMoving,
                 "the daemon goes on in another process",
                 "the call was not carried out; repeat it in a moment",
             ),

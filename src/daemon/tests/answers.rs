@@ -9,8 +9,8 @@ use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::waiters::Wants;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HandoffParams, IdsParams, Refusal, Reply, Role, SendParams, Sent,
-    WaitMessagesParams,
+    Command, GetMessagesParams, HandoffParams, IdsParams, Refusal, RefusalCode, Reply, Role,
+    SendParams, Sent, WaitMessagesParams,
 };
 
 fn said(from: Agent, text: &str) -> SendParams {
@@ -166,7 +166,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
         (asked.message_id.clone(), Some("second")),
     ] {
         let refused = send(&mut rig, &claude, reply(&id, pair)).await.unwrap_err();
-        assert_eq!(refused.code, "not_found", "{id}");
+        assert_eq!(refused.code, RefusalCode::NotFound, "{id}");
     }
     assert_eq!(rig.daemon.world.counts["message"], before);
     assert_eq!(open(&rig), std::slice::from_ref(&asked.message_id));

@@ -14,7 +14,7 @@ use crate::daemon::handle::EVENTS_MAX;
 use crate::daemon::waiters::WAITERS_MAX;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, IdsParams, Refusal, Reply, Role, SendParams, WaitMessagesParams,
+    Command, IdsParams, Refusal, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
 };
 
 /// For an answer that does not come.
@@ -70,13 +70,13 @@ async fn clients_beyond_the_bound_are_refused_and_the_operator_still_comes_in() 
         .map(|_| rig.connect(Role::Cli, None, false))
         .collect();
     let refused = rig.try_connect(Role::Codex, false).unwrap_err();
-    assert_eq!(refused.code, "too_many_clients");
+    assert_eq!(refused.code, RefusalCode::TooManyClients);
     assert!(refused.message.contains(&CLIENTS_MAX.to_string()));
     let operators: Vec<_> = (0..OPERATORS_MAX)
         .map(|_| rig.connect(Role::Deck, None, true))
         .collect();
     let refused = rig.try_connect(Role::Deck, true).unwrap_err();
-    assert_eq!(refused.code, "too_many_clients");
+    assert_eq!(refused.code, RefusalCode::TooManyClients);
     assert!(refused.message.contains(&OPERATORS_MAX.to_string()));
     // Whoever leaves makes room.
     rig.daemon.disconnect(guests.pop().unwrap().conn);
@@ -93,7 +93,7 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
     let claude = rig.connect(Role::Claude, None, false);
     let mut waiting: Vec<_> = (0..WAITERS_MAX).map(|_| rig.ask(&codex, wait())).collect();
     let refused = answered(&mut rig.ask(&codex, wait())).unwrap_err();
-    assert_eq!(refused.code, "too_many_waiters");
+    assert_eq!(refused.code, RefusalCode::TooManyWaiters);
     assert!(refused.message.contains(&WAITERS_MAX.to_string()));
     let send = Command::Send(SendParams {
         from: Some(Agent::Claude),
@@ -126,7 +126,7 @@ async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_record
     };
     let mut asked: Vec<_> = (0..ASKED_MAX).map(|_| rig.ask(&claude, ack())).collect();
     let refused = answered(&mut rig.ask(&claude, ack())).unwrap_err();
-    assert_eq!(refused.code, "too_many_waiters");
+    assert_eq!(refused.code, RefusalCode::TooManyWaiters);
     assert!(refused.message.contains(&ASKED_MAX.to_string()));
     rig.settle().await;
     for answer in &mut asked {

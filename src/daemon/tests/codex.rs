@@ -9,7 +9,8 @@ use crate::core::entry::TurnStatus;
 use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, IdsParams, QueueChange, QueueChangeParams, Reply, Role, SendParams, WaitMessagesParams,
+    Command, IdsParams, QueueChange, QueueChangeParams, RefusalCode, Reply, Role, SendParams,
+    WaitMessagesParams,
 };
 
 #[tokio::test]
@@ -88,7 +89,10 @@ async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
     rig.user_message("turn-1", Some(&first));
     rig.status(ReportedStatus::Idle);
     let again = rig.ask(&operator, remove);
-    assert_eq!(again.await.unwrap().unwrap_err().code, "in_flight");
+    assert_eq!(
+        again.await.unwrap().unwrap_err().code,
+        RefusalCode::InFlight
+    );
     rig.settle().await;
     removed.await.unwrap().unwrap();
     assert_eq!(rig.delivered_ids(), []);

@@ -17,8 +17,8 @@ use crate::store::ledger::{self, verify};
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, CompactParams, Compacted, ContextView, DecideParams, GetMessagesParams, HandoffParams,
-    IdsParams, NoteParams, ProposeParams, QueueChange, QueueChangeParams, ReadContextParams, Reply,
-    Role, SendParams,
+    IdsParams, NoteParams, ProposeParams, QueueChange, QueueChangeParams, ReadContextParams,
+    RefusalCode, Reply, Role, SendParams,
 };
 
 fn message(from: Option<Agent>, to: Agent, text: &str, require_reply: bool) -> Command {
@@ -455,10 +455,10 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
     let session = rig.daemon.session_id.clone();
     let compact = || Command::Compact(CompactParams::default());
     let refusal = rig.call(&claude, compact()).await.unwrap_err();
-    assert_eq!(refusal.code, "operator_only");
+    assert_eq!(refusal.code, RefusalCode::OperatorOnly);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let refusal = rig.call(&operator, compact()).await.unwrap_err();
-    assert_eq!(refusal.code, "in_flight");
+    assert_eq!(refusal.code, RefusalCode::InFlight);
     rig.user_message("turn-1", Some(&id));
     rig.settle().await;
     let stale = Command::Compact(CompactParams {
@@ -466,7 +466,7 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
     });
     assert_eq!(
         rig.call(&operator, stale).await.unwrap_err().code,
-        "stale_session"
+        RefusalCode::StaleSession
     );
     assert_eq!(rig.daemon.session_id, session);
     let compacted = rig.compact(&operator).await;

@@ -11,7 +11,7 @@ use crate::core::id::EntryId;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, DecideParams, HandoffParams, IdsParams, ProposeParams, Reply, Role,
+    Command, DecideParams, HandoffParams, IdsParams, ProposeParams, RefusalCode, Reply, Role,
 };
 
 #[tokio::test]
@@ -58,7 +58,10 @@ async fn of_two_decisions_at_once_one_is_recorded() {
     rig.settle().await;
     let [first, second] = answers.try_into().unwrap();
     assert!(first.await.unwrap().is_ok());
-    assert_eq!(second.await.unwrap().unwrap_err().code, "in_flight");
+    assert_eq!(
+        second.await.unwrap().unwrap_err().code,
+        RefusalCode::InFlight
+    );
     assert_eq!(rig.daemon.world.counts["finality_decision"], 1);
 }
 

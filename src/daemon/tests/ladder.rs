@@ -8,7 +8,7 @@ use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, GetMessagesParams, HookParams, HookReply, IdsParams, InboxMessage, MessagePage,
-    Notification, Reply, Role, SendParams,
+    Notification, RefusalCode, Reply, Role, SendParams,
 };
 use crate::wire::status::DeliveryStatus;
 
@@ -440,7 +440,7 @@ async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again(
     let answer = pair.rig.ask(&pair.hook, handed);
     pair.rig.fail_writes().await;
     let refusal = answer.await.unwrap().unwrap_err();
-    assert_eq!(refusal.code, "ledger_unwritable");
+    assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
     pair.rig.daemon.clock.pass(CLAIM_OVER_MS);
     assert_eq!(pair.hook("UserPromptSubmit").await, HookReply::default());
     let row = pair.rig.daemon.outbox.get(&id).unwrap();

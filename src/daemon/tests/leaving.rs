@@ -13,7 +13,7 @@ use crate::daemon::event::Event;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, DAEMON_MOVING, HandoffParams, Reply, Role, SendParams, WaitMessagesParams,
+    Command, HandoffParams, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
 };
 
 fn wait(agent: Agent) -> Command {
@@ -81,7 +81,10 @@ async fn whoever_waits_asks_the_next_one_and_codex_hears_that_nothing_came() {
     let late = rig.ask(&claude, message());
     rig.let_go().await;
     for moved in [claude_waits, late] {
-        assert_eq!(moved.await.unwrap().unwrap_err().code, DAEMON_MOVING);
+        assert_eq!(
+            moved.await.unwrap().unwrap_err().code,
+            RefusalCode::DaemonMoving
+        );
     }
     let Ok(Reply::Messages(page)) = codex_waits.await.unwrap() else {
         panic!("no page");

@@ -11,7 +11,7 @@ use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    Attendance, Command, HookReply, IdsParams, Notification, Reply, Role, SendParams,
+    Attendance, Command, HookReply, IdsParams, Notification, RefusalCode, Reply, Role, SendParams,
 };
 
 const MINUTE: i64 = 60;
@@ -113,7 +113,7 @@ async fn without_anybody_to_ask_one_message_is_the_test() {
     rig.call(&operator, now.clone()).await.unwrap();
     assert_eq!(rig.delivered_ids(), [ids[2].clone()]);
     let again = rig.call(&operator, now).await.unwrap_err();
-    assert_eq!(again.code, "not_limited");
+    assert_eq!(again.code, RefusalCode::NotLimited);
 }
 
 #[tokio::test]

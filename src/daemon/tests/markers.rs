@@ -7,7 +7,7 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HandoffParams, Reply, Role};
+use crate::wire::control::{Command, HandoffParams, RefusalCode, Reply, Role};
 
 /// A turn of this message ends with this text.
 async fn answers(rig: &mut Rig, turn: &str, id: Option<&EntryId>, text: &str) {
@@ -107,7 +107,7 @@ async fn a_handoff_by_marker_on_a_full_disk_keeps_no_call_waiting() {
     rig.fail_writes().await;
     assert_eq!(
         refused.await.unwrap().unwrap_err().code,
-        "ledger_unwritable"
+        RefusalCode::LedgerUnwritable
     );
 }
 

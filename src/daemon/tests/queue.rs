@@ -9,7 +9,8 @@ use crate::core::id::EntryId;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, Reply, Role, Sent,
+    Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, RefusalCode, Reply,
+    Role, Sent,
 };
 
 fn ids(reply: Reply) -> Vec<EntryId> {
@@ -63,7 +64,7 @@ async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
         to: Some(Agent::Codex),
     });
     let refused = rig.call(&claude, drain.clone()).await.unwrap_err();
-    assert_eq!(refused.code, "operator_only");
+    assert_eq!(refused.code, RefusalCode::OperatorOnly);
     let mut taken = ids(rig.call(&operator, drain).await.unwrap());
     taken.sort();
     let mut wanted = vec![second.clone(), third];
@@ -171,11 +172,20 @@ async fn a_handoff_that_was_not_recorded_is_no_first_one() {
     let first = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
     let second = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
     rig.fail_writes().await;
-    assert_eq!(first.await.unwrap().unwrap_err().code, "ledger_unwritable");
-    assert_eq!(second.await.unwrap().unwrap_err().code, "ledger_unwritable");
+    assert_eq!(
+        first.await.unwrap().unwrap_err().code,
+        RefusalCode::LedgerUnwritable
+    );
+    assert_eq!(
+        second.await.unwrap().unwrap_err().code,
+        RefusalCode::LedgerUnwritable
+    );
     let third = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
     rig.fail_writes().await;
-    assert_eq!(third.await.unwrap().unwrap_err().code, "ledger_unwritable");
+    assert_eq!(
+        third.await.unwrap().unwrap_err().code,
+        RefusalCode::LedgerUnwritable
+    );
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::core::id::{EntryId, SessionId};
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
-use crate::wire::control::{ClearParams, Cleared, Command, Reply, Role, SendParams};
+use crate::wire::control::{ClearParams, Cleared, Command, RefusalCode, Reply, Role, SendParams};
 
 async fn write_to_claude(rig: &mut Rig, operator: &Guest) -> EntryId {
     let send = Command::Send(SendParams {
@@ -112,7 +112,7 @@ async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known
     let refused = rig
         .call(&operator, Command::Clear(ClearParams::default()))
         .await;
-    assert_eq!(refused.unwrap_err().code, "in_flight");
+    assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
     let fetched = Command::Fetched(crate::wire::control::IdsParams {
         agent: Agent::Claude,
         ids: vec![id],
@@ -135,7 +135,7 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
     let refused = rig
         .call(&operator, Command::Clear(ClearParams::default()))
         .await;
-    assert_eq!(refused.unwrap_err().code, "clear_failed");
+    assert_eq!(refused.unwrap_err().code, RefusalCode::ClearFailed);
     rig.settle().await;
     assert_eq!(rig.daemon.session_id, session);
     assert!(lifecycle(&rig, "not_sealed"));

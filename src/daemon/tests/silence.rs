@@ -9,7 +9,9 @@ use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::config::{Config, read};
-use crate::wire::control::{AttendParams, Attendance, Command, HookParams, Refusal, Reply, Role};
+use crate::wire::control::{
+    AttendParams, Attendance, Command, HookParams, Refusal, RefusalCode, Reply, Role,
+};
 
 const BUSY: ReportedStatus = ReportedStatus::Active { waiting: false };
 const ASKING: ReportedStatus = ReportedStatus::Active { waiting: true };
@@ -140,7 +142,7 @@ async fn the_operator_lets_a_silent_turn_be_and_is_told_again() {
     let operator = rig.connect(Role::Deck, None, true);
     let wait = attend(Agent::Codex, Attendance::Wait);
     let refused = rig.call(&operator, wait.clone()).await;
-    assert_eq!(refused.unwrap_err().code, "not_silent");
+    assert_eq!(refused.unwrap_err().code, RefusalCode::NotSilent);
     turn_started(&mut rig);
     pass(&mut rig, 600).await;
     rig.call(&operator, wait).await.unwrap();
@@ -167,11 +169,11 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
     let code = |result: Result<Reply, Refusal>| result.unwrap_err().code;
     assert_eq!(
         code(rig.call(&agent, stop("turn-1")).await),
-        "operator_only"
+        RefusalCode::OperatorOnly
     );
     assert_eq!(
         code(rig.call(&operator, stop("turn-0")).await),
-        "no_such_turn"
+        RefusalCode::NoSuchTurn
     );
     assert!(rig.requests.try_recv().is_err());
     let stopped = rig.ask(&operator, stop("turn-1"));
@@ -188,7 +190,10 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
         act: Attendance::Interrupt,
         turn_id: None,
     });
-    assert_eq!(code(rig.call(&operator, claude).await), "not_from_here");
+    assert_eq!(
+        code(rig.call(&operator, claude).await),
+        RefusalCode::NotFromHere
+    );
 }
 
 #[tokio::test]
@@ -199,7 +204,7 @@ async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
     let claude = rig.connect(Role::Claude, None, false);
     let requeue = attend(Agent::Codex, Attendance::Requeue);
     let nothing = rig.call(&operator, requeue.clone()).await;
-    assert_eq!(nothing.unwrap_err().code, "nothing_cut_off");
+    assert_eq!(nothing.unwrap_err().code, RefusalCode::NothingCutOff);
 
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));

@@ -8,7 +8,7 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::EntryKind;
 use crate::core::whole::LINE_UNITS_MAX;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, Role, SendParams};
+use crate::wire::control::{Command, RefusalCode, Role, SendParams};
 
 /// A project whose long texts have nearly used up their quota.
 fn crowded() -> Place {
@@ -33,7 +33,7 @@ async fn the_last_words_of_a_turn_are_shortened_where_long_texts_have_no_room() 
         ..SendParams::default()
     });
     let refused = rig.call(&claude, send).await.unwrap_err();
-    assert_eq!(refused.code, "long_texts_full");
+    assert_eq!(refused.code, RefusalCode::LongTextsFull);
     // Nothing else is refused for that.
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.user_message("turn-1", Some(&id));

@@ -12,7 +12,7 @@ use crate::daemon::tamper::WatchFact;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::testing::Place;
 use crate::store::{config, session, trust};
-use crate::wire::control::{Command, Reply, Role, TrustParams};
+use crate::wire::control::{Command, RefusalCode, Reply, Role, TrustParams};
 
 fn write_config(place: &Place, config: serde_json::Value) {
     std::fs::write(place.dirs.config(), config.to_string()).unwrap();
@@ -103,14 +103,14 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
 
     let agent = rig.connect(Role::Codex, None, false);
     let refused = rig.call(&agent, command.clone()).await.unwrap_err();
-    assert_eq!(refused.code, "operator_only");
+    assert_eq!(refused.code, RefusalCode::OperatorOnly);
 
     write_config(
         &place,
         json!({"redaction": {"allow": [allowed, {"pattern": ".*"}]}}),
     );
     let refused = rig.call(&operator, command.clone()).await.unwrap_err();
-    assert_eq!(refused.code, "stale_config");
+    assert_eq!(refused.code, RefusalCode::StaleConfig);
     let id = place.dirs.instance_id();
     assert_eq!(trust::read(&place.user, &id), trust::Trusted::default());
 

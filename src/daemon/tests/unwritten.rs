@@ -11,7 +11,7 @@ use crate::daemon::event::Event;
 use crate::daemon::recording::WRITE_AGAIN;
 use crate::store::ledger::WriterEvent;
 use crate::store::testing::Place;
-use crate::wire::control::{Attendance, Command, GetMessagesParams, Role, SendParams};
+use crate::wire::control::{Attendance, Command, GetMessagesParams, RefusalCode, Role, SendParams};
 
 /// The disk takes everything again, and what was kept is written.
 async fn recover(rig: &mut Rig) {
@@ -48,7 +48,7 @@ async fn a_tool_that_the_disk_refused_does_not_swallow_the_turns_last_words() {
     rig.fail_writes().await;
     assert_eq!(
         refused.await.unwrap().unwrap_err().code,
-        "ledger_unwritable"
+        RefusalCode::LedgerUnwritable
     );
     recover(&mut rig).await;
     rig.completed("turn-1", std::slice::from_ref(&id), "as the last words");

@@ -9,7 +9,7 @@ use crate::core::id::EntryId;
 use crate::core::whole::LINE_UNITS_MAX;
 use crate::store::blobs::Blobs;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, GetMessagesParams, Reply, Role, SendParams};
+use crate::wire::control::{Command, GetMessagesParams, RefusalCode, Reply, Role, SendParams};
 
 fn long() -> String {
     format!("{}the very end", "word ".repeat(LINE_UNITS_MAX / 4))
@@ -99,11 +99,11 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
         full,
     };
     let refusal = rig.call(&bridge, show(true)).await.unwrap_err();
-    assert_eq!(refusal.code, "blob_altered");
+    assert_eq!(refusal.code, RefusalCode::BlobAltered);
     rig.call(&bridge, show(false)).await.unwrap();
     fs::remove_file(&path).unwrap();
     let refusal = rig.call(&bridge, show(true)).await.unwrap_err();
-    assert_eq!(refusal.code, "blob_missing");
+    assert_eq!(refusal.code, RefusalCode::BlobMissing);
 }
 
 #[tokio::test]

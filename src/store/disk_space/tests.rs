@@ -44,7 +44,7 @@ fn what_lies_there_counts_and_what_is_gone_counts_no_more() {
     assert!(!space.refuses());
     space.admit_blob(200_000).unwrap();
     let refused = space.admit_blob(200_001).unwrap_err();
-    assert_eq!(refused.code(), "long_texts_full");
+    assert_eq!(refused.code(), RefusalCode::LongTextsFull);
 
     space.blob_kept(190_000);
     put(&place, "c", 190_000);
@@ -85,13 +85,19 @@ fn large_things_are_refused_first_and_messages_later() {
 
     space.set_limits(keys(512, free * 2));
     assert!(space.measure());
-    assert_eq!(space.admit_blob(1).unwrap_err().code(), "disk_low");
+    assert_eq!(
+        space.admit_blob(1).unwrap_err().code(),
+        RefusalCode::DiskLow
+    );
     assert!(!space.has_room_to_grow());
     space.admit_message().unwrap();
 
     space.set_limits(keys(512, free * 8));
     assert!(space.measure());
-    assert_eq!(space.admit_message().unwrap_err().code(), "disk_low");
+    assert_eq!(
+        space.admit_message().unwrap_err().code(),
+        RefusalCode::DiskLow
+    );
     assert!(space.disk_notice().unwrap().contains("new messages"));
 
     space.set_limits(keys(512, 0));

@@ -352,10 +352,6 @@ pub struct StopParams {
     pub kill: bool,
 }
 
-/// The code of a refusal because another process is about to go on in place of the daemon's. The
-/// call was not carried out; whoever answers next can be asked again.
-pub const DAEMON_MOVING: &str = "daemon_moving";
-
 /// Arguments of [`Command::HandOver`](super::Command::HandOver).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
