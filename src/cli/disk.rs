@@ -9,6 +9,7 @@ use super::context::CliContext;
 use super::exit::Failure;
 use super::words::{count, now_ms};
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
@@ -22,7 +23,7 @@ use crate::store::{owner, registry, sentinel, session};
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
 use crate::wire::status::{
-    ClaudeStatus, CodexStatus, FinalityStatus, HandoffsStatus, HeadStatus, LaneStatus,
+    ChainState, ClaudeStatus, CodexStatus, FinalityStatus, HandoffsStatus, HeadStatus, LaneStatus,
     LedgerStatus, PolicyStatus, Status, TasksStatus,
 };
 
@@ -227,13 +228,13 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         ..ClaudeStatus::default()
     };
     status.agents.claude.delivery.mode = setting.mode.as_str().to_owned();
-    status.agents.claude.delivery.rung = "none".to_owned();
+    status.agents.claude.delivery.rung = DeliveryWay::None;
     status.agents.codex = CodexStatus {
         installed: setting.codex_program.is_some(),
         ..CodexStatus::default()
     };
     status.agents.codex.delivery.mode = "auto".to_owned();
-    status.agents.codex.delivery.rung = "none".to_owned();
+    status.agents.codex.delivery.rung = DeliveryWay::None;
     if sentinel::is_killed(dirs) {
         status.notices.push(
             "stopped by the operator: the agents stay away until `ctxrelay`, `daemon`, `claude`, \
@@ -248,7 +249,7 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
     let notices = [space.disk_notice(), space.blobs_notice()];
     status.notices.extend(notices.into_iter().flatten());
     let Some((session, path)) = current(setting)? else {
-        status.ledger.chain = "ok".to_owned();
+        status.ledger.chain = ChainState::Ok;
         return Ok(status);
     };
     status.session_id = Some(session.clone());
@@ -264,7 +265,7 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
             );
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            status.ledger.chain = "ok".to_owned();
+            status.ledger.chain = ChainState::Ok;
         }
         _ => {
             let reading = believed(setting, &session, &path);
@@ -308,11 +309,10 @@ fn whole(status: &mut Status, reading: &Reading) {
         path: reading.path().display().to_string(),
         entries: stats.entries,
         bytes: stats.bytes,
-        chain: match chain_word(is_ok, stats.head.is_some(), stats.entries) {
-            "ok" if is_touched => "touched",
-            word => word,
-        }
-        .to_owned(),
+        chain: match chain_state(is_ok, stats.head.is_some(), stats.entries) {
+            ChainState::Ok if is_touched => ChainState::Touched,
+            state => state,
+        },
         head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
         bad_lines: stats.bad_lines,
     };
@@ -332,11 +332,11 @@ fn whole(status: &mut Status, reading: &Reading) {
     status.queue.codex = lane(world, Agent::Codex);
 }
 
-fn chain_word(ok: bool, chained: bool, entries: u64) -> &'static str {
+fn chain_state(ok: bool, chained: bool, entries: u64) -> ChainState {
     match (ok, chained || entries == 0) {
-        (false, _) => "broken",
-        (true, true) => "ok",
-        (true, false) => "unchained",
+        (false, _) => ChainState::Broken,
+        (true, true) => ChainState::Ok,
+        (true, false) => ChainState::Unchained,
     }
 }
 
@@ -376,7 +376,7 @@ fn tail(path: &Path) -> io::Result<LedgerStatus> {
             seq: link.seq,
             hash: link.hash,
         }),
-        chain: "unchecked".to_owned(),
+        chain: ChainState::Unchecked,
         bad_lines: 0,
     })
 }

@@ -12,7 +12,9 @@ use crate::core::delivery::{LimitMode, Watched};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::wire::control::{Command, Reply};
-use crate::wire::status::{DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status};
+use crate::wire::status::{
+    ChainState, DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status,
+};
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
@@ -109,16 +111,16 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
         ])?;
     }
     let ledger = &status.ledger;
-    let chain = match ledger.chain.as_str() {
-        "ok" => Tone::Good,
-        "broken" => Tone::Bad,
+    let chain = match ledger.chain {
+        ChainState::Ok => Tone::Good,
+        ChainState::Broken => Tone::Bad,
         _ => Tone::Warning,
     };
     out.spans(&[
         (Tone::Faint, "record    "),
         (Tone::Plain, &count(ledger.entries, "entry", "entries")),
         (Tone::Plain, ", chain "),
-        (chain, &ledger.chain),
+        (chain, &ledger.chain.to_string()),
         (
             Tone::Bad,
             &if ledger.bad_lines > 0 {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::entry::{Entry, EntryKind};
+use super::entry::{Entry, EntryKind, LifecycleEvent};
 use super::id::{EntryId, Seq};
 
 /// The code of an entry that tells of lines which are not believed.
@@ -12,10 +12,6 @@ pub const FOREIGN_LINES: &str = "foreign_lines";
 
 /// The code of an entry that tells of a record which lacks its end.
 pub const RECORD_CUT: &str = "ledger_touched";
-
-/// The lifecycle event by which the operator says that an alarm was seen. It makes nothing of the
-/// lines true.
-pub const ACKNOWLEDGED: &str = "alarm_acknowledged";
 
 /// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
 pub const META: &str = "alarm";
@@ -88,8 +84,12 @@ impl Alarm {
 
 /// The alarm that the operator acknowledges with an entry.
 pub fn acknowledged_by(entry: &Entry) -> Option<EntryId> {
-    let is_word = matches!(&entry.kind, EntryKind::Lifecycle { event } if event == ACKNOWLEDGED)
-        && entry.source == super::agent::Party::Human;
+    let is_word = matches!(
+        &entry.kind,
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::AlarmAcknowledged
+        }
+    ) && entry.source == super::agent::Party::Human;
     let id = entry.meta.get(META).filter(|_| is_word)?.as_str()?;
     Some(EntryId::new(id))
 }

@@ -26,6 +26,7 @@ mod admission;
 mod backlog;
 mod claude;
 mod codex;
+mod delivery_way;
 mod effect;
 mod ladder;
 mod limit;
@@ -48,6 +49,7 @@ pub use claude::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeSt
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms,
 };
+pub use delivery_way::DeliveryWay;
 pub use effect::{DeliveryEffect, Moment};
 pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTerms, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};

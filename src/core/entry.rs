@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
+mod lifecycle;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,6 +12,7 @@ use super::carried::CarriedEntry;
 use super::delivery::{OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
+pub use lifecycle::LifecycleEvent;
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,8 +77,8 @@ pub enum EntryKind {
     Turn(TurnRecord),
     /// The life of the daemon and of what it owns: started, stopped, recovered.
     Lifecycle {
-        /// A stable word, for example `daemon_started`.
-        event: String,
+        /// Which step.
+        event: LifecycleEvent,
     },
     /// Something went wrong and a person should know.
     Error {

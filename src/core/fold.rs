@@ -8,7 +8,7 @@ use super::agent::{Agent, AgentState};
 use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
 use super::entry::{
     AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityProposal,
-    NoteKind, TurnRecord, TurnStatus,
+    LifecycleEvent, NoteKind, TurnRecord, TurnStatus,
 };
 use super::id::{EntryId, Seq, TurnId};
 use super::snapshot::{
@@ -114,7 +114,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 }
             }
         }
-        EntryKind::Lifecycle { event } if event == DAEMON_STARTED => {
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::DaemonStarted,
+        } => {
             // Whoever was attached was attached to the daemon before this one.
             for agent in world.agents.values_mut() {
                 agent.leave(entry.timestamp_ms);
@@ -125,13 +127,17 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 world.cut_off.insert(id, message);
             }
         }
-        EntryKind::Lifecycle { event } if event == DAEMON_TAKEN_OVER => {
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::DaemonTakenOver,
+        } => {
             // Claude's bridge comes anew; Codex works on and notices nothing.
             if let Some(claude) = world.agents.get_mut(&Agent::Claude) {
                 claude.leave(entry.timestamp_ms);
             }
         }
-        EntryKind::Lifecycle { event } if event == ADOPTED => forget_deliveries(world),
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::ContextRelay3Adopted,
+        } => forget_deliveries(world),
         EntryKind::Lifecycle { .. } => {
             if let Some(id) = acknowledged_by(entry) {
                 let mut alarms = world.alarms.iter_mut();
@@ -158,15 +164,6 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
     close_answered(world, entry);
     close_handled(world, entry);
 }
-
-/// The lifecycle event that opens a daemon's life.
-pub const DAEMON_STARTED: &str = "daemon_started";
-
-/// The lifecycle event that opens the life of a daemon which goes on in place of another one, with
-/// its app-server.
-pub const DAEMON_TAKEN_OVER: &str = "daemon_taken_over";
-/// The lifecycle event that takes over a record of ContextRelay 3.
-pub const ADOPTED: &str = "contextrelay_3_adopted";
 
 /// Forgets how far messages are on their way. ContextRelay 3 kept that in another place and under
 /// other ids, so that by its record alone every message it ever took would be on its way.

@@ -11,8 +11,7 @@ use serde_json::Value;
 use super::run::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryFact;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Message};
-use crate::core::fold::ADOPTED;
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent, Message};
 use crate::core::id::RuntimeSession;
 use crate::daemon::run::now_ms;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
@@ -24,7 +23,7 @@ impl Daemon {
             Party::System,
             None,
             EntryKind::Lifecycle {
-                event: ADOPTED.to_owned(),
+                event: LifecycleEvent::ContextRelay3Adopted,
             },
             adopted_text(entries, unread),
             None,

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::AgentState;
-use crate::core::delivery::{Checked, CodexFlow, OnBusy, Outcome};
+use crate::core::delivery::{Checked, CodexFlow, DeliveryWay, OnBusy, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
@@ -192,7 +192,10 @@ impl CodexLane {
 
     pub(super) fn status_parts(&self) -> CodexParts {
         let server = self.server();
-        let rung = if server.is_some() { "queue" } else { "none" };
+        let rung = match server {
+            Some(_) => DeliveryWay::Queue,
+            None => DeliveryWay::None,
+        };
         let trouble = self.trouble();
         let why = match (&trouble, server) {
             (Some(trouble), _) => trouble.clone(),
@@ -215,7 +218,7 @@ impl CodexLane {
             context: self.context,
             delivery: DeliveryStatus {
                 mode: "push".to_owned(),
-                rung: rung.to_owned(),
+                rung,
                 proven: false,
                 why,
             },

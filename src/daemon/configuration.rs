@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;
 use crate::wire::config::Config;
@@ -55,7 +55,7 @@ impl Daemon {
             Ok(Some(Adopted { migrated, backup })) => self.note_fact(
                 Party::System,
                 EntryKind::Lifecycle {
-                    event: "config_migrated".to_owned(),
+                    event: LifecycleEvent::ConfigMigrated,
                 },
                 format!(
                     "config.json of ContextRelay 3 was taken over; kept: {}; left out: {}; as it \
@@ -96,7 +96,7 @@ impl Daemon {
         self.note_fact(
             Party::System,
             EntryKind::Lifecycle {
-                event: "config_reloaded".to_owned(),
+                event: LifecycleEvent::ConfigReloaded,
             },
             format!("config.json changed and was read again: {}", named(changed)),
         );

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::run::Daemon;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput, Moment};
-use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind};
+use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::core::trace;
 use crate::store::queue::QueueError;
@@ -219,7 +219,7 @@ impl Daemon {
     }
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
-        let event = "delivery_cut_off".to_owned();
+        let event = LifecycleEvent::DeliveryCutOff;
         self.keep_fact(
             Party::System,
             EntryKind::Lifecycle { event },
@@ -236,7 +236,7 @@ impl Daemon {
     pub(super) fn note_unfinished(&mut self) {
         let unfinished = self.world.in_turn.clone();
         for (id, (turn, _)) in unfinished {
-            let event = "delivery_cut_off".to_owned();
+            let event = LifecycleEvent::DeliveryCutOff;
             self.keep_fact(
                 Party::System,
                 EntryKind::Lifecycle { event },

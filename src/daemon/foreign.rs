@@ -7,8 +7,8 @@ use super::commands::record::not_found;
 use super::event::ReplySender;
 use super::run::{Daemon, answer};
 use crate::core::agent::Party;
-use crate::core::alarm::{ACKNOWLEDGED, Alarm, META};
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::alarm::{Alarm, META};
+use crate::core::entry::{Entry, EntryKind, LifecycleEvent};
 use crate::store::ledger::Stored;
 use crate::wire::control::{AcknowledgeParams, Recorded, Reply};
 
@@ -79,7 +79,7 @@ impl Daemon {
             return answer(reply, Err(refusal));
         };
         let kind = EntryKind::Lifecycle {
-            event: ACKNOWLEDGED.to_owned(),
+            event: LifecycleEvent::AlarmAcknowledged,
         };
         let text = format!("seen, and not made true by that: {text}");
         let mut entry = self.entry(Party::Human, None, kind, text, None);

@@ -13,7 +13,7 @@ use super::attach::{Attachment, ConnId};
 use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::core::id::RuntimeSession;
 use crate::wire::control::{Notification, Role};
 
@@ -158,7 +158,7 @@ impl Daemon {
         self.note_fact(
             Party::System,
             EntryKind::Lifecycle {
-                event: "claude_bridge_replaced".to_owned(),
+                event: LifecycleEvent::ClaudeBridgeReplaced,
             },
             format!(
                 "Claude's bridge (pid {pid}) did not answer for {} s: another one that waited for \

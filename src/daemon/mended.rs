@@ -2,7 +2,7 @@
 
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::store::mend::Mended;
 
 impl Daemon {
@@ -13,7 +13,7 @@ impl Daemon {
                 Ok(_) => self.note_fact(
                     Party::System,
                     EntryKind::Lifecycle {
-                        event: "session_archived".to_owned(),
+                        event: LifecycleEvent::SessionArchived,
                     },
                     format!("{old} was sealed before a crash, and is in the archives now"),
                 ),
@@ -34,7 +34,7 @@ impl Daemon {
                 self.note_fact(
                     Party::System,
                     EntryKind::Lifecycle {
-                        event: "session_deleted".to_owned(),
+                        event: LifecycleEvent::SessionDeleted,
                     },
                     format!("what a crash had left of {old} is deleted now"),
                 );

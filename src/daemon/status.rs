@@ -6,9 +6,9 @@ use crate::core::delivery::DeliveryState;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
-    AgentsStatus, ApprovalsStatus, AutonomyStatus, ClaudeStatus, CodexStatus, FinalityStatus,
-    HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, QueueStatus, Status,
-    TasksStatus,
+    AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
+    FinalityStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus,
+    QueueStatus, Status, TasksStatus,
 };
 
 impl Daemon {
@@ -42,7 +42,7 @@ impl Daemon {
                 path: self.ledger.path().display().to_string(),
                 entries: stats.entries,
                 bytes: stats.bytes,
-                chain: self.chain_word(&stats).to_owned(),
+                chain: self.chain_state(&stats),
                 head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
                 bad_lines: stats.bad_lines,
             },
@@ -107,13 +107,13 @@ impl Daemon {
     }
 
     /// How the chain is in the file as it lies there, not only in what this process wrote.
-    fn chain_word(&self, stats: &Stats) -> &'static str {
+    fn chain_state(&self, stats: &Stats) -> ChainState {
         if !stats.chain_ok || self.alarms.is_altered() {
-            "broken"
+            ChainState::Broken
         } else if self.world.open_alarms().next().is_some() {
-            "touched"
+            ChainState::Touched
         } else {
-            "ok"
+            ChainState::Ok
         }
     }
 

@@ -7,20 +7,22 @@ use ctxrelay_ui::model as ui;
 
 use missing::missing;
 pub(in crate::deck) use rows::detail;
-use rows::{ROW_CHARS_MAX, is_worth_a_row, row};
+use rows::{ROW_CHARS_MAX, RowFilter, row};
 
 use super::attention;
 use super::model::{DaemonLink, Model};
 use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
 use crate::core::snapshot::{HandoffSnapshot, Lane, ProposalSnapshot};
-use crate::wire::status::{ClaudeStatus, CodexStatus, LaneStatus};
+use crate::wire::status::{ChainState, ClaudeStatus, CodexStatus, LaneStatus};
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
 const SLOW_START_MS: i64 = 5_000;
 
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
+    let mut rows = RowFilter::default();
     let status = &model.status;
     let [open, active, blocked, stale, done] = model.world.lanes(now_ms).map(small);
     ui::DeckView {
@@ -47,9 +49,9 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         banner: banner(model),
         ledger: ui::HeaderLedger {
             entries: model.world.seq.0.max(status.ledger.entries),
-            chain: match status.ledger.chain.as_str() {
-                "ok" => ui::Chain::Ok,
-                "broken" => ui::Chain::Broken { seq: 0 },
+            chain: match status.ledger.chain {
+                ChainState::Ok => ui::Chain::Ok,
+                ChainState::Broken => ui::Chain::Broken { seq: 0 },
                 _ => ui::Chain::Unchecked,
             },
             bad_lines: status.ledger.bad_lines,
@@ -61,7 +63,7 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         timeline: model
             .entries
             .iter()
-            .filter(|entry| is_worth_a_row(entry))
+            .filter(|entry| rows.takes(entry))
             .map(|entry| row(model, entry))
             .collect(),
         timeline_total: model.world.seq.0,
@@ -196,11 +198,10 @@ fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard 
 }
 
 /// `none` is no rung.
-fn rung(name: &str) -> String {
-    if name == "none" {
-        String::new()
-    } else {
-        name.to_owned()
+fn rung(way: &DeliveryWay) -> String {
+    match way {
+        DeliveryWay::None => String::new(),
+        way => way.to_string(),
     }
 }
 

@@ -10,6 +10,7 @@ use super::watch::Watch;
 use super::world::{DemoWorld, REFRESH, REFRESH_FIXED};
 use super::{DemoError, story};
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
 use crate::core::id::EntryId;
 use crate::host::Running;
 use crate::wire::control::Command;
@@ -45,7 +46,7 @@ pub async fn play(world: &DemoWorld, running: &Running, ending: Ending) -> Resul
         .status(
             "the scripted Claude's bridge and doorbell",
             Some(START_WAIT),
-            |status| (status.agents.claude.delivery.rung == "doorbell").then_some(()),
+            |status| (status.agents.claude.delivery.rung == DeliveryWay::Doorbell).then_some(()),
         )
         .await?;
     // As `ctxrelay codex` does: have the app-server run and a thread ready.

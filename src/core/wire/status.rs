@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentState;
-use crate::delivery::{LimitMode, Watched};
+use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
 use crate::snapshot::Snapshot;
+use crate::word::words;
 
 /// How many decisions a status tells.
 const DECIDED_MAX: usize = 5;
@@ -82,11 +83,33 @@ pub struct LedgerStatus {
     pub bytes: u64,
     /// Its last entry.
     pub head: Option<HeadStatus>,
-    /// `ok`; `broken`: the file is not as it was written; `touched`: it is, and the operator has
-    /// not acknowledged what somebody else did to it; `unchained` and `unchecked` without a daemon.
-    pub chain: String,
+    /// What its chain says of it.
+    pub chain: ChainState,
     /// Lines that are no entries.
     pub bad_lines: u64,
+}
+
+words! {
+    /// What the chain of a record says of it.
+    pub enum ChainState {
+        /// The file is as it was written.
+        Ok = "ok",
+        /// It is not.
+        Broken = "broken",
+        /// It is, and the operator has not acknowledged what somebody else did to it.
+        Touched = "touched",
+        /// Its entries have no chain; said without a daemon.
+        Unchained = "unchained",
+        /// Nobody looked; said without a daemon.
+        Unchecked = "unchecked",
+    }
+}
+
+/// Nothing is known, which is said with an empty word.
+impl Default for ChainState {
+    fn default() -> Self {
+        Self::Other(String::new())
+    }
 }
 
 /// The last entry.
@@ -180,8 +203,8 @@ pub struct LimitStatus {
 pub struct DeliveryStatus {
     /// `push`, `pull` or `auto`.
     pub mode: String,
-    /// `channel`, `doorbell`, `hook`, `pull`, `queue` or `none`.
-    pub rung: String,
+    /// By which way.
+    pub rung: DeliveryWay,
     /// A message provably arrived this way since the agent attached.
     pub proven: bool,
     /// In words.
@@ -349,4 +372,28 @@ pub struct PolicyStatus {
 pub struct AutonomyStatus {
     /// Never by itself in this version.
     pub enabled: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_of_a_chain_is_the_text_that_it_was_and_comes_back_from_it() {
+        let texts: Vec<String> = ChainState::ALL.iter().map(ToString::to_string).collect();
+        let before = ["ok", "broken", "touched", "unchained", "unchecked"];
+        assert_eq!(texts, before);
+        for (state, text) in ChainState::ALL.iter().zip(before) {
+            assert_eq!(ChainState::from(text), *state);
+        }
+    }
+
+    #[test]
+    fn a_status_of_which_nothing_is_known_is_written_as_before() {
+        let written = serde_json::to_value(Status::default()).unwrap_or_default();
+        assert_eq!(written["ledger"]["chain"], "");
+        let delivery = &written["agents"]["claude"]["delivery"];
+        let known = serde_json::json!({"mode": "", "rung": "", "proven": false, "why": ""});
+        assert_eq!(*delivery, known);
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::core::agent::{AgentState, Party};
 use crate::core::delivery::{ClaudeInput, LadderInput, LadderMode};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::{Attachment, CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
 use crate::daemon::run::{Daemon, now_ms, stopping};
@@ -249,7 +249,7 @@ impl Daemon {
             return;
         }
         if !runs {
-            let event = "doorbell_dead".to_owned();
+            let event = LifecycleEvent::DoorbellDead;
             self.note_fact(
                 Party::System,
                 EntryKind::Lifecycle { event },

@@ -1,7 +1,7 @@
 //! How messages reach Claude now, as the operator reads it.
 
 use crate::core::agent::Agent;
-use crate::core::delivery::Rung;
+use crate::core::delivery::{DeliveryWay, Rung};
 use crate::core::id::RuntimeSession;
 use crate::daemon::run::Daemon;
 use crate::wire::control::DeliveryMode;
@@ -25,7 +25,7 @@ impl Daemon {
         else {
             return DeliveryStatus {
                 mode: mode.as_str().to_owned(),
-                rung: "none".to_owned(),
+                rung: DeliveryWay::None,
                 proven: false,
                 why: self.claude_tools_gone().unwrap_or_else(|| {
                     "no Claude bridge is attached; messages wait here".to_owned()
@@ -99,7 +99,7 @@ impl Daemon {
         }
         DeliveryStatus {
             mode: mode.as_str().to_owned(),
-            rung: rung.as_str().to_owned(),
+            rung: rung.into(),
             proven,
             why,
         }

@@ -5,7 +5,7 @@ use super::turns::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
-use crate::core::entry::{AgentChanged, EntryKind};
+use crate::core::entry::{AgentChanged, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, ThreadId};
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::run::Daemon;
@@ -276,11 +276,10 @@ impl Daemon {
                 Party::System,
                 EntryKind::Lifecycle {
                     event: if attached {
-                        "codex_tui_attached"
+                        LifecycleEvent::CodexTuiAttached
                     } else {
-                        "codex_tui_left"
-                    }
-                    .to_owned(),
+                        LifecycleEvent::CodexTuiLeft
+                    },
                 },
                 if attached {
                     "the Codex terminal attached"

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
@@ -97,7 +97,7 @@ impl Daemon {
         self.note_fact(
             Party::Human,
             EntryKind::Lifecycle {
-                event: "turn_interrupted".to_owned(),
+                event: LifecycleEvent::TurnInterrupted,
             },
             format!("the operator stopped Codex's turn {turn}"),
         );

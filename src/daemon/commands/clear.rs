@@ -2,7 +2,7 @@
 //! vanishes unsaid.
 
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, Fate};
+use crate::core::entry::{EntryKind, Fate, LifecycleEvent};
 use crate::daemon::event::ReplySender;
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
@@ -28,7 +28,7 @@ impl Daemon {
             Party::Human,
             None,
             EntryKind::Lifecycle {
-                event: "session_cleared".to_owned(),
+                event: LifecycleEvent::SessionCleared,
             },
             format!(
                 "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",

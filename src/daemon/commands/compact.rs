@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ledger::unreadable;
 use crate::core::agent::{Agent, Party};
 use crate::core::carried::CarriedEntry;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, NoteKind};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent, NoteKind};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::digest::Digest;
@@ -35,7 +35,7 @@ impl Daemon {
             Party::Human,
             None,
             EntryKind::Lifecycle {
-                event: "session_compacted".to_owned(),
+                event: LifecycleEvent::SessionCompacted,
             },
             format!("the operator compacts this session: {count} entries are carried on"),
             None,

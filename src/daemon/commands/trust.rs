@@ -1,7 +1,7 @@
 //! The operator trusts what `config.json` says now.
 
 use crate::core::agent::Party;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::store::{config, trust};
@@ -40,7 +40,7 @@ impl Daemon {
             Party::Human,
             None,
             EntryKind::Lifecycle {
-                event: "config_trusted".to_owned(),
+                event: LifecycleEvent::ConfigTrusted,
             },
             text,
             None,

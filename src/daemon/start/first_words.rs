@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use super::claimed::Claimed;
 use crate::core::agent::Party;
 use crate::core::alarm::Alarm;
-use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::fold::{DAEMON_STARTED, DAEMON_TAKEN_OVER};
+use crate::core::entry::{DeliveryResult, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::run::Daemon;
 use crate::store::contextrelay3::{self, Unread};
@@ -71,18 +70,15 @@ impl FirstWords {
             daemon.note_older_queue();
         }
         let (event, said) = if server_runs_on {
-            (DAEMON_TAKEN_OVER, "the daemon goes on in another process")
+            (
+                LifecycleEvent::DaemonTakenOver,
+                "the daemon goes on in another process",
+            )
         } else {
             daemon.note_unfinished();
-            (DAEMON_STARTED, "the daemon started")
+            (LifecycleEvent::DaemonStarted, "the daemon started")
         };
-        daemon.note_fact(
-            Party::System,
-            EntryKind::Lifecycle {
-                event: event.to_owned(),
-            },
-            said,
-        );
+        daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, said);
         if let Some(missing) = &self.missing {
             note_error(
                 daemon,

@@ -11,7 +11,7 @@ use super::{CarriedState, LoopState};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::daemon::ending::Stop;
 use crate::daemon::event::{Event, ReplySender};
 use crate::daemon::run::{Daemon, answer};
@@ -97,7 +97,7 @@ impl Daemon {
         self.note_fact(
             Party::System,
             EntryKind::Lifecycle {
-                event: "daemon_handed_over".to_owned(),
+                event: LifecycleEvent::DaemonHandedOver,
             },
             "the daemon hands over to another process",
         );

@@ -15,7 +15,7 @@ use super::fact::{Touch, WatchFact};
 use super::inspect::LedgerLook;
 use super::watcher::{TamperWatch, WatchedFiles};
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::daemon::event::Event;
@@ -79,7 +79,7 @@ impl Written {
             whole: None,
             carried: None,
             kind: EntryKind::Lifecycle {
-                event: "test".to_owned(),
+                event: LifecycleEvent::from("test"),
             },
             runtime_session: None,
             meta: Map::new(),

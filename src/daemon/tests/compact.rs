@@ -9,7 +9,7 @@ use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, NoteKind};
+use crate::core::entry::{EntryKind, LifecycleEvent, NoteKind};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::event::{Event, TreePurpose};
@@ -476,7 +476,9 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
         ledger::read(path, |stored| {
             let is_decision = matches!(
                 &stored.entry.kind,
-                EntryKind::Lifecycle { event } if event == "session_compacted"
+                EntryKind::Lifecycle {
+                    event: LifecycleEvent::SessionCompacted
+                }
             ) || matches!(&stored.entry.kind, EntryKind::SessionStarted { .. });
             by_human += u32::from(is_decision && stored.entry.source == Party::Human);
             std::ops::ControlFlow::Continue(())

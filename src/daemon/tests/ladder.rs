@@ -2,7 +2,7 @@
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{MessageCursor, OnBusy};
+use crate::core::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
@@ -202,8 +202,8 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
     assert_eq!(pair.state(), AgentState::Busy);
     let delivery = pair.delivery();
     assert_eq!(
-        (delivery.rung.as_str(), delivery.proven),
-        ("doorbell", true)
+        (delivery.rung, delivery.proven),
+        (DeliveryWay::Doorbell, true)
     );
     // What it was given can be seen.
     let entries = pair.rig.daemon.recent.iter();
@@ -237,10 +237,10 @@ async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its
     assert_eq!(pair.pushed(), []);
     pair.rig.later(2_100).await;
     assert_eq!(pair.pushed(), std::slice::from_ref(&id));
-    assert_eq!(pair.delivery().rung, "channel");
+    assert_eq!(pair.delivery().rung, DeliveryWay::Channel);
     pair.rig.later(IDLE_OVER_MS).await;
     let delivery = pair.delivery();
-    assert_eq!((delivery.rung.as_str(), delivery.proven), ("hook", false));
+    assert_eq!((delivery.rung, delivery.proven), (DeliveryWay::Hook, false));
     // To a Claude that heard no push the next one is not pushed.
     let next = pair.send("pear").await;
     assert_eq!(pair.pushed(), []);
@@ -294,7 +294,7 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
     pair.rig.later(CLAIM_OVER_MS).await;
     assert_eq!(pair.rung().len(), 1);
     assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
-    assert_eq!(pair.delivery().rung, "doorbell");
+    assert_eq!(pair.delivery().rung, DeliveryWay::Doorbell);
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn a_claude_whose_bridge_died_is_still_reached() {
     pair.rig.daemon.disconnect(bell.conn);
     pair.rig.settle().await;
     assert_eq!(pair.state(), AgentState::Offline);
-    assert_eq!(pair.delivery().rung, "none");
+    assert_eq!(pair.delivery().rung, DeliveryWay::None);
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ fn lifecycle(rig: &Rig, wanted: &str) -> bool {
         .recent
         .iter()
         .any(|stored| match &stored.entry.kind {
-            EntryKind::Lifecycle { event } => event == wanted,
+            EntryKind::Lifecycle { event } => event.to_string() == wanted,
             EntryKind::Error { code } => code == wanted,
             _ => false,
         })

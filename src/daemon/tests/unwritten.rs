@@ -5,7 +5,7 @@ use super::silence::attend;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::entry::{EntryKind, LifecycleEvent, TurnStatus};
 use crate::core::id::ThreadId;
 use crate::daemon::event::Event;
 use crate::daemon::recording::WRITE_AGAIN;
@@ -155,10 +155,14 @@ async fn a_turn_that_ended_with_the_daemon_is_cut_off_and_can_be_had_again() {
     let mut rig = Rig::with_codex(&place).await;
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
     assert_eq!(rig.delivered_ids(), []);
-    let told = said(
-        &rig,
-        |kind| matches!(kind, EntryKind::Lifecycle { event } if event == "delivery_cut_off"),
-    );
+    let told = said(&rig, |kind| {
+        matches!(
+            kind,
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::DeliveryCutOff
+            }
+        )
+    });
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("turn-1") && told[0].contains(id.as_str()));
     let operator = rig.connect(Role::Deck, None, true);
@@ -168,10 +172,14 @@ async fn a_turn_that_ended_with_the_daemon_is_cut_off_and_can_be_had_again() {
     // Said once: the next start knows nothing of it any more.
     drop(rig);
     let rig = Rig::start(&place).await;
-    let told = said(
-        &rig,
-        |kind| matches!(kind, EntryKind::Lifecycle { event } if event == "delivery_cut_off"),
-    );
+    let told = said(&rig, |kind| {
+        matches!(
+            kind,
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::DeliveryCutOff
+            }
+        )
+    });
     assert_eq!(told.len(), 1, "{told:?}");
 }
 

@@ -4,6 +4,7 @@ use ctxrelay_ui::model as ui;
 
 use super::agent_of;
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
 use crate::wire::status::Status;
 
 /// Whether an agent is there, as the operator sees it: Codex by its terminal.
@@ -44,7 +45,9 @@ pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
         })
         .collect();
     let wakes = &agents.claude.delivery;
-    if is_attached(status, Agent::Claude) && matches!(wakes.rung.as_str(), "hook" | "pull") {
+    if is_attached(status, Agent::Claude)
+        && matches!(wakes.rung, DeliveryWay::Hook | DeliveryWay::Pull)
+    {
         steps.push(ui::FirstStep {
             text: format!("Nothing wakes Claude Code: {}", wakes.why),
             command: "ctxrelay claude".to_owned(),
@@ -79,7 +82,7 @@ mod tests {
         let mut status = Status::default();
         status.agents.claude.installed = true;
         status.agents.claude.state = AgentState::Idle;
-        status.agents.claude.delivery.rung = "doorbell".to_owned();
+        status.agents.claude.delivery.rung = DeliveryWay::Doorbell;
         status.agents.codex.installed = true;
         status.agents.codex.tui = true;
         status
@@ -120,7 +123,7 @@ mod tests {
     #[test]
     fn a_claude_that_nothing_wakes_and_what_the_daemon_says_are_missing_too() {
         let mut status = whole();
-        status.agents.claude.delivery.rung = "hook".to_owned();
+        status.agents.claude.delivery.rung = DeliveryWay::Hook;
         status.agents.claude.delivery.why = "no monitor is attached".to_owned();
         status.notices = vec![
             "config.json: gates waits for your trust and is ignored until then: `ctxrelay trust`"

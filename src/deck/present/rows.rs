@@ -4,7 +4,10 @@ use ctxrelay_ui::model as ui;
 
 use super::party_of;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
+use crate::core::entry::{
+    AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent, TurnStatus,
+    WorkTree,
+};
 use crate::core::envelope;
 use crate::core::id::EntryId;
 use crate::deck::model::Model;
@@ -12,20 +15,51 @@ use crate::deck::model::Model;
 /// The longest text that a timeline row carries; opening it asks for the rest.
 pub(super) const ROW_CHARS_MAX: usize = 400;
 
-/// Mechanics have no row of their own: a delivery stands below its message, and an agent's work
-/// stands in its pane.
-pub(super) fn is_worth_a_row(entry: &Entry) -> bool {
-    match &entry.kind {
-        EntryKind::Delivery(record) => record.result == DeliveryResult::Requeued,
-        EntryKind::AgentChanged(change) => {
-            !matches!(change.state, AgentState::Busy) && entry.content != "Claude is idle"
+/// Which entries have a row. Mechanics have none: a delivery stands below its message, and an
+/// agent's work stands in its pane.
+///
+/// The record says that Claude is idle both when it comes and at the end of each turn, and only what
+/// came before tells which of them it is: to be asked for one entry after the other.
+#[derive(Debug, Default)]
+pub(super) struct RowFilter {
+    /// Claude's state and process, while it is known to be there.
+    claude: Option<(AgentState, Option<u32>)>,
+}
+
+impl RowFilter {
+    pub(super) fn takes(&mut self, entry: &Entry) -> bool {
+        match &entry.kind {
+            EntryKind::Delivery(record) => record.result == DeliveryResult::Requeued,
+            EntryKind::AgentChanged(change) => {
+                let ends_turn = change.agent == Agent::Claude && self.ends_turn(change);
+                change.state != AgentState::Busy && !ends_turn
+            }
+            EntryKind::Turn(turn) => match turn.status {
+                TurnStatus::InProgress => turn.started_by == Party::Human,
+                TurnStatus::Completed => false,
+                TurnStatus::Interrupted | TurnStatus::Failed => true,
+            },
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::DaemonStarted | LifecycleEvent::DaemonTakenOver,
+            } => {
+                // Whoever was attached comes anew.
+                self.claude = None;
+                true
+            }
+            _ => true,
         }
-        EntryKind::Turn(turn) => match turn.status {
-            TurnStatus::InProgress => turn.started_by == Party::Human,
-            TurnStatus::Completed => false,
-            TurnStatus::Interrupted | TurnStatus::Failed => true,
-        },
-        _ => true,
+    }
+
+    /// Whether Claude is idle because it has done its work, and not because it has come.
+    fn ends_turn(&mut self, change: &AgentChanged) -> bool {
+        let now = (change.state, change.pid);
+        let before = std::mem::replace(
+            &mut self.claude,
+            Some(now).filter(|(state, _)| state.is_attached()),
+        );
+        let has_worked =
+            before.is_some_and(|(state, pid)| state != AgentState::Idle && pid == change.pid);
+        has_worked && change.state == AgentState::Idle && change.why.is_none()
     }
 }
 

@@ -335,7 +335,9 @@ pub fn kind() -> impl Strategy<Value = EntryKind> {
         delivery(),
         agent_changed(),
         turn(),
-        "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle { event }),
+        "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle {
+            event: event.into(),
+        }),
         text().prop_map(|code| EntryKind::Error { code }),
         other(),
     ]

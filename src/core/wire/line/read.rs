@@ -98,7 +98,7 @@ pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
         // A name that is no hash names nothing.
         whole: take::<Whole>(&mut line, WHOLE).filter(|whole| is_hash(&whole.sha256)),
         kind: EntryKind::Lifecycle {
-            event: String::new(),
+            event: String::new().into(),
         },
         runtime_session,
         carried,
@@ -327,7 +327,7 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             stopped_by: take(&mut object, "stoppedBy"),
         })),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
-            event: take_text(&mut object, "event")?,
+            event: take_text(&mut object, "event")?.into(),
         }),
         _ => None,
     }

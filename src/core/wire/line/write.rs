@@ -89,8 +89,9 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
         EntryKind::AgentChanged(change) => put(line, "runtimeEvent", agent_object(change)),
         EntryKind::Turn(turn) => put(line, "runtimeEvent", turn_object(turn)),
         EntryKind::Lifecycle { event: word } => {
-            let mut object = runtime_event(event::LIFECYCLE, word, word.replace('_', " "));
-            put(&mut object, "event", word.as_str());
+            let word = word.to_string();
+            let mut object = runtime_event(event::LIFECYCLE, &word, word.replace('_', " "));
+            put(&mut object, "event", word);
             put(line, "runtimeEvent", object);
         }
         EntryKind::Error { code } => put(line, "error", json!({ "code": code })),

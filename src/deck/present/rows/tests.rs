@@ -68,3 +68,52 @@ fn what_the_end_of_a_turn_settled_is_not_called_acknowledged() {
     Done: started a turn [confirmed by queue]
     ");
 }
+
+/// Which of these changes of Claude's have a row.
+fn rows_of_claude(changes: &[Value]) -> Vec<u64> {
+    let mut model = Model::new(
+        DaemonLink::Hosting,
+        "p".to_owned(),
+        "default".to_owned(),
+        false,
+    );
+    for (event, seq) in changes.iter().zip(1..) {
+        // The text is for people: whatever it says, the row does not depend on it.
+        let more = json!({"source": "system", "content": "Claude is idle", "runtimeEvent": event});
+        assert!(model.append(line(seq, &format!("c{seq}"), "runtime_event", &more)));
+    }
+    let mut rows = RowFilter::default();
+    let shown = model.entries.iter().filter(|entry| rows.takes(entry));
+    shown.map(|entry| entry.seq.0).collect()
+}
+
+#[test]
+fn claude_that_comes_has_a_row_and_the_end_of_its_turns_has_none() {
+    let claude = |state: &str, pid: u32| json!({"kind": "agent_state", "agent": "claude", "status": state, "pid": pid});
+    let daemon = |event: &str| json!({"kind": "lifecycle", "status": event, "event": event});
+    let why = json!({"kind": "agent_state", "agent": "claude", "status": "idle", "pid": 7,
+        "why": "its bridge died"});
+    let changes = [
+        claude("idle", 7),
+        claude("busy", 7),
+        claude("idle", 7),
+        claude("waiting", 7),
+        claude("idle", 7),
+        // Another Claude in its place, at work or not.
+        claude("busy", 7),
+        claude("idle", 8),
+        claude("offline", 8),
+        claude("idle", 8),
+        // With a reason it is news.
+        claude("busy", 7),
+        why,
+        claude("busy", 7),
+        daemon("daemon_taken_over"),
+        claude("idle", 7),
+        claude("busy", 7),
+        daemon("daemon_started"),
+        claude("idle", 7),
+    ];
+    let rows = [1, 4, 7, 8, 9, 11, 13, 14, 16, 17];
+    assert_eq!(rows_of_claude(&changes), rows);
+}
