@@ -23,11 +23,16 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
     world.entries += 1;
     world.seq = entry.seq;
     world.last_at_ms = entry.timestamp_ms;
-    world.session_id = Some(entry.session_id.clone());
-    *world
-        .counts
-        .entry(entry.kind.type_name().to_owned())
-        .or_default() += 1;
+    if world.session_id.as_ref() != Some(&entry.session_id) {
+        world.session_id = Some(entry.session_id.clone());
+    }
+    let name = entry.kind.type_name();
+    match world.counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => {
+            world.counts.insert(name.to_owned(), 1);
+        }
+    }
     if entry.seq <= world.foreign_through && entry.is_of_operator() {
         return show(world, entry);
     }

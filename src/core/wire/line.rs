@@ -7,6 +7,7 @@
 //! gets a plain default. Knows no files: where a line stands is the reader's business.
 
 mod chain;
+mod members;
 mod read;
 mod write;
 

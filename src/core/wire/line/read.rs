@@ -5,7 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{CARRIED, ChainLink, HANDLES, HANDLES_ONE, RUNTIME_SESSION, WHOLE, event, is_hash};
+use super::members::{Members, Meta, members};
+use super::{CARRIED, ChainLink, HANDLES, HANDLES_ONE, WHOLE, event, is_hash};
 use crate::agent::{Agent, Party};
 use crate::delivery::Outcome;
 use crate::entry::{
@@ -54,36 +55,41 @@ pub enum BadLine {
 /// When the bytes are not one JSON object with an `id` and a `type`. Never panics, and allocates
 /// in proportion to the line.
 pub fn parse(line: &[u8]) -> Result<ParsedLine, BadLine> {
-    let value: Value =
-        serde_json::from_slice(line).map_err(|error| BadLine::NotJson(error.to_string()))?;
-    let Value::Object(mut line) = value else {
-        return Err(BadLine::NotObject);
-    };
-    let is_newer = line
-        .shift_remove("schema")
-        .is_some_and(|schema| is_newer(&schema));
-    let id = take_text(&mut line, "id").ok_or(BadLine::Missing("id"))?;
-    let entry_type = take_text(&mut line, "type").ok_or(BadLine::Missing("type"))?;
-    let timestamp_ms = line.shift_remove("timestamp").map_or(0, |at| millis(&at));
-    let session_id = take_text(&mut line, "sessionId").unwrap_or_default();
-    let source = take_text(&mut line, "source").unwrap_or_else(|| "unknown".to_owned());
-    let target = take_text(&mut line, "target");
-    let content = line.shift_remove("content").map(readable);
-    let seq = line.shift_remove("seq").and_then(|seq| seq.as_u64());
-    let prev = take_text(&mut line, "prev").filter(|prev| is_hash(prev));
-    let hash = take_text(&mut line, "hash").filter(|hash| is_hash(hash));
+    let Members {
+        schema,
+        id,
+        timestamp,
+        session_id,
+        entry_type,
+        source,
+        target,
+        content,
+        meta,
+        seq,
+        prev,
+        hash,
+        rest: mut line,
+    } = members(line)?;
+    let is_newer = schema.is_some_and(|schema| is_newer(&schema));
+    let id = text(id).ok_or(BadLine::Missing("id"))?;
+    let entry_type = text(entry_type).ok_or(BadLine::Missing("type"))?;
+    let timestamp_ms = timestamp.map_or(0, |at| millis(&at));
+    let session_id = text(session_id).unwrap_or_default();
+    let source = text(source).unwrap_or_else(|| "unknown".to_owned());
+    let target = text(target);
+    let content = content.map(readable);
+    let seq = seq.and_then(|seq| seq.as_u64());
+    let prev = text(prev).filter(|prev| is_hash(prev));
+    let hash = text(hash).filter(|hash| is_hash(hash));
     let link = match (seq, prev, hash) {
         (Some(seq), Some(prev), Some(hash)) => Some(ChainLink { seq, prev, hash }),
         _ => None,
     };
-    let mut meta = take_object(&mut line, "meta");
-    let runtime_session = match meta.get(RUNTIME_SESSION) {
-        Some(Value::String(session)) => Some(RuntimeSession::new(session.as_str())),
-        _ => None,
-    };
-    if runtime_session.is_some() {
-        meta.shift_remove(RUNTIME_SESSION);
-    }
+    let Meta {
+        runtime_session,
+        rest: mut meta,
+    } = meta;
+    let runtime_session = runtime_session.map(RuntimeSession::new);
     let carried = meta.get(CARRIED).cloned().and_then(as_type);
     if carried.is_some() {
         meta.shift_remove(CARRIED);
@@ -307,41 +313,41 @@ fn read_decision(mut line: Map<String, Value>) -> EntryKind {
 }
 
 fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryKind> {
-    let mut object = line.get("runtimeEvent")?.as_object()?.clone();
-    let status = object.shift_remove("status")?;
+    let object = line.get("runtimeEvent")?.as_object()?;
+    let status = object.get("status")?;
     match object.get("kind")?.as_str()? {
         event::DELIVERY => read_delivery(object, status, entry).map(EntryKind::Delivery),
         event::AGENT => Some(EntryKind::AgentChanged(AgentChanged {
-            agent: take(&mut object, "agent")?,
-            state: as_type(status)?,
-            pid: take(&mut object, "pid"),
-            thread_id: take(&mut object, "threadId"),
-            why: take_text(&mut object, "why"),
-            until_ms: take(&mut object, "untilMs"),
+            agent: get(object, "agent")?,
+            state: like(status)?,
+            pid: get(object, "pid"),
+            thread_id: get(object, "threadId"),
+            why: get(object, "why"),
+            until_ms: get(object, "untilMs"),
         })),
         event::TURN => Some(EntryKind::Turn(TurnRecord {
-            thread_id: take(&mut object, "threadId")?,
-            turn_id: take(&mut object, "turnId")?,
-            status: as_type(status)?,
-            started_by: take(&mut object, "startedBy")?,
-            stopped_by: take(&mut object, "stoppedBy"),
+            thread_id: get(object, "threadId")?,
+            turn_id: get(object, "turnId")?,
+            status: like(status)?,
+            started_by: get(object, "startedBy")?,
+            stopped_by: get(object, "stoppedBy"),
         })),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
-            event: take_text(&mut object, "event")?.into(),
+            event: get::<String>(object, "event")?.into(),
         }),
         _ => None,
     }
 }
 
 fn read_delivery(
-    mut object: Map<String, Value>,
-    status: Value,
+    object: &Map<String, Value>,
+    status: &Value,
     entry: &Entry,
 ) -> Option<DeliveryRecord> {
-    let outcome: Option<Outcome> = take(&mut object, "deliveryOutcome");
-    let to = take(&mut object, "to").or_else(|| entry.target.as_ref().and_then(Party::agent));
-    let to: Agent = to.or_else(|| take(&mut object, "target"))?;
-    let result = as_type::<DeliveryResult>(status).or_else(|| match outcome? {
+    let outcome: Option<Outcome> = get(object, "deliveryOutcome");
+    let to = get(object, "to").or_else(|| entry.target.as_ref().and_then(Party::agent));
+    let to: Agent = to.or_else(|| get(object, "target"))?;
+    let result = like::<DeliveryResult>(status).or_else(|| match outcome? {
         // Older records only say what the sender was told, and their word for "delivered" is
         // all that will ever be known about those messages.
         Outcome::DeliveredLive | Outcome::StartedNewTurn | Outcome::JoinedActiveWork => {
@@ -352,14 +358,14 @@ fn read_delivery(
         Outcome::QueuedForNextTurn => None,
     })?;
     Some(DeliveryRecord {
-        message_id: take(&mut object, "messageId")?,
-        attempt_id: take::<AttemptId>(&mut object, "deliveryAttemptId"),
+        message_id: get(object, "messageId")?,
+        attempt_id: get::<AttemptId>(object, "deliveryAttemptId"),
         to,
         result,
         outcome,
-        rung: take_text(&mut object, "rung"),
-        turn_id: take::<TurnId>(&mut object, "turnId"),
-        given: take_text(&mut object, "given"),
+        rung: get(object, "rung"),
+        turn_id: get::<TurnId>(object, "turnId"),
+        given: get(object, "given"),
     })
 }
 
@@ -392,12 +398,25 @@ fn take<T: DeserializeOwned>(object: &mut Map<String, Value>, key: &str) -> Opti
     object.shift_remove(key).and_then(as_type)
 }
 
+/// As [`take`], and leaves it there.
+fn get<'a, T: Deserialize<'a>>(object: &'a Map<String, Value>, key: &str) -> Option<T> {
+    object.get(key).and_then(like)
+}
+
+fn like<'a, T: Deserialize<'a>>(value: &'a Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
 fn as_type<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }
 
 fn take_text(object: &mut Map<String, Value>, key: &str) -> Option<String> {
-    match object.shift_remove(key) {
+    text(object.shift_remove(key))
+}
+
+fn text(value: Option<Value>) -> Option<String> {
+    match value {
         Some(Value::String(text)) => Some(text),
         _ => None,
     }
@@ -411,9 +430,13 @@ fn take_texts(object: &mut Map<String, Value>, key: &str) -> Vec<String> {
     }
 }
 
-fn take_object(object: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
-    match object.shift_remove(key) {
-        Some(Value::Object(inner)) => inner,
+fn take_object(line: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+    object(line.shift_remove(key))
+}
+
+fn object(value: Option<Value>) -> Map<String, Value> {
+    match value {
+        Some(Value::Object(object)) => object,
         _ => Map::new(),
     }
 }

@@ -66,7 +66,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// wrote it reads for ever.
 #[test]
 fn every_ledger_ever_kept_here_loads_proves_itself_and_goes_on() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/formats");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/formats");
     let mut loaded = 0;
     for format in files(&folder) {
         let ledgers: Vec<PathBuf> = files(&format)
