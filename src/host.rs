@@ -16,6 +16,7 @@ use crate::daemon::start::Builder;
 pub use crate::daemon::start::StartError;
 pub use crate::daemon::takeover::Takeover;
 use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
 use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
 
@@ -72,7 +73,24 @@ impl ProjectContext {
         detached: bool,
         clears_kill: bool,
     ) -> Result<Running, StartError> {
-        self.start(None, ready(true), detached, clears_kill).await
+        let reading = ReadProgress::default();
+        self.start_daemon_watched(detached, clears_kill, reading)
+            .await
+    }
+
+    /// As [`Self::start_daemon`]; tells meanwhile how far the reading of the record is.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub async fn start_daemon_watched(
+        &self,
+        detached: bool,
+        clears_kill: bool,
+        reading: ReadProgress,
+    ) -> Result<Running, StartError> {
+        self.start(None, ready(true), detached, clears_kill, reading)
+            .await
     }
 
     /// Goes on in place of a daemon that left, in this process, on the current runtime. `yielded`:
@@ -87,7 +105,9 @@ impl ProjectContext {
         yielded: impl Future<Output = bool> + Send,
         detached: bool,
     ) -> Result<Running, StartError> {
-        self.start(Some(takeover), yielded, detached, false).await
+        let reading = ReadProgress::default();
+        self.start(Some(takeover), yielded, detached, false, reading)
+            .await
     }
 
     async fn start(
@@ -96,6 +116,7 @@ impl ProjectContext {
         yielded: impl Future<Output = bool> + Send,
         detached: bool,
         clears_kill: bool,
+        reading: ReadProgress,
     ) -> Result<Running, StartError> {
         let builder = Builder {
             dirs: self.dirs.clone(),
@@ -107,6 +128,7 @@ impl ProjectContext {
             claude_installed: self.claude_program.is_some(),
             own_program: self.own_program.clone(),
             clears_kill,
+            reading,
         };
         let hello = Hello {
             runtime_session_id: RuntimeSession::default(),

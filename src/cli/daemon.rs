@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::connect;
 use super::context::CliContext;
 use super::detach;
 use super::exit::{CliOutcome, ExitKind, Failure};
+use super::gauge::Gauge;
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::operator;
@@ -20,11 +21,18 @@ use super::replace::replace;
 use super::successor::PreviousDaemon;
 use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
+use crate::store::ledger::{ReadProgress, ReadSoFar};
 use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
+
+/// How long a start may take before it says what takes so long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often it looks how far that is.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Threads of the runtime: the loop is one task, the rest waits for sockets.
 const THREADS: usize = 2;
@@ -125,14 +133,34 @@ async fn serve(
             started?
         }
         None => {
-            setting
-                .start_daemon(args.detached_child, !args.unless_killed)
-                .await?
+            let reading = ReadProgress::default();
+            let shown = tokio::spawn(show_reading(reading.clone()));
+            let started = setting
+                .start_daemon_watched(args.detached_child, !args.unless_killed, reading)
+                .await;
+            // The line is gone before the next one is written.
+            shown.abort();
+            let _ = shown.await;
+            started?
         }
     };
     // A daemon goes on when nobody reads its one line.
     let _ = announce(&context.out, &setting.dirs, &running.published);
     attend(setting, running, signals).await
+}
+
+/// Shows on a terminal how far the reading of a long record is: read from its beginning, as after
+/// an update, it takes seconds.
+async fn show_reading(reading: ReadProgress) {
+    sleep(PATIENCE).await;
+    let mut gauge = Gauge::new("reading the record:", false);
+    loop {
+        let ReadSoFar { bytes, of, entries } = reading.so_far();
+        if of > 0 {
+            gauge.tell(bytes, of, entries);
+        }
+        sleep(LOOK_EVERY).await;
+    }
 }
 
 /// Stays with a daemon without a screen until it has ended, or until another process goes on.

@@ -10,6 +10,7 @@ use crate::daemon::handle::DaemonHandle;
 use crate::daemon::running::Running;
 use crate::daemon::takeover::Takeover;
 use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
 
 /// What a daemon is made of. Everything that a test wants to be different is here.
@@ -33,6 +34,8 @@ pub struct Builder {
     pub own_program: PathBuf,
     /// Clear the `killed` sentinel: an explicit start by a person.
     pub clears_kill: bool,
+    /// Told how far the reading of the record is.
+    pub reading: ReadProgress,
 }
 
 impl Builder {

@@ -88,7 +88,7 @@ impl Claimed {
         let mended = mend(dirs, &session);
         let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
         let space = Arc::new(DiskSpace::new(dirs, self.loaded.config.storage));
-        let mut opened = ledger::open(
+        let mut opened = ledger::open_watched(
             ledger::OpenOptions {
                 dirs: dirs.clone(),
                 session: session.clone(),
@@ -105,6 +105,7 @@ impl Claimed {
                 }),
                 space: Some(Arc::clone(&space)),
             },
+            &self.builder.reading,
             channel.writer_events()(),
         )?;
         let writing = Writing {

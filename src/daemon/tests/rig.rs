@@ -61,6 +61,7 @@ pub fn builder(place: &Place) -> Builder {
         claude_installed: true,
         own_program: std::env::current_exe().unwrap(),
         clears_kill: true,
+        reading: Default::default(),
     }
 }
 

@@ -7,94 +7,9 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use super::names::{NONE, Names, OTHER};
 use super::page::EntryFilter;
+use super::slots::{Slot, Slots};
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};
-
-/// One entry's place and what filters ask about. Thirty-two bytes, because there may be a million
-/// of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    /// Where the line begins.
-    pub offset: u64,
-    /// Wall clock of the entry, ms since the epoch.
-    pub at_ms: i64,
-    /// The length of the line without newline.
-    pub len: u32,
-    /// The entry's number; higher than all before it.
-    pub seq: u32,
-    /// A part of the hash of its id.
-    pub id: u32,
-    /// Type, source, target and runtime session.
-    pub codes: [u8; 4],
-}
-
-/// How many bytes a slot takes in a file.
-pub(super) const SLOT_BYTES: usize = 32;
-
-impl Slot {
-    /// The slot as it lies in a file.
-    pub(super) fn to_bytes(self) -> [u8; SLOT_BYTES] {
-        let mut bytes = [0; SLOT_BYTES];
-        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.at_ms.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.len.to_le_bytes());
-        bytes[20..24].copy_from_slice(&self.seq.to_le_bytes());
-        bytes[24..28].copy_from_slice(&self.id.to_le_bytes());
-        bytes[28..].copy_from_slice(&self.codes);
-        bytes
-    }
-
-    /// Reads a slot of [`Self::to_bytes`].
-    pub(super) fn from_bytes(bytes: &[u8; SLOT_BYTES]) -> Self {
-        let [
-            o0,
-            o1,
-            o2,
-            o3,
-            o4,
-            o5,
-            o6,
-            o7,
-            t0,
-            t1,
-            t2,
-            t3,
-            t4,
-            t5,
-            t6,
-            t7,
-            l0,
-            l1,
-            l2,
-            l3,
-            s0,
-            s1,
-            s2,
-            s3,
-            i0,
-            i1,
-            i2,
-            i3,
-            c0,
-            c1,
-            c2,
-            c3,
-        ] = *bytes;
-        Self {
-            offset: u64::from_le_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
-            at_ms: i64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
-            len: u32::from_le_bytes([l0, l1, l2, l3]),
-            seq: u32::from_le_bytes([s0, s1, s2, s3]),
-            id: u32::from_le_bytes([i0, i1, i2, i3]),
-            codes: [c0, c1, c2, c3],
-        }
-    }
-
-    /// Where the line after this one begins.
-    pub(super) fn end(self) -> u64 {
-        self.offset + u64::from(self.len) + 1
-    }
-}
 
 /// The words behind the codes of the slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -117,25 +32,59 @@ impl SlotWords {
 /// Finds entries by number, by id and by what filters ask.
 #[derive(Debug, Default)]
 pub(super) struct EntryIndex {
-    slots: Vec<Slot>,
+    slots: Slots,
     words: SlotWords,
-    /// Places in `slots` by the hash of their ids. The ids themselves stand in the file, so that
-    /// whoever looks one up reads the entries that come into question: one, almost always.
-    ids: HashTable<u32>,
+    ids: Ids,
+}
+
+/// Places of slots by the hash of their ids. The ids themselves stand in the file, so that whoever
+/// looks one up reads the entries that come into question: one, almost always.
+///
+/// Many small tables, because one that grows is copied: that of a million entries would hold up
+/// an append, and leave a hole of its size in the memory.
+#[derive(Debug)]
+struct Ids(Box<[HashTable<u32>; ID_TABLES]>);
+
+const ID_TABLES: usize = 256;
+
+impl Default for Ids {
+    fn default() -> Self {
+        Self(Box::new([const { HashTable::new() }; ID_TABLES]))
+    }
+}
+
+impl Ids {
+    fn reserve(&mut self, entries: usize, slots: &Slots) {
+        for table in self.0.iter_mut() {
+            table.reserve(entries / ID_TABLES, |at| spread(slots.at(*at as usize).id));
+        }
+    }
+
+    fn insert(&mut self, id: u32, at: u32, slots: &Slots) {
+        let hash = spread(id);
+        self.0[table(hash)].insert_unique(hash, at, |at| spread(slots.at(*at as usize).id));
+    }
+
+    /// The places that may be of this id.
+    fn places(&self, id: u32) -> impl Iterator<Item = u32> {
+        let hash = spread(id);
+        self.0[table(hash)].iter_hash(hash).copied()
+    }
+}
+
+/// Which table a hash belongs to, by bits that the table itself does not look at.
+fn table(hash: u64) -> usize {
+    (hash >> 32) as usize % ID_TABLES
 }
 
 impl EntryIndex {
-    /// The index of slots that were kept; `None` when they are not in order.
-    pub(super) fn from_slots(slots: Vec<Slot>, words: SlotWords) -> Option<Self> {
-        let in_order = slots
-            .windows(2)
-            .all(|pair| pair[0].seq < pair[1].seq && pair[0].end() <= pair[1].offset);
-        if !in_order || u32::try_from(slots.len()).is_err() {
-            return None;
-        }
-        let mut ids = HashTable::with_capacity(slots.len());
-        for (at, slot) in (0_u32..).zip(&slots) {
-            ids.insert_unique(spread(slot.id), at, |at| spread(slots[*at as usize].id));
+    /// The index of slots that were kept, in order; `None` when there are too many.
+    pub(super) fn from_slots(slots: Slots, words: SlotWords) -> Option<Self> {
+        let entries = u32::try_from(slots.len()).ok()?;
+        let mut ids = Ids::default();
+        ids.reserve(slots.len(), &slots);
+        for (at, slot) in (0..entries).zip(slots.range(0..slots.len())) {
+            ids.insert(slot.id, at, &slots);
         }
         Some(Self { slots, words, ids })
     }
@@ -166,14 +115,12 @@ impl EntryIndex {
             ],
         };
         self.slots.push(slot);
-        let slots = &self.slots;
-        self.ids
-            .insert_unique(spread(slot.id), at, |at| spread(slots[*at as usize].id));
+        self.ids.insert(slot.id, at, &self.slots);
     }
 
     /// The slot of an entry.
     pub(super) fn get(&self, seq: Seq) -> Option<Slot> {
-        self.place(seq).map(|at| self.slots[at])
+        self.place(seq).map(|at| self.slots.at(at))
     }
 
     /// How many entries stand at and before this one; `None` when there is no such entry.
@@ -182,24 +129,18 @@ impl EntryIndex {
     }
 
     fn place(&self, seq: Seq) -> Option<usize> {
-        let seq = u32::try_from(seq.0).ok()?;
-        self.slots.binary_search_by_key(&seq, |slot| slot.seq).ok()
+        let place = self.slots.count_below(seq.0);
+        let is_there = place < self.slots.len() && u64::from(self.slots.at(place).seq) == seq.0;
+        is_there.then_some(place)
     }
 
     /// The slots of the entries that may have this id, in the order of the file.
     pub(super) fn candidates(&self, id: &EntryId) -> Vec<Slot> {
         let id = hash(id);
-        let mut places: Vec<u32> = self
-            .ids
-            .iter_hash(spread(id))
-            .copied()
-            .filter(|at| self.slots[*at as usize].id == id)
-            .collect();
+        let mut places: Vec<u32> = self.ids.places(id).collect();
         places.sort_unstable();
-        places
-            .into_iter()
-            .map(|at| self.slots[at as usize])
-            .collect()
+        let slots = places.into_iter().map(|at| self.slots.at(at as usize));
+        slots.filter(|slot| slot.id == id).collect()
     }
 
     /// Up to `limit` slots after the cursor that a filter may take, in the order asked for; and
@@ -214,34 +155,31 @@ impl EntryIndex {
         look_max: usize,
     ) -> (Vec<Slot>, Option<u64>) {
         let wanted = Wanted::new(filter, &self.words);
+        let all = self.slots.len();
         if ascending {
-            let from = cursor.map_or(0, |cursor| {
-                self.slots
-                    .partition_point(|slot| u64::from(slot.seq) <= cursor)
-            });
-            wanted.take(self.slots[from..].iter(), limit, look_max)
+            let after = |cursor: u64| self.slots.count_below(cursor.saturating_add(1));
+            let from = cursor.map_or(0, after);
+            wanted.take(self.slots.range(from..all), limit, look_max)
         } else {
-            let to = cursor.map_or(self.slots.len(), |cursor| {
-                self.slots
-                    .partition_point(|slot| u64::from(slot.seq) < cursor)
-            });
-            wanted.take(self.slots[..to].iter().rev(), limit, look_max)
+            let to = cursor.map_or(all, |cursor| self.slots.count_below(cursor));
+            wanted.take(self.slots.range(0..to).rev(), limit, look_max)
         }
     }
 
     /// The last slots, oldest first.
-    pub(super) fn tail(&self, count: usize) -> &[Slot] {
-        &self.slots[self.slots.len().saturating_sub(count)..]
+    pub(super) fn tail(&self, count: usize) -> impl Iterator<Item = Slot> {
+        let all = self.slots.len();
+        self.slots.range(all.saturating_sub(count)..all)
     }
 
     /// The slots from a place on, up to another.
-    pub(super) fn between(&self, from: usize, to: usize) -> &[Slot] {
-        self.slots.get(from..to).unwrap_or_default()
+    pub(super) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = Slot> {
+        self.slots.range(from..to)
     }
 
     /// The last entry's slot.
     pub(super) fn last(&self) -> Option<Slot> {
-        self.slots.last().copied()
+        self.slots.last()
     }
 
     pub(super) fn words(&self) -> &SlotWords {
@@ -295,9 +233,9 @@ impl Wanted {
             && (self.since_ms..=self.until_ms).contains(&slot.at_ms)
     }
 
-    fn take<'a>(
+    fn take(
         &self,
-        slots: impl Iterator<Item = &'a Slot>,
+        slots: impl Iterator<Item = Slot>,
         limit: usize,
         look_max: usize,
     ) -> (Vec<Slot>, Option<u64>) {
@@ -308,8 +246,8 @@ impl Wanted {
                 return (taken, cursor);
             }
             cursor = Some(u64::from(slot.seq));
-            if self.may_take(slot) {
-                taken.push(*slot);
+            if self.may_take(&slot) {
+                taken.push(slot);
             }
         }
         (taken, None)

@@ -21,11 +21,13 @@ mod lines;
 mod names;
 mod open;
 mod page;
+mod progress;
 mod read;
 mod reading;
 mod scan;
 mod seal;
 mod shared;
+mod slots;
 mod verify;
 mod verify_blobs;
 mod walk;
@@ -41,8 +43,11 @@ pub use checkpoint::{
 };
 pub use error::LedgerError;
 pub use handle::{Ledger, NotTaken, Stats, Stored};
-pub use open::{OpenOptions, OpenReport, OpenedLedger, Origin, Outside, RECENT_MAX, open};
+pub use open::{
+    OpenOptions, OpenReport, OpenedLedger, Origin, Outside, RECENT_MAX, open, open_watched,
+};
 pub use page::{EntryFilter, Page};
+pub use progress::{ReadProgress, ReadSoFar};
 pub use read::{has_line, read, read_to};
 pub use reading::Reading;
 pub use seal::seal;

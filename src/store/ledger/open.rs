@@ -24,6 +24,7 @@ use super::checkpoint::Checkpoint;
 use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile};
 use super::handle::{Ledger, Stored};
+use super::progress::ReadProgress;
 use super::scan::{End, scan_after};
 use super::shared::{LedgerHealth, SharedLedger};
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
@@ -120,13 +121,26 @@ pub fn open(
     options: OpenOptions,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
 ) -> Result<OpenedLedger, LedgerError> {
+    open_watched(options, &ReadProgress::default(), on_event)
+}
+
+/// As [`open`]; says meanwhile how far the reading is.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_watched(
+    options: OpenOptions,
+    progress: &ReadProgress,
+    on_event: Box<dyn Fn(WriterEvent) + Send>,
+) -> Result<OpenedLedger, LedgerError> {
     let path = checked_path(&options)?;
     let failed = |error| LedgerError::from_io("open", &path, error);
     let file = DiskFile::open(&path).map_err(failed)?;
     if file.reader().metadata().map_err(failed)?.nlink() > 1 {
         return Err(LedgerError::HardLink { path });
     }
-    open_file(options, Box::new(file), on_event)
+    open_file(options, Box::new(file), progress, on_event)
 }
 
 /// The path of a session's ledger, if nobody else writes it.
@@ -160,6 +174,7 @@ pub(super) fn checked_path(options: &OpenOptions) -> Result<PathBuf, LedgerError
 pub(super) fn open_file(
     options: OpenOptions,
     mut file: Box<dyn LedgerFile>,
+    progress: &ReadProgress,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
 ) -> Result<OpenedLedger, LedgerError> {
     let path = options.dirs.ledger(&options.session);
@@ -173,8 +188,9 @@ pub(super) fn open_file(
     });
     let reader = file.reader();
     let session = &options.session;
+    let border = border.as_ref();
     let mut found =
-        scan_after(&reader, session, options.checkpoint, border.as_ref()).map_err(failed)?;
+        scan_after(&reader, session, options.checkpoint, border, progress).map_err(failed)?;
     if found.is_newer {
         return Err(LedgerError::NewerSchema { path });
     }

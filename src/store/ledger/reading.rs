@@ -9,6 +9,7 @@ use super::belief::Border;
 use super::checkpoint::Checkpoint;
 use super::handle::{Stats, Stored};
 use super::page::{self, EntryFilter, Page};
+use super::progress::ReadProgress;
 use super::scan::scan_after;
 use super::shared::{LedgerHealth, SharedLedger};
 use crate::dirs::open_private;
@@ -39,7 +40,7 @@ impl Reading {
         border: Option<&Border>,
     ) -> io::Result<Self> {
         let file = open_private(path)?;
-        let found = scan_after(&file, session, checkpoint, border)?;
+        let found = scan_after(&file, session, checkpoint, border, &ReadProgress::default())?;
         Ok(Self {
             shared: SharedLedger {
                 path: path.to_owned(),

@@ -22,6 +22,7 @@ use super::handle::Stored;
 use super::index::EntryIndex;
 use super::lines::Lines;
 use super::open::RECENT_MAX;
+use super::progress::ReadProgress;
 use super::shared::load;
 use super::walk::{Made, Walked, walk};
 
@@ -54,7 +55,7 @@ pub(super) struct Scan {
 
 /// Reads a whole ledger, whoever wrote it.
 pub(super) fn scan(file: &File) -> io::Result<Scan> {
-    go_on(file, nothing(Seq(0)), Belief::new(None)).map(|(scan, _)| scan)
+    scan_to(file, None, &ReadProgress::default())
 }
 
 fn nothing(foreign_through: Seq) -> Scan {
@@ -73,15 +74,16 @@ fn nothing(foreign_through: Seq) -> Scan {
 }
 
 /// Reads a whole ledger up to where it is believed.
-pub(super) fn scan_to(file: &File, border: Option<&Border>) -> io::Result<Scan> {
+fn scan_to(file: &File, border: Option<&Border>, progress: &ReadProgress) -> io::Result<Scan> {
     let Some(border) = border else {
-        return scan(file);
+        let begun = nothing(Seq(0));
+        return go_on(file, begun, Belief::new(None), progress).map(|(scan, _)| scan);
     };
     let mut border = border.clone();
     let mut missing = None;
     loop {
         let begun = nothing(border.foreign_through());
-        let (mut scan, judgement) = go_on(file, begun, Belief::new(Some(&border)))?;
+        let (mut scan, judgement) = go_on(file, begun, Belief::new(Some(&border)), progress)?;
         match judgement {
             Judgement::Again(next) => {
                 missing =
@@ -106,14 +108,15 @@ pub(super) fn scan_after(
     session: &SessionId,
     checkpoint: Option<Checkpoint>,
     border: Option<&Border>,
+    progress: &ReadProgress,
 ) -> io::Result<Scan> {
     let fits = |checkpoint: &Checkpoint| {
         checkpoint.fits(session, file) && checkpoint.is_believed(file, border)
     };
     let Some(checkpoint) = checkpoint.filter(fits) else {
-        return scan_to(file, border);
+        return scan_to(file, border, progress);
     };
-    match resume(file, checkpoint, border) {
+    match resume(file, checkpoint, border, progress) {
         // The index names places where there is nothing of the kind.
         Err(error)
             if matches!(
@@ -121,10 +124,10 @@ pub(super) fn scan_after(
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            scan_to(file, border)
+            scan_to(file, border, progress)
         }
         Ok(Some(scan)) => Ok(scan),
-        Ok(None) => scan_to(file, border),
+        Ok(None) => scan_to(file, border, progress),
         Err(error) => Err(error),
     }
 }
@@ -134,6 +137,7 @@ fn resume(
     file: &File,
     checkpoint: Checkpoint,
     border: Option<&Border>,
+    progress: &ReadProgress,
 ) -> io::Result<Option<Scan>> {
     let belief = match border {
         // The checkpoint has passed the head.
@@ -157,18 +161,25 @@ fn resume(
         is_cut_short: false,
         lost: None,
     };
-    let (scan, judgement) = go_on(file, begun, belief)?;
+    let (scan, judgement) = go_on(file, begun, belief, progress)?;
     Ok(matches!(judgement, Judgement::Stands).then_some(scan))
 }
 
-fn go_on(mut file: &File, mut scan: Scan, mut belief: Belief<'_>) -> io::Result<(Scan, Judgement)> {
+fn go_on(
+    mut file: &File,
+    mut scan: Scan,
+    mut belief: Belief<'_>,
+    progress: &ReadProgress,
+) -> io::Result<(Scan, Judgement)> {
+    progress.begins(file.metadata()?.len());
     file.seek(SeekFrom::Start(scan.bytes))?;
     let lines = Lines::new(file, scan.bytes);
     let mut checker = scan.checker.clone();
     let mut foreign_from = None;
     let end = walk(lines, &mut checker, parse, |checker, walked| {
-        let offset = walked.offset;
+        let (offset, end) = (walked.offset, walked.end);
         if scan.line(checker, walked, &mut belief) {
+            progress.reaches(end, checker.entries());
             return ControlFlow::Continue(());
         }
         foreign_from = Some(offset);
@@ -177,9 +188,9 @@ fn go_on(mut file: &File, mut scan: Scan, mut belief: Belief<'_>) -> io::Result<
     scan.bytes = foreign_from.unwrap_or(end);
     scan.is_cut_short = foreign_from.is_some();
     scan.checker = checker;
-    let tail = scan.index.tail(RECENT_MAX).iter();
+    let tail = scan.index.tail(RECENT_MAX);
     scan.recent = tail
-        .map(|slot| load(file, *slot).map(Arc::new))
+        .map(|slot| load(file, slot).map(Arc::new))
         .collect::<io::Result<_>>()?;
     Ok((scan, belief.judge()))
 }

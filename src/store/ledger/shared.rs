@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::check::Checker;
 use super::handle::{Stats, Stored, lock};
-use super::index::{EntryIndex, Slot};
+use super::index::EntryIndex;
+use super::slots::Slot;
 use crate::disk_space::DiskSpace;
 use ctxrelay_core::id::{EntryId, Seq};
 use ctxrelay_core::wire::line::parse;

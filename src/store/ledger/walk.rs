@@ -14,7 +14,7 @@ use super::lines::Lines;
 use ctxrelay_core::wire::line::{BadLine, ChainLink, ParsedLine, hash_line};
 
 /// How many bytes of lines are worked on together: enough to make the handing over cheap.
-const BATCH_BYTES: usize = 256 * 1024;
+const BATCH_BYTES: usize = 128 * 1024;
 
 /// How many batches are under way for each worker: one in hand, one waiting.
 const BATCHES_EACH: usize = 2;
@@ -110,36 +110,33 @@ pub(super) fn walk<R: Read, T: Linked>(
         }
     }
 
-    let first = Batch::read(&mut lines)?;
+    let mut first = Batch::new();
+    first.refill(&mut lines)?;
     if first.bytes.len() < BATCH_BYTES {
-        let made = first.make(&work);
-        return Ok(match first.each(made, checker, &mut each) {
+        first.make(&work);
+        return Ok(match first.each(checker, &mut each) {
             ControlFlow::Continue(()) => lines.offset(),
             ControlFlow::Break(end) => end,
         });
     }
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    share(
-        lines,
-        first,
-        workers.min(WORKERS_MAX),
-        &work,
-        |batch, made| batch.each(made, checker, &mut each),
-    )
+    share(lines, first, workers.min(WORKERS_MAX), &work, |batch| {
+        batch.each(checker, &mut each)
+    })
 }
 
 /// Has every batch worked on by one of the workers in turn, and takes the results in that order.
 fn share<R: Read, T: Linked>(
     mut lines: Lines<R>,
-    first: Batch,
+    first: Batch<T>,
     workers: usize,
     work: &(impl Fn(&[u8]) -> Result<T, BadLine> + Sync),
-    mut each: impl FnMut(&Batch, Vec<Made<T>>) -> ControlFlow<u64>,
+    mut each: impl FnMut(&mut Batch<T>) -> ControlFlow<u64>,
 ) -> io::Result<u64> {
     thread::scope(|scope| {
         let mut desks = Vec::with_capacity(workers);
         for _ in 0..workers {
-            let (give, todo) = sync_channel::<Batch>(BATCHES_EACH);
+            let (give, todo) = sync_channel::<Batch<T>>(BATCHES_EACH);
             let (done, take) = sync_channel(BATCHES_EACH);
             thread::Builder::new()
                 .name("ledger-reader".to_owned())
@@ -148,6 +145,8 @@ fn share<R: Read, T: Linked>(
         }
         let (mut given, mut taken, mut bytes) = (0, 0, 0);
         let mut next = Some(first);
+        // Used again, because the system takes its time to give and to take back so much at once.
+        let mut spare: Vec<Batch<T>> = Vec::new();
         loop {
             while let Some(batch) = next
                 .take_if(|_| given - taken < workers * BATCHES_EACH && bytes < UNDER_WAY_BYTES_MAX)
@@ -156,30 +155,36 @@ fn share<R: Read, T: Linked>(
                 bytes += batch.bytes.len();
                 give.send(batch).map_err(|_| lost())?;
                 given += 1;
-                next = Some(Batch::read(&mut lines)?).filter(|batch| !batch.lines.is_empty());
+                let mut batch = spare.pop().unwrap_or_else(Batch::new);
+                batch.refill(&mut lines)?;
+                next = Some(batch).filter(|batch| !batch.lines.is_empty());
             }
             if taken == given {
                 return Ok(lines.offset());
             }
             let (_, take) = &desks[taken % workers];
-            let (batch, made) = take.recv().map_err(|_| lost())?;
+            let mut batch = take.recv().map_err(|_| lost())?;
             taken += 1;
             bytes -= batch.bytes.len();
-            if let ControlFlow::Break(end) = each(&batch, made) {
+            if let ControlFlow::Break(end) = each(&mut batch) {
                 return Ok(end);
+            }
+            // What was grown for the longest lines is given back.
+            if batch.bytes.capacity() <= 2 * BATCH_BYTES {
+                spare.push(batch);
             }
         }
     })
 }
 
 fn serve<T: Linked>(
-    todo: &Receiver<Batch>,
-    done: &SyncSender<(Batch, Vec<Made<T>>)>,
+    todo: &Receiver<Batch<T>>,
+    done: &SyncSender<Batch<T>>,
     work: &(impl Fn(&[u8]) -> Result<T, BadLine> + Sync),
 ) {
-    while let Ok(batch) = todo.recv() {
-        let made = batch.make(work);
-        if done.send((batch, made)).is_err() {
+    while let Ok(mut batch) = todo.recv() {
+        batch.make(work);
+        if done.send(batch).is_err() {
             return;
         }
     }
@@ -190,10 +195,17 @@ fn lost() -> io::Error {
     io::Error::other("a thread that reads the ledger ended")
 }
 
-/// Some lines.
-struct Batch {
+impl Held {
+    fn text<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        self.bytes.clone().map(|held| &bytes[held])
+    }
+}
+
+/// Some lines, and what was made of them.
+struct Batch<T> {
     bytes: Vec<u8>,
     lines: Vec<Held>,
+    made: Vec<Made<T>>,
     /// Where the line after the last one begins.
     end: u64,
 }
@@ -205,52 +217,55 @@ struct Held {
     complete: bool,
 }
 
-impl Batch {
-    fn read<R: Read>(from: &mut Lines<R>) -> io::Result<Self> {
-        let mut batch = Self {
-            bytes: Vec::with_capacity(BATCH_BYTES),
+impl<T: Linked> Batch<T> {
+    fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
             lines: Vec::new(),
-            end: from.offset(),
-        };
-        while batch.bytes.len() < BATCH_BYTES {
+            made: Vec::new(),
+            end: 0,
+        }
+    }
+
+    /// Takes the next lines in place of what it held.
+    fn refill<R: Read>(&mut self, from: &mut Lines<R>) -> io::Result<()> {
+        self.bytes.clear();
+        self.lines.clear();
+        while self.bytes.len() < BATCH_BYTES {
             let Some(line) = from.next(|_| {})? else {
                 break;
             };
-            let start = batch.bytes.len();
-            batch.bytes.extend_from_slice(line.text.unwrap_or_default());
-            batch.lines.push(Held {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(line.text.unwrap_or_default());
+            self.lines.push(Held {
                 offset: line.offset,
                 bytes: line.text.map(|text| start..start + text.len()),
                 complete: line.complete,
             });
         }
-        batch.end = from.offset();
-        Ok(batch)
+        self.end = from.offset();
+        Ok(())
     }
 
-    fn text(&self, held: &Held) -> Option<&[u8]> {
-        held.bytes.clone().map(|bytes| &self.bytes[bytes])
-    }
-
-    fn make<T: Linked>(&self, work: &impl Fn(&[u8]) -> Result<T, BadLine>) -> Vec<Made<T>> {
+    fn make(&mut self, work: &impl Fn(&[u8]) -> Result<T, BadLine>) {
         let lines = self.lines.iter();
-        lines.map(|held| Made::of(self.text(held), work)).collect()
+        let made = lines.map(|held| Made::of(held.text(&self.bytes), work));
+        self.made.extend(made);
     }
 
     /// Breaks with the place where the next line would begin.
-    fn each<T>(
-        &self,
-        made: Vec<Made<T>>,
+    fn each(
+        &mut self,
         checker: &mut Checker,
         each: &mut impl FnMut(&mut Checker, Walked<'_, T>) -> ControlFlow<()>,
     ) -> ControlFlow<u64> {
         let ends = self.lines.iter().skip(1).map(|next| next.offset);
         let ends = ends.chain([self.end]);
-        for ((held, end), made) in self.lines.iter().zip(ends).zip(made) {
+        for ((held, end), made) in self.lines.iter().zip(ends).zip(self.made.drain(..)) {
             let walked = Walked {
                 offset: held.offset,
                 end,
-                text: self.text(held).unwrap_or_default(),
+                text: held.text(&self.bytes).unwrap_or_default(),
                 complete: held.complete,
                 made,
                 after: None,

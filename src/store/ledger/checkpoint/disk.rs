@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::super::check::Checker;
-use super::super::index::{EntryIndex, SLOT_BYTES, Slot, SlotWords, hash_probe};
+use super::super::index::{EntryIndex, SlotWords, hash_probe};
+use super::super::slots::{SLOT_BYTES, Slot, Slots};
 use super::{Checkpoint, Stamp};
 use crate::dirs::{ProjectDirs, UserDirs, open_private, read_private};
 use ctxrelay_core::id::SessionId;
@@ -122,7 +123,7 @@ fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint
     let file = open_private(&dirs.state_file("checkpoint.slots"))?;
     let slots = read_slots(file, header.slots, &header.blocks)?;
     let index = EntryIndex::from_slots(slots, header.words)
-        .ok_or_else(|| refused("its index is not in order"))?;
+        .ok_or_else(|| refused("its index is too long"))?;
     Ok(Some(Checkpoint {
         session: header.session_id,
         snapshot: header.snapshot,
@@ -149,9 +150,9 @@ pub(super) fn own_digest(dirs: &ProjectDirs, user: &UserDirs) -> Option<String> 
     read_header(dirs, user).ok().map(|(_, own)| own)
 }
 
-fn read_slots(mut file: File, count: usize, blocks: &[String]) -> io::Result<Vec<Slot>> {
+fn read_slots(mut file: File, count: usize, blocks: &[String]) -> io::Result<Slots> {
     let mut left = count;
-    let mut slots = Vec::new();
+    let mut slots = Slots::default();
     let mut bytes = vec![0; BLOCK_SLOTS * SLOT_BYTES];
     for block in blocks {
         let bytes = &mut bytes[..left.min(BLOCK_SLOTS) * SLOT_BYTES];
@@ -160,7 +161,13 @@ fn read_slots(mut file: File, count: usize, blocks: &[String]) -> io::Result<Vec
             return Err(refused("its index was changed"));
         }
         let (each, _) = bytes.as_chunks::<SLOT_BYTES>();
-        slots.extend(each.iter().map(Slot::from_bytes));
+        for slot in each.iter().map(Slot::from_bytes) {
+            let last = slots.last();
+            if last.is_some_and(|last| slot.seq <= last.seq || slot.offset < last.end()) {
+                return Err(refused("its index is not in order"));
+            }
+            slots.push(slot);
+        }
         left -= each.len();
     }
     if left > 0 {

@@ -9,7 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::super::handle::Ledger;
-use super::super::index::{SLOT_BYTES, hash_probe};
+use super::super::index::hash_probe;
+use super::super::slots::{SLOT_BYTES, Slot};
 use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
 use super::{Stamp, Taken};
 use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, write_private};
@@ -279,7 +280,7 @@ impl Ledger {
     fn slot_bytes(&self, from: usize, to: usize) -> Vec<u8> {
         let index = self.shared.index();
         let slots = index.between(from, to);
-        slots.iter().flat_map(|slot| slot.to_bytes()).collect()
+        slots.flat_map(Slot::to_bytes).collect()
     }
 
     fn stamp(&self) -> Option<Stamp> {

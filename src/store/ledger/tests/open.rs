@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use proptest::prelude::*;
 
 use super::support::Project;
-use crate::ledger::{LINE_MAX, LedgerError, RECENT_MAX, verify};
+use crate::ledger::{
+    LINE_MAX, LedgerError, RECENT_MAX, ReadProgress, ReadSoFar, open_watched, verify,
+};
 use ctxrelay_core::id::{EntryId, Seq};
 
 #[test]
@@ -251,4 +253,27 @@ proptest! {
         prop_assert_eq!(open.ledger.seq_of(&EntryId::new("n")).unwrap().0, report.prefix + 1);
         open.close();
     }
+}
+
+#[test]
+fn a_reading_says_how_far_it_is() {
+    // More than is worked on in one go, most of it no entries.
+    let project = Project::with_notes(3);
+    let mut bytes = project.bytes();
+    let line = [b"x".repeat(20_000), b"\n".to_vec()].concat();
+    bytes.extend_from_slice(&line.repeat(40));
+    project.write(&bytes);
+    let progress = ReadProgress::default();
+    assert_eq!(progress.so_far(), ReadSoFar::default());
+    let opened = open_watched(project.options(), &progress, Box::new(|_| {})).unwrap();
+    let all = bytes.len() as u64;
+    assert_eq!(
+        progress.so_far(),
+        ReadSoFar {
+            bytes: all,
+            of: all,
+            entries: 3
+        }
+    );
+    opened.ledger.close();
 }

@@ -13,7 +13,8 @@ use crate::dirs::ProjectDirs;
 use crate::ledger::file::LedgerFile;
 use crate::ledger::open::open_file;
 use crate::ledger::{
-    Ledger, LedgerError, OpenOptions, OpenReport, OpenedLedger, Stored, WriterEvent, open,
+    Ledger, LedgerError, OpenOptions, OpenReport, OpenedLedger, ReadProgress, Stored, WriterEvent,
+    open,
 };
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::{Entry, EntryKind, NoteKind};
@@ -139,7 +140,9 @@ impl Project {
     pub fn try_open_on(&self, file: Box<dyn LedgerFile>) -> Result<Open, LedgerError> {
         let (sender, events) = channel();
         let sink = Box::new(move |event| drop(sender.send(event)));
-        Ok(Open::new(open_file(self.options(), file, sink)?, events))
+        let progress = ReadProgress::default();
+        let opened = open_file(self.options(), file, &progress, sink)?;
+        Ok(Open::new(opened, events))
     }
 
     pub fn note(&self, id: &str, text: &str) -> Entry {

@@ -1,0 +1,47 @@
+//! [`ReadProgress`]: how far the reading of a ledger is, for whoever shows it meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far a reading is. Clones are the same; the reader never waits for whoever looks.
+#[derive(Debug, Clone, Default)]
+pub struct ReadProgress(Arc<Figures>);
+
+#[derive(Debug, Default)]
+struct Figures {
+    bytes: AtomicU64,
+    of: AtomicU64,
+    entries: AtomicU64,
+}
+
+/// What is read, each figure as of about the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadSoFar {
+    /// Bytes that are read, from the beginning of the file.
+    pub bytes: u64,
+    /// Bytes of the file.
+    pub of: u64,
+    /// Entries that are read.
+    pub entries: u64,
+}
+
+impl ReadProgress {
+    /// How far it is; all 0 before it begins. One that has to begin once more goes back.
+    pub fn so_far(&self) -> ReadSoFar {
+        let get = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+        ReadSoFar {
+            bytes: get(&self.0.bytes),
+            of: get(&self.0.of),
+            entries: get(&self.0.entries),
+        }
+    }
+
+    pub(super) fn begins(&self, of: u64) {
+        self.0.of.store(of, Ordering::Relaxed);
+    }
+
+    pub(super) fn reaches(&self, bytes: u64, entries: u64) {
+        self.0.bytes.store(bytes, Ordering::Relaxed);
+        self.0.entries.store(entries, Ordering::Relaxed);
+    }
+}
