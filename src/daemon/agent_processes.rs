@@ -71,7 +71,7 @@ impl Daemon {
     /// The process at the other end is about to become an agent. It names nobody but itself, so
     /// that whoever may connect may say it.
     pub(super) fn register_agent(&mut self, conn: ConnId) -> Result<Reply, Refusal> {
-        let process = self.attachments.get(&conn).and_then(|it| it.process);
+        let process = self.clients.get(conn).and_then(|it| it.process);
         match process {
             Some(pid) => {
                 self.agent_processes.know(pid);

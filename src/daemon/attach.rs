@@ -1,14 +1,12 @@
-//! [`Attachment`]: one client of the daemon, and [`Outlet`], where its notifications go.
+//! [`ConnId`]: one connection of a client, and [`Outlet`], where its notifications go.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::id::EntryId;
-use crate::wire::control::{Hello, Notification};
+use crate::wire::control::Notification;
 
 /// How many notifications may wait for one client. A client that is further behind is told how
 /// many it missed and reads again, so that memory stays bounded and nobody else is slowed.
@@ -99,27 +97,4 @@ impl Outlet {
     pub fn close(&self) {
         self.closed.cancel();
     }
-}
-
-/// One client.
-#[derive(Debug)]
-pub struct Attachment {
-    /// Who it says it is.
-    pub hello: Hello,
-    /// Operator commands are accepted.
-    pub operator: bool,
-    /// Its process, where the kernel says.
-    pub process: Option<u32>,
-    /// It gets the deliveries of its agent and runtime session.
-    pub receiver: bool,
-    /// It is a doorbell.
-    pub doorbell: bool,
-    /// Bodies that it was given to hand over, and has not said that it did.
-    pub given: BTreeSet<EntryId>,
-    /// It wants every entry.
-    pub subscribed: bool,
-    /// When it came, ms since the epoch.
-    pub since_ms: i64,
-    /// Where its notifications go.
-    pub outlet: Outlet,
 }

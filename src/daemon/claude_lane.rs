@@ -2,10 +2,8 @@
 //!
 //! [`ClaudeLane`] is what is known; `presence` says which Claude that is, `context` what a hook
 //! hands into a turn, `standing` what the operator reads of it, `tools` whether it can call us,
-//! `turns` what it does, `asked` answers whoever waits for
-//! the record. Nothing here is proof: see [`LadderInput::Proven`].
+//! `turns` what it does. Nothing here is proof: see [`LadderInput::Proven`].
 
-mod asked;
 mod context;
 mod presence;
 mod ring;
@@ -23,9 +21,6 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeState, Ladder, LadderInput, LadderTerms};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{Notification, Refusal};
-#[cfg(test)]
-pub(super) use asked::ASKED_MAX;
-pub(super) use asked::{Asked, When};
 use ring::ring_line;
 use tools::ToolsGone;
 
@@ -47,8 +42,6 @@ pub struct ClaudeLane {
     hooked: BTreeSet<u32>,
     /// Whose bridge died while it lives.
     tools_gone: ToolsGone,
-    /// Who waits until the record says so.
-    asked: Vec<Asked>,
 }
 
 impl ClaudeLane {
@@ -164,9 +157,8 @@ impl Daemon {
             self.note_given(&message);
             self.following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
-            self.attachments
-                .get(&ConnId::of(bridge))
-                .is_some_and(|bridge| bridge.outlet.send(Notification::Push(message)))
+            self.clients
+                .send(ConnId::of(bridge), Notification::Push(message))
         });
         if !sent {
             self.tell_ladder(&pair, LadderInput::OutletFull { id });
@@ -175,8 +167,10 @@ impl Daemon {
 
     /// One line that says that messages wait. `asks`: no hook will carry them.
     pub(super) fn ring(&mut self, bell: u64, ids: Vec<EntryId>, asks: bool) {
-        let attached = self.attachments.get(&ConnId::of(bell));
-        let has_hooks = attached
+        let bell = ConnId::of(bell);
+        let has_hooks = self
+            .clients
+            .get(bell)
             .and_then(|bell| bell.hello.agent_pid)
             .is_some_and(|process| self.claude.hooked.contains(&process));
         let waiting: Vec<(&str, &str)> = ids
@@ -190,7 +184,7 @@ impl Daemon {
             return;
         }
         let line = ring_line(&waiting, asks || !has_hooks);
-        let rung = attached.is_some_and(|bell| bell.outlet.send(Notification::Ring { line }));
+        let rung = self.clients.send(bell, Notification::Ring { line });
         for id in &ids {
             self.following(id)
                 .in_scope(|| tracing::debug!(rung, "announced by the doorbell"));

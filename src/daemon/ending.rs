@@ -106,19 +106,12 @@ impl Daemon {
         {
             tracing::error!(%error, "the killed sentinel could not be written");
         }
-        for attachment in self.attachments.values() {
-            attachment.outlet.close();
-        }
-        let own = std::process::id();
+        self.clients.close_all();
         let deadline = Instant::now() + LAST_ANSWERS;
-        while self
-            .attachments
-            .values()
-            .any(|attachment| attachment.hello.pid != own)
-        {
+        while self.clients.outside().next().is_some() {
             match timeout_at(deadline, events.recv()).await {
                 Ok(Some(Event::Disconnected { conn })) => {
-                    self.attachments.remove(&conn);
+                    self.clients.disconnect(conn);
                 }
                 Ok(Some(
                     Event::Command { reply, .. }

@@ -103,14 +103,9 @@ impl Daemon {
         if !is_disowned && let Err(error) = failed::write(&self.dirs, fault.code()) {
             tracing::warn!(%error, "the next start will not know that this daemon failed");
         }
-        for attachment in self.attachments.values() {
-            attachment.outlet.close();
-        }
-        let own = std::process::id();
-        let outside = self.attachments.iter();
-        let outside = outside.filter(|(_, attachment)| attachment.hello.pid != own);
+        self.clients.close_all();
         Sound {
-            clients: outside.map(|(conn, _)| *conn).collect(),
+            clients: self.clients.outside().collect(),
             ledger: self.ledger,
             keepers: self.keepers,
             session_id: self.session_id,

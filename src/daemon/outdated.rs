@@ -1,20 +1,9 @@
-//! [`OutdatedAgents`]: agents that run what was started before an update and are refused for it.
-//! They are told themselves when they call a tool; here the operator is told.
-
-use std::collections::HashMap;
-use std::time::Duration;
+//! Has the operator know of agents that run what was started before an update.
 
 use tokio::time::Instant;
 
 use super::run::Daemon;
 use crate::wire::control::Role;
-
-/// After how long without another attempt one counts as gone. It tries again every 2 s.
-const GONE_AFTER: Duration = Duration::from_secs(15);
-
-/// When each was last refused, by its role.
-#[derive(Debug, Default)]
-pub(super) struct OutdatedAgents(HashMap<Role, Instant>);
 
 impl Daemon {
     /// One was refused just now.
@@ -22,7 +11,7 @@ impl Daemon {
         let Some((key, text)) = notice(role) else {
             return;
         };
-        self.outdated.0.insert(role, Instant::now());
+        self.clients.outdated_mut().refused(role, Instant::now());
         if self.notices.set(key, text) {
             tracing::warn!(role = role.as_str(), "{text}");
             self.status_changed();
@@ -31,30 +20,16 @@ impl Daemon {
 
     /// One of this role came in: it has reconnected.
     pub(super) fn is_up_to_date(&mut self, role: Role) {
-        if self.outdated.0.remove(&role).is_some() {
+        if self.clients.outdated_mut().came_in(role) {
             self.forget_outdated(role);
         }
     }
 
     /// Forgets those that have ended.
     pub(super) fn outdated_deadline(&mut self) {
-        let now = Instant::now();
-        let gone = self
-            .outdated
-            .0
-            .extract_if(|_, seen| now >= *seen + GONE_AFTER);
-        for (role, _) in gone.collect::<Vec<_>>() {
+        for role in self.clients.outdated_mut().take_gone(Instant::now()) {
             self.forget_outdated(role);
         }
-    }
-
-    /// When to look again.
-    pub(super) fn next_outdated(&self) -> Option<Instant> {
-        self.outdated
-            .0
-            .values()
-            .map(|seen| *seen + GONE_AFTER)
-            .min()
     }
 
     fn forget_outdated(&mut self, role: Role) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tokio::time::Instant;
 
 use super::fault::DaemonFault;
@@ -309,13 +309,8 @@ impl Daemon {
             self.recent.pop_front();
         }
         self.recent.push_back(Arc::clone(stored));
-        let mut value: Option<Value> = None;
-        for attachment in self.attachments.values() {
-            if attachment.subscribed {
-                let value = value.get_or_insert_with(|| stored.to_value());
-                attachment.outlet.send(Notification::Entry(value.clone()));
-            }
-        }
+        self.clients
+            .tell_subscribers(|| Notification::Entry(stored.to_value()));
     }
 
     /// Whether something that has happened is not recorded because the disk refuses.

@@ -15,10 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::run::{Daemon, answer, now_ms};
-use super::waiters::Wants;
+use super::run::{Daemon, now_ms};
 use crate::core::agent::Party;
-use crate::core::delivery::Outcome;
 use crate::core::entry::{
     AgentChanged, DeliveryResult, Entry, EntryKind, Fate, Predecessor, TurnRecord, TurnStatus,
 };
@@ -28,7 +26,7 @@ use crate::store::erase::{Erased, erase};
 use crate::store::head::Kept;
 use crate::store::ledger::{self, LedgerError, Stored, WriterEvent};
 use crate::store::session;
-use crate::wire::control::{Refusal, RefusalCode, Reply, Sent};
+use crate::wire::control::{Refusal, RefusalCode};
 
 /// How long the loop waits for the disk at each of the two appends; everybody waits with it.
 const APPEND: Duration = super::ending::STEP;
@@ -399,25 +397,6 @@ impl Daemon {
                 (id.clone(), entry)
             })
             .unzip()
-    }
-
-    /// Whoever still waits to hear what becomes of a message hears that it was taken back.
-    pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
-        let (gone, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiters)
-            .into_iter()
-            .partition(|waiter| {
-                matches!(&waiter.wants, Wants::Receipt(sent) if cancelled.contains(&sent.message_id))
-            });
-        self.waiters = waiting;
-        for waiter in gone {
-            if let Wants::Receipt(sent) = waiter.wants {
-                let sent = Sent {
-                    outcome: Outcome::Rejected,
-                    ..sent
-                };
-                answer(waiter.reply, Ok(Reply::Sent(sent)));
-            }
-        }
     }
 }
 

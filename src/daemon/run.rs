@@ -1,7 +1,7 @@
 //! [`Daemon`]: the loop. It takes one [`Event`] after the other, decides, appends, and only when
 //! an entry is durable folds it, publishes it and lets it have effects.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::agent_processes::AgentProcesses;
-use super::attach::{Attachment, ConnId};
 use super::claude_lane::ClaudeLane;
+use super::clients::Clients;
 use super::clock::Clock;
 use super::codex_lane::{BoundedMap, CodexLane};
 use super::configuration::Configuration;
@@ -22,19 +22,15 @@ use super::fault::{DaemonFault, Ended, FaultSlot};
 use super::handoff_dedup::HandoffDedup;
 use super::identity::Identity;
 use super::limits::Limits;
-use super::liveness_probe::Challenges;
 use super::loop_times::LoopTimes;
 use super::notices::Notices;
-use super::operator_refusals::OperatorRefusals;
 use super::outbox::Outbox;
-use super::outdated::OutdatedAgents;
 use super::recording::{Pending, ThenDurable};
 use super::running::Replacement;
 use super::silence::Silences;
 use super::start::WriterEvents;
 use super::takeover::Leaving;
 use super::tamper::{Alarms, TamperWatch};
-use super::waiters::Waiter;
 use crate::core::delivery::LimitInput;
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, SessionId};
@@ -46,7 +42,7 @@ use crate::store::head::HeadKeeper;
 use crate::store::ledger::{CheckpointKeeper, Ledger, Stored};
 use crate::store::publisher::Board;
 use crate::store::search::Search;
-use crate::wire::control::{Notification, Refusal, RefusalCode, Reply};
+use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How many of the latest entries are kept in memory for reading context.
 pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
@@ -63,13 +59,11 @@ pub struct Daemon {
     pub(super) recent: VecDeque<Arc<Stored>>,
     pub(super) outbox: Outbox,
     pub(super) clock: Clock,
-    pub(super) attachments: BTreeMap<ConnId, Attachment>,
-    pub(super) waiters: Vec<Waiter>,
+    pub(super) clients: Clients,
     pub(super) claude: ClaudeLane,
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
     pub(super) limits: Limits,
-    pub(super) challenges: Challenges,
     /// The first line of what was last given of each message, until the record has it.
     pub(super) given: BoundedMap<EntryId, String>,
     pub(super) notices: Notices,
@@ -79,9 +73,6 @@ pub struct Daemon {
     /// Entries of which the record says already that their whole text is lost.
     pub(super) lost_texts: HashSet<EntryId>,
     pub(super) agent_processes: AgentProcesses,
-    pub(super) operator_refusals: OperatorRefusals,
-    /// Agents that run what was started before an update.
-    pub(super) outdated: OutdatedAgents,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) writer_events: WriterEvents,
     pub(super) pending: HashMap<u64, Pending>,
@@ -157,21 +148,17 @@ impl Daemon {
             recent,
             outbox,
             clock,
-            attachments: BTreeMap::new(),
-            waiters: Vec::new(),
+            clients: Clients::default(),
             claude: ClaudeLane::default(),
             codex,
             silences: Silences::default(),
             limits: Limits::default(),
-            challenges: Challenges::default(),
             given: BoundedMap::default(),
             notices: Notices::default(),
             handoff_dedup,
             deciding: HashSet::new(),
             lost_texts: HashSet::new(),
             agent_processes: AgentProcesses::default(),
-            operator_refusals: OperatorRefusals::default(),
-            outdated: OutdatedAgents::default(),
             events,
             writer_events,
             pending: HashMap::new(),
@@ -292,15 +279,6 @@ impl Daemon {
         }
     }
 
-    /// Tells subscribers that `status/read` has news which no entry tells.
-    pub(super) fn status_changed(&self) {
-        for attachment in self.attachments.values() {
-            if attachment.subscribed {
-                attachment.outlet.send(Notification::StatusChanged {});
-            }
-        }
-    }
-
     /// Delivers what can be delivered now.
     pub(super) fn pump(&mut self) {
         if self.stopping.is_none() {
@@ -312,16 +290,16 @@ impl Daemon {
     pub(super) fn next_deadline(&self) -> Instant {
         let idle = self.idle_since.map(|since| since + self.idle_shutdown());
         let far = Instant::now() + Duration::from_secs(3600);
-        self.waiters
-            .iter()
-            .map(|waiter| waiter.deadline)
+        let waiters = self.clients.waiters().next_deadline();
+        waiters
+            .into_iter()
             .chain(self.delivery_deadline())
             .chain(self.claude_next())
             .chain(self.next_look_at_silence())
             .chain(self.next_limit_deadline())
-            .chain(self.next_challenge())
+            .chain(self.next_probe())
             .chain(self.next_refusals())
-            .chain(self.next_outdated())
+            .chain(self.clients.outdated().next_deadline())
             .chain(self.write_again_at)
             .chain(self.alarms.next_deadline())
             .chain(idle)
@@ -337,7 +315,7 @@ impl Daemon {
         self.claude_deadline();
         self.look_at_silences();
         self.limit_deadline();
-        self.challenge_deadline();
+        self.probe_deadline();
         self.refusals_deadline();
         self.outdated_deadline();
         self.write_again();
@@ -353,11 +331,7 @@ impl Daemon {
 
     /// A detached daemon that nobody needs counts down; anything that happens stops the count.
     pub(super) fn watch_idleness(&mut self) {
-        // The service behind `/mcp` is a client in this process that never leaves.
-        let attached = self
-            .attachments
-            .values()
-            .any(|attachment| attachment.hello.pid != std::process::id());
+        let attached = self.clients.outside().next().is_some();
         let idle = self.identity.detached
             && !attached
             && !self.codex.is_needed()

@@ -6,16 +6,15 @@ use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::store::publisher::PublishedState;
-use crate::wire::control::Role;
 
 impl Daemon {
     /// Has the disk show who is there now.
     pub(super) fn show(&mut self) {
         let mut participants: BTreeSet<_> = self
-            .attachments
-            .values()
-            .filter(|attachment| attachment.hello.role == Role::Claude && !attachment.doorbell)
-            .map(|bridge| (bridge.hello.runtime_session_id.clone(), Agent::Claude))
+            .clients
+            .bridges()
+            .filter(|(_, bridge)| !bridge.doorbell)
+            .map(|(_, bridge)| (bridge.hello.runtime_session_id.clone(), Agent::Claude))
             .collect();
         if self.codex.state().is_attached() {
             participants.insert((RuntimeSession::default(), Agent::Codex));

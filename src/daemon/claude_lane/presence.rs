@@ -5,15 +5,14 @@
 //! bridge. Its own session id changes with `/clear` while all of these run on (Claude Code
 //! 2.1.330, observed).
 
-use std::collections::BTreeSet;
-
 use crate::core::agent::{AgentState, Party};
-use crate::core::delivery::{ClaudeInput, LadderInput, LadderMode};
+use crate::core::delivery::{ClaudeInput, LadderInput};
 use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::core::id::RuntimeSession;
-use crate::daemon::attach::{Attachment, CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
-use crate::daemon::run::{Daemon, now_ms, stopping};
-use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, RefusalCode, Role, Welcome};
+use crate::daemon::attach::ConnId;
+use crate::daemon::clients::{Doorbell, Gone, Receiver};
+use crate::daemon::run::{Daemon, now_ms};
+use crate::wire::control::Role;
 
 /// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
@@ -26,141 +25,42 @@ const HOOKED_MAX: usize = 64;
 const DOORBELL: &str = "doorbell";
 
 impl Daemon {
-    pub(in crate::daemon) fn connect(
-        &mut self,
-        conn: ConnId,
-        hello: Hello,
-        operator: bool,
-        process: Option<u32>,
-        outlet: Outlet,
-    ) -> Result<Welcome, Refusal> {
-        if hello.protocol != PROTOCOL {
-            return Err(Refusal::new(
-                RefusalCode::ProtocolVersion,
-                format!(
-                    "the client speaks control protocol {}, the daemon {PROTOCOL}",
-                    hello.protocol
-                ),
-                "restart the daemon and the agents so that all are of one version",
-            ));
-        }
-        if self.stopping.is_some() {
-            return Err(stopping());
-        }
-        let pair = hello.runtime_session_id.clone();
-        if pair.as_str().is_empty() || pair.as_str().chars().count() > 100 {
-            return Err(Refusal::new(
-                RefusalCode::InvalidArguments,
-                "the runtime session id is empty or longer than 100 characters",
-                "set CONTEXTRELAY_RUNTIME_SESSION to a short word",
-            ));
-        }
-        self.check_room(operator)?;
-        let receiver = hello.role == Role::Claude && self.claude_receiver(&pair).is_none();
-        self.know_agent_of(hello.role, process);
-        let role = hello.role;
-        self.attachments.insert(
-            conn,
-            Attachment {
-                hello,
-                operator,
-                process,
-                receiver,
-                doorbell: false,
-                given: BTreeSet::new(),
-                subscribed: false,
-                since_ms: now_ms(),
-                outlet,
-            },
-        );
-        // A hook says nothing about the doorbell beside it.
-        if role != Role::Hook {
-            self.is_up_to_date(role);
-        }
-        if role == Role::Claude {
-            self.tools_came(conn);
-        }
-        if receiver {
-            self.receives(conn);
-        } else if role == Role::Claude {
-            self.challenge_holder(&pair);
-        }
-        self.status_changed();
-        Ok(Welcome {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            instance_id: self.identity.instance_id.clone(),
-            session_id: self.session_id.clone(),
-            receiver: receiver || role != Role::Claude,
-            operator,
-        })
-    }
-
-    /// Refuses a client for which there is no place.
-    fn check_room(&self, operator: bool) -> Result<(), Refusal> {
-        let clients = self.attachments.values();
-        let taken = clients.filter(|other| other.operator == operator).count();
-        let max = if operator { OPERATORS_MAX } else { CLIENTS_MAX };
-        if taken < max {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            RefusalCode::TooManyClients,
-            format!("{max} clients are connected already"),
-            "end the ones that nobody needs; `ctxrelay status` and the deck need one each",
-        ))
-    }
-
-    pub(in crate::daemon) fn disconnect(&mut self, conn: ConnId) {
-        let Some(gone) = self.attachments.remove(&conn) else {
-            return;
-        };
-        let pair = gone.hello.runtime_session_id.clone();
-        self.forget_challenge(conn);
-        if gone.receiver && gone.hello.role == Role::Claude {
-            self.tools_left(&gone.hello);
-        }
+    /// A client is gone: a bridge, a doorbell, or nobody of Claude's.
+    pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
+        let pair = &gone.hello.runtime_session_id;
         if gone.receiver {
+            self.tools_left(&gone.hello);
             let bridge = conn.number();
-            self.tell_ladder(&pair, LadderInput::Left { bridge });
-            // A second bridge of the same pair waited for the place.
-            let heir = self
-                .bridges()
-                .find(|(_, other)| other.hello.runtime_session_id == pair)
-                .map(|(heir, _)| *heir);
-            match heir {
+            self.tell_ladder(pair, LadderInput::Left { bridge });
+            match gone.heir {
                 Some(heir) => {
                     self.receives(heir);
                     self.tell_receiver(heir, true);
                 }
-                None => self.hang_bell(&pair),
+                None => self.hang_bell(pair),
             }
         } else if gone.doorbell {
-            self.hang_bell(&pair);
+            self.hang_bell(pair);
         }
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
-        if of_claude && !self.is_claude_here() {
+        if of_claude && !self.clients.is_claude_here() {
             self.claude.silent.clear();
             self.claude.heard.clear();
             self.claude.hooked.clear();
             self.claude_hears(ClaudeInput::Gone);
         }
         self.say_silence();
-        self.status_changed();
     }
 
     /// This bridge gets the deliveries of its pair from now on.
     pub(in crate::daemon) fn receives(&mut self, conn: ConnId) {
-        let Some(bridge) = self.attachments.get_mut(&conn) else {
+        let Some(Receiver {
+            pair,
+            process,
+            mode,
+        }) = self.clients.give_place(conn)
+        else {
             return;
-        };
-        bridge.receiver = true;
-        let process = bridge.hello.agent_pid;
-        let pair = bridge.hello.runtime_session_id.clone();
-        let mode = match bridge.hello.mode {
-            DeliveryMode::Auto => LadderMode::Auto,
-            DeliveryMode::Push => LadderMode::Push,
-            DeliveryMode::Pull => LadderMode::Pull,
         };
         // The doorbell first: with it nothing goes out by a worse way in between.
         self.hang_bell(&pair);
@@ -175,12 +75,9 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
-        let Some(attachment) = self.attachments.get_mut(&conn) else {
+        let Some(Doorbell { pair, process: pid }) = self.clients.hang_doorbell(conn) else {
             return;
         };
-        attachment.doorbell = true;
-        let pair = attachment.hello.runtime_session_id.clone();
-        let pid = attachment.hello.agent_pid;
         if let Some(process) = pid {
             self.claude.silent.remove(&process);
             self.claude.heard.insert(process);
@@ -213,9 +110,9 @@ impl Daemon {
     /// The doorbell of the Claude that gets the deliveries. Where its bridge died and none has
     /// come instead, any Claude of the pair is as good.
     fn doorbell_of(&self, pair: &RuntimeSession) -> Option<ConnId> {
-        let receiver = self.claude_receiver(pair);
+        let receiver = self.clients.receiver(pair);
         // The newest: an older one of the same Claude may be one that it gave up.
-        self.attachments
+        self.clients
             .iter()
             .rfind(|(_, other)| {
                 let hello = &other.hello;
@@ -227,7 +124,7 @@ impl Daemon {
                     .is_none_or(|process| !self.claude.silent.contains(&process));
                 other.doorbell && hello.runtime_session_id == *pair && is_its && rings
             })
-            .map(|(conn, _)| *conn)
+            .map(|(conn, _)| conn)
     }
 
     /// Claude said at the end of a turn whether its monitor runs. Claude never starts a dead one
@@ -271,7 +168,7 @@ impl Daemon {
 
     /// Whether a doorbell that is not there was there, or would be by now.
     fn had_time_for_its_bell(&self, pair: &RuntimeSession, process: u32) -> bool {
-        let bridge = self.claude_receiver(pair);
+        let bridge = self.clients.receiver(pair);
         let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
         self.claude.heard.contains(&process)
             || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
@@ -280,6 +177,7 @@ impl Daemon {
     /// Has the operator know of a dead doorbell while that Claude lives.
     fn say_silence(&mut self) {
         let processes: Vec<u32> = self
+            .clients
             .bridges()
             .map(|(_, bridge)| bridge)
             .filter(|bridge| bridge.receiver)
@@ -315,29 +213,10 @@ impl Daemon {
         // Without a bridge the doorbell tells who it is, and without both the hook is all there
         // is.
         let bell = ladder.bell().map(ConnId::of);
-        let rung = bell.and_then(|bell| self.attachments.get(&bell)?.hello.agent_pid);
+        let rung = bell.and_then(|bell| self.clients.get(bell)?.hello.agent_pid);
         match (rung, process) {
             (Some(rung), Some(process)) => rung == process,
             _ => true,
         }
-    }
-
-    /// A doorbell whose bridge died is a Claude too.
-    pub(super) fn is_claude_here(&self) -> bool {
-        self.attachments
-            .values()
-            .any(|attachment| attachment.hello.role == Role::Claude || attachment.doorbell)
-    }
-
-    pub(super) fn bridges(&self) -> impl Iterator<Item = (&ConnId, &Attachment)> {
-        self.attachments
-            .iter()
-            .filter(|(_, attachment)| attachment.hello.role == Role::Claude)
-    }
-
-    pub(super) fn claude_receiver(&self, pair: &RuntimeSession) -> Option<&Attachment> {
-        self.bridges()
-            .map(|(_, bridge)| bridge)
-            .find(|bridge| bridge.receiver && bridge.hello.runtime_session_id == *pair)
     }
 }

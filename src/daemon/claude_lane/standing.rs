@@ -11,8 +11,9 @@ impl Daemon {
     /// How messages reach Claude now, in words.
     pub(in crate::daemon) fn claude_delivery(&self) -> DeliveryStatus {
         let default = RuntimeSession::default();
-        let receiver = self.claude_receiver(&default).or_else(|| {
-            self.bridges()
+        let receiver = self.clients.receiver(&default).or_else(|| {
+            self.clients
+                .bridges()
                 .map(|(_, bridge)| bridge)
                 .find(|bridge| bridge.receiver)
         });

@@ -87,8 +87,8 @@ impl ToolsGone {
 
 impl Daemon {
     /// A bridge of Claude came.
-    pub(super) fn tools_came(&mut self, conn: ConnId) {
-        if let Some(bridge) = self.attachments.get(&conn) {
+    pub(in crate::daemon) fn tools_came(&mut self, conn: ConnId) {
+        if let Some(bridge) = self.clients.get(conn) {
             self.claude.tools_gone.came(conn, &bridge.hello);
         }
     }
@@ -100,7 +100,7 @@ impl Daemon {
 
     /// A command came from a bridge of Claude: a tool was called.
     pub(in crate::daemon) fn tools_called(&mut self, conn: ConnId) {
-        let Some(bridge) = self.attachments.get(&conn) else {
+        let Some(bridge) = self.clients.get(conn) else {
             return;
         };
         let after_ms = now_ms() - bridge.since_ms;
@@ -114,7 +114,7 @@ impl Daemon {
     /// What to do about a Claude that lives and has no tools.
     pub(in crate::daemon) fn claude_tools_gone(&self) -> Option<String> {
         // Known by what of it is still here: its doorbell, or the bridge that came for a call.
-        let is_gone = self.attachments.values().any(|other| {
+        let is_gone = self.clients.iter().any(|(_, other)| {
             let is_of_claude = other.doorbell || other.hello.role == Role::Claude;
             let claude = other.hello.agent_pid.filter(|_| is_of_claude);
             claude.is_some_and(|claude| self.claude.tools_gone.is_gone(claude))

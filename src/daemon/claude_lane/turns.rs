@@ -13,7 +13,7 @@ impl Daemon {
     /// Takes in what is told of Claude, and does what follows.
     pub(in crate::daemon) fn claude_hears(&mut self, input: ClaudeInput) {
         let setting = ClaudeSetting {
-            is_here: self.is_claude_here(),
+            is_here: self.clients.is_claude_here(),
             is_limited: self.limits.holds(Agent::Claude),
         };
         for step in self.claude.state.apply(input, setting) {

@@ -129,7 +129,7 @@ impl Daemon {
         };
         // The service behind `/mcp` is a client in this process, and nobody's agent.
         let own = std::process::id();
-        let mut clients = self.attachments.values().map(|client| &client.hello);
+        let mut clients = self.clients.iter().map(|(_, client)| &client.hello);
         clients.any(|hello| hello.role == role && hello.pid != own)
     }
 

@@ -6,7 +6,6 @@ use crate::core::entry::{EntryKind, Fate, LifecycleEvent};
 use crate::daemon::event::ReplySender;
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
-use crate::daemon::waiters::Wants;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
 impl Daemon {
@@ -54,11 +53,7 @@ impl Daemon {
         let rolled_over = rolled_over?;
         self.handoff_dedup.retain(|_| false);
         self.claude_forgets();
-        for waiter in &mut self.waiters {
-            if let Wants::Messages { after, .. } = &mut waiter.wants {
-                *after = None;
-            }
-        }
+        self.clients.waiters_mut().move_cursors(|_| None);
         Ok(Cleared {
             sealed: rolled_over.before.session_id,
             archive: rolled_over.archive,

@@ -14,7 +14,6 @@ use crate::daemon::digest::Digest;
 use crate::daemon::event::ReplySender;
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
-use crate::daemon::waiters::Wants;
 use crate::wire::control::{CompactParams, Compacted, Refusal, RefusalCode, Reply};
 
 impl Daemon {
@@ -175,15 +174,11 @@ impl Daemon {
             .iter()
             .filter_map(|(id, old)| Some((old.seq, self.world.unsettled.get(id)?.seq)))
             .collect();
-        for waiter in &mut self.waiters {
-            if let Wants::Messages {
-                after: Some(after), ..
-            } = &mut waiter.wants
-            {
-                after.after = place_now(&places, after.after);
-                after.until = after.until.map(|seq| place_now(&places, seq));
-            }
-        }
+        self.clients.waiters_mut().move_cursors(|mut cursor| {
+            cursor.after = place_now(&places, cursor.after);
+            cursor.until = cursor.until.map(|seq| place_now(&places, seq));
+            Some(cursor)
+        });
     }
 }
 

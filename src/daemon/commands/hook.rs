@@ -24,20 +24,14 @@ impl Daemon {
         if self.is_receivers_hook(&pair, params.claude_pid) {
             handed = self.receivers_hook(&pair, params);
         }
-        if let Some(attachment) = self.attachments.get_mut(&conn) {
-            attachment.given.extend(handed.ids.iter().cloned());
-        }
+        self.clients.give_bodies(conn, &handed.ids);
         answer(reply, Ok(Reply::Hook(handed)));
     }
 
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
     /// other messages proves nothing.
     pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: ReplySender) {
-        let given = self.attachments.get_mut(&conn);
-        let mut given = given.map(|attachment| &mut attachment.given);
-        params
-            .ids
-            .retain(|id| given.as_mut().is_some_and(|given| given.remove(id)));
+        params.ids = self.clients.bodies_handed(conn, params.ids);
         self.fetched(params, reply);
     }
 

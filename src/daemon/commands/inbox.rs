@@ -11,11 +11,10 @@ use crate::core::delivery::{ClaudeInput, Delivery, LadderInput, MessageCursor};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
-use crate::daemon::claude_lane::When;
+use crate::daemon::clients::{Waiter, Wants, When};
 use crate::daemon::event::ReplySender;
 use crate::daemon::message_page::PageQuery;
 use crate::daemon::run::Daemon;
-use crate::daemon::waiters::{Waiter, Wants};
 use crate::wire::control::{
     AckedPartly, GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams,
 };

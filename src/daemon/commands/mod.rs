@@ -34,7 +34,7 @@ const ID_CHARS_MAX: usize = 60;
 impl Daemon {
     /// Carries a command out, or refuses it.
     pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: ReplySender) {
-        let Some(attachment) = self.attachments.get(&conn) else {
+        let Some(attachment) = self.clients.get(conn) else {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -90,9 +90,7 @@ impl Daemon {
             Command::LedgerRebuild(params) => answer(reply, self.ledger_rebuild(&params)),
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
-                if let Some(attachment) = self.attachments.get_mut(&conn) {
-                    attachment.subscribed = true;
-                }
+                self.clients.subscribe(conn);
                 answer(reply, Ok(Reply::Done));
             }
             Command::RegisterAgent => answer(reply, self.register_agent(conn)),
@@ -167,8 +165,8 @@ impl Daemon {
     /// The pair of a call: named in it, or the connection's own.
     fn runtime_session(&self, conn: ConnId, named: Option<RuntimeSession>) -> RuntimeSession {
         named.unwrap_or_else(|| {
-            self.attachments
-                .get(&conn)
+            self.clients
+                .get(conn)
                 .map(|attachment| attachment.hello.runtime_session_id.clone())
                 .unwrap_or_default()
         })

@@ -11,10 +11,10 @@ use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Hando
 use crate::core::id::{EntryId, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
+use crate::daemon::clients::{Waiter, Wants};
 use crate::daemon::event::ReplySender;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::run::{Daemon, answer};
-use crate::daemon::waiters::{Waiter, Wants};
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 
 /// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the

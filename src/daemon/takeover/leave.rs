@@ -12,11 +12,11 @@ use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::daemon::clients::Wants;
 use crate::daemon::ending::Stop;
 use crate::daemon::event::{Event, ReplySender};
 use crate::daemon::run::{Daemon, answer};
 use crate::daemon::running::Replacement;
-use crate::daemon::waiters::Wants;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
@@ -183,17 +183,14 @@ impl Daemon {
 
     /// Tells everybody, and takes no more.
     pub(in crate::daemon) fn stop_serving(&mut self, killed: bool) {
-        for attachment in self.attachments.values() {
-            attachment.outlet.send(Notification::Stopping { killed });
-        }
+        self.clients.tell_all(&Notification::Stopping { killed });
         self.dismiss_waiters();
     }
 
     /// Answers whoever still waits.
     pub(in crate::daemon) fn dismiss_waiters(&mut self) {
         let refusal = self.not_now();
-        let waiters = std::mem::take(&mut self.waiters);
-        for waiter in waiters {
+        for waiter in self.clients.waiters_mut().take_all() {
             match waiter.wants {
                 // It is recorded: whoever heard of a refusal would send it a second time.
                 Wants::Receipt(sent) => {

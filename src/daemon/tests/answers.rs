@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, Message};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
-use crate::daemon::waiters::Wants;
+use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, GetMessagesParams, HandoffParams, IdsParams, Refusal, RefusalCode, Reply, Role,
@@ -32,11 +32,8 @@ async fn send(rig: &mut Rig, guest: &Guest, params: SendParams) -> Result<Sent, 
     let answer = rig.ask(guest, Command::Send(params));
     rig.settle().await;
     // Nobody proves what goes to a Codex that works.
-    for waiter in &mut rig.daemon.waiters {
-        if matches!(waiter.wants, Wants::Receipt(_)) {
-            waiter.deadline = tokio::time::Instant::now();
-        }
-    }
+    let waiters = rig.daemon.clients.waiters_mut();
+    waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
     rig.daemon.expire_waiters();
     match answer.await.unwrap()? {
         Reply::Sent(sent) => Ok(sent),

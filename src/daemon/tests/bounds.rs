@@ -1,17 +1,15 @@
 //! What is bounded: a flood costs whoever causes it, and the refusal says which bound it met.
 
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use super::rig::Rig;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::id::EntryId;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
-use crate::daemon::claude_lane::ASKED_MAX;
+use crate::daemon::clients::{ASKED_MAX, WAITERS_MAX};
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;
-use crate::daemon::waiters::WAITERS_MAX;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, IdsParams, Refusal, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
@@ -39,7 +37,7 @@ async fn what_is_due_waits_for_no_flood_of_events() {
     let codex = rig.connect(Role::Codex, None, false);
     let mut waits = rig.ask(&codex, wait());
     // It is due, and the queue is full before the loop looks, and never empty after it.
-    rig.daemon.waiters[0].deadline = Instant::now();
+    rig.daemon.clients.waiters_mut().make_due(|_| true);
     let (looping, events) = rig.run();
     let flood = || Event::Heard {
         conn: ConnId::next(),

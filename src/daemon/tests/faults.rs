@@ -57,7 +57,7 @@ async fn a_detached_daemon_stays_while_a_message_waits() {
     rig.daemon.identity.detached = true;
     let guest = rig.connect(Role::Codex, None, false);
     let id = rig.send(&guest, Agent::Codex, OnBusy::Queue).await;
-    rig.daemon.attachments.clear();
+    rig.daemon.clients.forget_all();
     rig.daemon.watch_idleness();
     assert_eq!(rig.daemon.idle_since, None);
     rig.daemon.outbox.settle(&id);

@@ -308,8 +308,8 @@ async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
     };
     pair.hook_with(stop()).await;
     assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
-    let bridge = pair.rig.daemon.attachments.get_mut(&pair.bridge.conn);
-    bridge.unwrap().since_ms -= 11_000;
+    let clients = &mut pair.rig.daemon.clients;
+    clients.came_earlier(pair.bridge.conn, 11_000);
     pair.hook_with(stop()).await;
     assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
 }

@@ -33,7 +33,7 @@ fn answers(rig: &mut Rig, guest: &Guest) {
 }
 
 fn receives(rig: &Rig, guest: &Guest) -> bool {
-    rig.daemon.attachments[&guest.conn].receiver
+    rig.daemon.clients.get(guest.conn).unwrap().receiver
 }
 
 /// What a client was told: whether it receives, and how many messages were pushed.
@@ -67,7 +67,7 @@ async fn a_holder_that_answers_keeps_its_place_and_is_asked_again_only_now_and_t
     rig.daemon.disconnect(newcomer.conn);
     pass(&mut rig, AGAIN_MS).await;
     assert!(!was_asked(&holder), "nobody waits any more");
-    assert!(rig.daemon.next_challenge().is_none());
+    assert!(rig.daemon.next_probe().is_none());
     assert_eq!(told(&mut newcomer), (Vec::new(), 0));
 }
 

@@ -1,0 +1,104 @@
+//! [`RecordWaiters`]: somebody said that messages arrived or were read, and is answered once the
+//! record says so.
+
+use std::collections::BTreeSet;
+
+use crate::core::entry::DeliveryResult;
+use crate::core::id::EntryId;
+use crate::daemon::attach::ConnId;
+use crate::daemon::event::ReplySender;
+use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, RefusalCode};
+
+/// How many may wait for the record at once. It is written within milliseconds.
+pub(in crate::daemon) const ASKED_MAX: usize = 512;
+
+/// Who is to be answered, and how.
+#[derive(Debug)]
+pub(in crate::daemon) struct Asked {
+    pub when: When,
+    pub reply: ReplySender,
+}
+
+/// The answer once the record says so.
+#[derive(Debug)]
+pub(in crate::daemon) enum When {
+    /// Nothing more.
+    Done,
+    /// These were acknowledged.
+    Acked(AckedPartly),
+    /// These were acknowledged, and what else waits is asked for.
+    Page {
+        /// Who asks.
+        conn: ConnId,
+        /// For what.
+        params: GetMessagesParams,
+        /// What was acknowledged with it.
+        acked: AckedPartly,
+    },
+}
+
+/// Somebody who waits for the record.
+#[derive(Debug)]
+struct RecordWaiter {
+    /// Of these it does not say so yet.
+    left: BTreeSet<EntryId>,
+    result: DeliveryResult,
+    asked: Asked,
+}
+
+/// All of them, at most [`ASKED_MAX`].
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct RecordWaiters {
+    waiting: Vec<RecordWaiter>,
+}
+
+impl RecordWaiters {
+    /// One more, who waits until the record has this result of all of these. Gives it back where
+    /// every place is taken, those of calls that nobody reads any more apart.
+    #[must_use]
+    pub fn add(
+        &mut self,
+        left: BTreeSet<EntryId>,
+        result: DeliveryResult,
+        asked: Asked,
+    ) -> Option<Asked> {
+        self.waiting.retain(|it| !it.asked.reply.is_closed());
+        if self.waiting.len() >= ASKED_MAX {
+            return Some(asked);
+        }
+        self.waiting.push(RecordWaiter {
+            left,
+            result,
+            asked,
+        });
+        None
+    }
+
+    /// The record has it. Those who have waited for nothing else.
+    pub fn recorded(&mut self, id: &EntryId, result: DeliveryResult) -> Vec<Asked> {
+        let of_this = |it: &&mut RecordWaiter| it.result == result;
+        for waiter in self.waiting.iter_mut().filter(of_this) {
+            waiter.left.remove(id);
+        }
+        self.take_those(|waiter| waiter.left.is_empty())
+    }
+
+    /// The record does not take what it was to say of these. Those who wait for it.
+    pub fn refused(&mut self, ids: &[EntryId]) -> Vec<Asked> {
+        self.take_those(|waiter| ids.iter().any(|id| waiter.left.contains(id)))
+    }
+
+    fn take_those(&mut self, which: impl Fn(&RecordWaiter) -> bool) -> Vec<Asked> {
+        let taken = self.waiting.extract_if(.., |waiter| which(waiter));
+        taken.map(|waiter| waiter.asked).collect()
+    }
+}
+
+/// Refuses whoever wants to wait while every place is taken.
+pub(in crate::daemon) fn too_many_asked() -> Refusal {
+    Refusal::new(
+        RefusalCode::TooManyWaiters,
+        format!("{ASKED_MAX} calls wait for the record already"),
+        "what you said is being recorded; go on",
+    )
+}

@@ -1,0 +1,53 @@
+//! [`Attachment`]: one client of the daemon. Read by everybody, changed by [`super::Clients`] alone.
+
+use std::collections::BTreeSet;
+
+use crate::core::id::EntryId;
+use crate::daemon::attach::Outlet;
+use crate::wire::control::Hello;
+
+/// One client.
+#[derive(Debug)]
+pub(in crate::daemon) struct Attachment {
+    /// Who it says it is.
+    pub hello: Hello,
+    /// Operator commands are accepted.
+    pub operator: bool,
+    /// Its process, where the kernel says.
+    pub process: Option<u32>,
+    /// It gets the deliveries of its agent and runtime session.
+    pub receiver: bool,
+    /// It is a doorbell.
+    pub doorbell: bool,
+    /// When it came, ms since the epoch.
+    pub since_ms: i64,
+    /// Bodies that it was given to hand over, and has not said that it did.
+    pub(super) given: BTreeSet<EntryId>,
+    /// It wants every entry.
+    pub(super) subscribed: bool,
+    /// Where its notifications go.
+    pub(super) outlet: Outlet,
+}
+
+impl Attachment {
+    /// One that has just come.
+    pub(super) fn new(
+        hello: Hello,
+        operator: bool,
+        process: Option<u32>,
+        since_ms: i64,
+        outlet: Outlet,
+    ) -> Self {
+        Self {
+            hello,
+            operator,
+            process,
+            receiver: false,
+            doorbell: false,
+            since_ms,
+            given: BTreeSet::new(),
+            subscribed: false,
+            outlet,
+        }
+    }
+}

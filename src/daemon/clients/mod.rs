@@ -1,0 +1,349 @@
+//! [`Clients`]: who is connected, and who waits for an answer.
+//!
+//! It owns the connections with what each was told and given, the calls that wait (for messages,
+//! for what becomes of one, for the record), the questions to bridges whether they live, and who
+//! was refused: as an operator, or for running what was started before an update.
+//!
+//! It takes: a client comes, subscribes, speaks, leaves; a call begins to wait; time passes.
+//! It returns who took which place, which calls are to be answered, and what is to be recorded; it
+//! knows neither the ledger nor the lanes. Notifications it sends itself: an outlet never blocks.
+
+mod asked;
+mod attachment;
+mod outdated;
+mod probes;
+mod refused;
+mod waiters;
+
+use std::collections::BTreeMap;
+
+use crate::core::delivery::LadderMode;
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::wire::control::{
+    DeliveryMode, Hello, Notification, PROTOCOL, Refusal, RefusalCode, Role,
+};
+
+use super::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
+#[cfg(test)]
+pub(super) use asked::ASKED_MAX;
+use asked::RecordWaiters;
+pub(super) use asked::{Asked, When, too_many_asked};
+pub(super) use attachment::Attachment;
+use outdated::OutdatedAgents;
+use probes::LivenessProbes;
+pub(super) use probes::{ANSWER_MS, PlaceLost};
+pub(super) use refused::{Counted, OperatorRefusals};
+#[cfg(test)]
+pub(super) use waiters::WAITERS_MAX;
+pub(super) use waiters::{Waiter, Waiters, Wants, too_many_waiters};
+
+/// The longest name of a pair, in characters.
+const PAIR_CHARS_MAX: usize = 100;
+
+/// Everybody who is connected.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    attached: BTreeMap<ConnId, Attachment>,
+    probes: LivenessProbes,
+    waiters: Waiters,
+    asked: RecordWaiters,
+    refusals: OperatorRefusals,
+    outdated: OutdatedAgents,
+}
+
+/// Somebody who said hello.
+#[derive(Debug)]
+pub(super) struct Newcomer {
+    pub hello: Hello,
+    /// It came over the operator's socket, or is the deck of this process.
+    pub operator: bool,
+    /// Its process, where the kernel says.
+    pub process: Option<u32>,
+    /// Wall clock, ms since the epoch.
+    pub since_ms: i64,
+    pub outlet: Outlet,
+}
+
+/// One that left.
+#[derive(Debug)]
+pub(super) struct Gone {
+    pub hello: Hello,
+    /// It had the place of its pair.
+    pub receiver: bool,
+    pub doorbell: bool,
+    /// The bridge that waited for its place.
+    pub heir: Option<ConnId>,
+}
+
+/// A bridge that gets the deliveries of its pair from now on.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    pub pair: RuntimeSession,
+    /// Its Claude.
+    pub process: Option<u32>,
+    pub mode: LadderMode,
+}
+
+/// A doorbell that was hung.
+#[derive(Debug)]
+pub(super) struct Doorbell {
+    pub pair: RuntimeSession,
+    /// Its Claude.
+    pub process: Option<u32>,
+}
+
+impl Clients {
+    /// Refuses a client of another version.
+    pub fn check_protocol(hello: &Hello) -> Result<(), Refusal> {
+        if hello.protocol == PROTOCOL {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            RefusalCode::ProtocolVersion,
+            format!(
+                "the client speaks control protocol {}, the daemon {PROTOCOL}",
+                hello.protocol
+            ),
+            "restart the daemon and the agents so that all are of one version",
+        ))
+    }
+
+    /// Somebody came. Whether the place of its pair is free and its own: a bridge that finds it
+    /// taken has the holder asked whether it lives. `now_ms`: of the steady clock.
+    ///
+    /// # Errors
+    ///
+    /// When its pair has no proper name, or there is no room for it.
+    pub fn connect(
+        &mut self,
+        conn: ConnId,
+        newcomer: Newcomer,
+        now_ms: i64,
+    ) -> Result<bool, Refusal> {
+        let Newcomer {
+            hello,
+            operator,
+            process,
+            since_ms,
+            outlet,
+        } = newcomer;
+        let pair = hello.runtime_session_id.clone();
+        if pair.as_str().is_empty() || pair.as_str().chars().count() > PAIR_CHARS_MAX {
+            return Err(Refusal::new(
+                RefusalCode::InvalidArguments,
+                format!(
+                    "the runtime session id is empty or longer than {PAIR_CHARS_MAX} characters"
+                ),
+                "set CONTEXTRELAY_RUNTIME_SESSION to a short word",
+            ));
+        }
+        self.check_room(operator)?;
+        let is_bridge = hello.role == Role::Claude;
+        let takes_place = is_bridge && self.receiver(&pair).is_none();
+        let mut client = Attachment::new(hello, operator, process, since_ms, outlet);
+        client.receiver = takes_place;
+        self.attached.insert(conn, client);
+        if is_bridge && !takes_place {
+            self.challenge_holder(&pair, now_ms);
+        }
+        Ok(takes_place)
+    }
+
+    /// Refuses a client for which there is no place.
+    fn check_room(&self, operator: bool) -> Result<(), Refusal> {
+        let clients = self.attached.values();
+        let taken = clients.filter(|other| other.operator == operator).count();
+        let max = if operator { OPERATORS_MAX } else { CLIENTS_MAX };
+        if taken < max {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            RefusalCode::TooManyClients,
+            format!("{max} clients are connected already"),
+            "end the ones that nobody needs; `ctxrelay status` and the deck need one each",
+        ))
+    }
+
+    /// One left; `None` if it never came.
+    pub fn disconnect(&mut self, conn: ConnId) -> Option<Gone> {
+        let gone = self.attached.remove(&conn)?;
+        self.probes.forget(conn);
+        let pair = &gone.hello.runtime_session_id;
+        // A second bridge of the same pair waited for the place.
+        let heir = self.bridges_of(pair).map(|(heir, _)| heir).next();
+        Some(Gone {
+            heir: heir.filter(|_| gone.receiver),
+            hello: gone.hello,
+            receiver: gone.receiver,
+            doorbell: gone.doorbell,
+        })
+    }
+
+    /// This bridge has the place of its pair from now on.
+    pub fn give_place(&mut self, conn: ConnId) -> Option<Receiver> {
+        let bridge = self.attached.get_mut(&conn)?;
+        bridge.receiver = true;
+        Some(Receiver {
+            pair: bridge.hello.runtime_session_id.clone(),
+            process: bridge.hello.agent_pid,
+            mode: match bridge.hello.mode {
+                DeliveryMode::Auto => LadderMode::Auto,
+                DeliveryMode::Push => LadderMode::Push,
+                DeliveryMode::Pull => LadderMode::Pull,
+            },
+        })
+    }
+
+    /// This client is a doorbell from now on.
+    pub fn hang_doorbell(&mut self, conn: ConnId) -> Option<Doorbell> {
+        let client = self.attached.get_mut(&conn)?;
+        client.doorbell = true;
+        Some(Doorbell {
+            pair: client.hello.runtime_session_id.clone(),
+            process: client.hello.agent_pid,
+        })
+    }
+
+    /// This client wants every entry from now on.
+    pub fn subscribe(&mut self, conn: ConnId) {
+        if let Some(client) = self.attached.get_mut(&conn) {
+            client.subscribed = true;
+        }
+    }
+
+    /// This hook was given bodies to hand over.
+    pub fn give_bodies(&mut self, conn: ConnId, ids: &[EntryId]) {
+        if let Some(client) = self.attached.get_mut(&conn) {
+            client.given.extend(ids.iter().cloned());
+        }
+    }
+
+    /// This hook says that it has handed these over: those of them that it was given, each once.
+    pub fn bodies_handed(&mut self, conn: ConnId, mut ids: Vec<EntryId>) -> Vec<EntryId> {
+        let given = self.attached.get_mut(&conn);
+        let mut given = given.map(|client| &mut client.given);
+        ids.retain(|id| given.as_mut().is_some_and(|given| given.remove(id)));
+        ids
+    }
+
+    /// One client.
+    pub fn get(&self, conn: ConnId) -> Option<&Attachment> {
+        self.attached.get(&conn)
+    }
+
+    /// All of them, the oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (ConnId, &Attachment)> {
+        self.attached.iter().map(|(conn, client)| (*conn, client))
+    }
+
+    /// Those of other processes. The service behind `/mcp` is a client in this one that never
+    /// leaves.
+    pub fn outside(&self) -> impl Iterator<Item = ConnId> {
+        let own = std::process::id();
+        let outside = self.iter().filter(move |(_, it)| it.hello.pid != own);
+        outside.map(|(conn, _)| conn)
+    }
+
+    /// Claude's bridges.
+    pub fn bridges(&self) -> impl Iterator<Item = (ConnId, &Attachment)> {
+        self.iter().filter(|(_, it)| it.hello.role == Role::Claude)
+    }
+
+    fn bridges_of(&self, pair: &RuntimeSession) -> impl Iterator<Item = (ConnId, &Attachment)> {
+        let bridges = self.bridges();
+        bridges.filter(move |(_, bridge)| bridge.hello.runtime_session_id == *pair)
+    }
+
+    /// The bridge that gets the deliveries of a pair.
+    pub fn receiver(&self, pair: &RuntimeSession) -> Option<&Attachment> {
+        let mut bridges = self.bridges_of(pair).map(|(_, bridge)| bridge);
+        bridges.find(|bridge| bridge.receiver)
+    }
+
+    /// Whether any Claude is here. A doorbell whose bridge died is one too.
+    pub fn is_claude_here(&self) -> bool {
+        let mut clients = self.attached.values();
+        clients.any(|client| client.hello.role == Role::Claude || client.doorbell)
+    }
+
+    /// Sends to one client. Whether there was one with room for it.
+    pub fn send(&self, conn: ConnId, notification: Notification) -> bool {
+        let client = self.attached.get(&conn);
+        client.is_some_and(|client| client.outlet.send(notification))
+    }
+
+    /// Sends to everybody.
+    pub fn tell_all(&self, notification: &Notification) {
+        for client in self.attached.values() {
+            client.outlet.send(notification.clone());
+        }
+    }
+
+    /// Sends to everybody who subscribed. Without any of them it is not even made.
+    pub fn tell_subscribers(&self, notification: impl FnOnce() -> Notification) {
+        let mut subscribers = self.attached.values().filter(|client| client.subscribed);
+        if let Some(first) = subscribers.next() {
+            let notification = notification();
+            for other in subscribers {
+                other.outlet.send(notification.clone());
+            }
+            first.outlet.send(notification);
+        }
+    }
+
+    /// Ends all connections.
+    pub fn close_all(&self) {
+        for client in self.attached.values() {
+            client.outlet.close();
+        }
+    }
+
+    /// The calls that wait for messages, or for what becomes of one.
+    pub fn waiters(&self) -> &Waiters {
+        &self.waiters
+    }
+
+    /// As [`Self::waiters`], to change them.
+    pub fn waiters_mut(&mut self) -> &mut Waiters {
+        &mut self.waiters
+    }
+
+    /// The calls that wait for the record.
+    pub fn asked_mut(&mut self) -> &mut RecordWaiters {
+        &mut self.asked
+    }
+
+    /// The operator commands that came from somebody else.
+    pub fn refusals(&self) -> &OperatorRefusals {
+        &self.refusals
+    }
+
+    /// As [`Self::refusals`], to count them.
+    pub fn refusals_mut(&mut self) -> &mut OperatorRefusals {
+        &mut self.refusals
+    }
+
+    /// The agents that run what was started before an update.
+    pub fn outdated(&self) -> &OutdatedAgents {
+        &self.outdated
+    }
+
+    /// As [`Self::outdated`], to change them.
+    pub fn outdated_mut(&mut self) -> &mut OutdatedAgents {
+        &mut self.outdated
+    }
+
+    /// It came so much earlier than it did.
+    #[cfg(test)]
+    pub fn came_earlier(&mut self, conn: ConnId, ms: i64) {
+        if let Some(client) = self.attached.get_mut(&conn) {
+            client.since_ms -= ms;
+        }
+    }
+
+    /// Nobody is there any more.
+    #[cfg(test)]
+    pub fn forget_all(&mut self) {
+        self.attached.clear();
+    }
+}

@@ -1,0 +1,148 @@
+//! [`Waiters`]: calls that are answered when there is something, or when their time is up.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use tokio::time::Instant;
+
+use crate::core::agent::Agent;
+use crate::core::delivery::MessageCursor;
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::daemon::event::ReplySender;
+use crate::wire::control::{Refusal, RefusalCode, Sent};
+
+/// How many calls may wait at once. Far more than two agents ask; each of their messages looks
+/// through all of them.
+pub(in crate::daemon) const WAITERS_MAX: usize = 512;
+
+/// Somebody waits for something, until a deadline.
+#[derive(Debug)]
+pub(in crate::daemon) struct Waiter {
+    /// When it is answered in any case.
+    pub deadline: Instant,
+    /// What it waits for.
+    pub wants: Wants,
+    /// The answer.
+    pub reply: ReplySender,
+}
+
+/// What somebody waits for.
+#[derive(Debug)]
+pub(in crate::daemon) enum Wants {
+    /// Messages for an agent.
+    Messages {
+        /// The receiver.
+        agent: Agent,
+        /// The pair.
+        runtime_session: RuntimeSession,
+        /// Only what is left at this place.
+        after: Option<MessageCursor>,
+        /// Only what answers this.
+        reply_to: Option<EntryId>,
+    },
+    /// What becomes of a message that was just sent.
+    Receipt(Sent),
+}
+
+/// A call that waits, in the order in which they came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::daemon) struct WaiterId(u64);
+
+/// All of them, at most [`WAITERS_MAX`].
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct Waiters {
+    waiting: BTreeMap<WaiterId, Waiter>,
+    next: u64,
+}
+
+impl Waiters {
+    /// One more. Gives it back where every place is taken, those of calls that nobody reads any
+    /// more apart.
+    #[must_use]
+    pub fn add(&mut self, waiter: Waiter) -> Option<Waiter> {
+        if self.waiting.len() >= WAITERS_MAX {
+            self.forget_closed();
+        }
+        if self.waiting.len() >= WAITERS_MAX {
+            return Some(waiter);
+        }
+        self.waiting.insert(WaiterId(self.next), waiter);
+        self.next += 1;
+        None
+    }
+
+    /// Forgets those that nobody reads any more.
+    pub fn forget_closed(&mut self) {
+        self.waiting.retain(|_, known| !known.reply.is_closed());
+    }
+
+    /// The first that came after this one and is still read by somebody.
+    pub fn next_after(&self, last: Option<WaiterId>) -> Option<(WaiterId, &Wants)> {
+        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut later = self.waiting.range((from, Bound::Unbounded));
+        let (id, waiter) = later.find(|(_, waiter)| !waiter.reply.is_closed())?;
+        Some((*id, &waiter.wants))
+    }
+
+    /// It waits no longer.
+    pub fn take(&mut self, id: WaiterId) -> Option<Waiter> {
+        self.waiting.remove(&id)
+    }
+
+    /// When the next one is answered in any case.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.waiting.values().map(|waiter| waiter.deadline).min()
+    }
+
+    /// Those that have waited long enough.
+    pub fn take_expired(&mut self, now: Instant) -> Vec<Waiter> {
+        self.take_those(|waiter| waiter.deadline <= now)
+    }
+
+    /// Those that wait to hear what becomes of one of these messages.
+    pub fn take_receipts_of(&mut self, ids: &[EntryId]) -> Vec<(Sent, ReplySender)> {
+        let taken = self.take_those(
+            |waiter| matches!(&waiter.wants, Wants::Receipt(sent) if ids.contains(&sent.message_id)),
+        );
+        let receipts = taken.into_iter().filter_map(|waiter| match waiter.wants {
+            Wants::Receipt(sent) => Some((sent, waiter.reply)),
+            Wants::Messages { .. } => None,
+        });
+        receipts.collect()
+    }
+
+    /// All of them.
+    pub fn take_all(&mut self) -> Vec<Waiter> {
+        self.take_those(|_| true)
+    }
+
+    fn take_those(&mut self, which: impl Fn(&Waiter) -> bool) -> Vec<Waiter> {
+        let taken = self.waiting.extract_if(.., |_, waiter| which(waiter));
+        taken.map(|(_, waiter)| waiter).collect()
+    }
+
+    /// The places behind which they wait have moved; `None` is the beginning.
+    pub fn move_cursors(&mut self, moved: impl Fn(MessageCursor) -> Option<MessageCursor>) {
+        for waiter in self.waiting.values_mut() {
+            if let Wants::Messages { after, .. } = &mut waiter.wants {
+                *after = after.take().and_then(&moved);
+            }
+        }
+    }
+
+    /// The time of these is up.
+    #[cfg(test)]
+    pub fn make_due(&mut self, which: impl Fn(&Wants) -> bool) {
+        let due = self.waiting.values_mut().filter(|it| which(&it.wants));
+        due.for_each(|waiter| waiter.deadline = Instant::now());
+    }
+}
+
+/// Refuses whoever wants to wait while every place is taken.
+pub(in crate::daemon) fn too_many_waiters() -> Refusal {
+    Refusal::new(
+        RefusalCode::TooManyWaiters,
+        format!("{WAITERS_MAX} calls wait for messages already"),
+        "end the ones that nobody reads, or ask with `get_messages`, which does not wait",
+    )
+}

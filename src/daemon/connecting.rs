@@ -1,0 +1,122 @@
+//! Clients come and go: what [`Clients`] says of it reaches the lane to Claude, the record and the
+//! operator.
+
+use tokio::time::Instant;
+
+use super::attach::{ConnId, Outlet};
+use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
+use super::run::{Daemon, now_ms, stopping};
+use crate::core::agent::Party;
+use crate::core::delivery::LadderInput;
+use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::wire::control::{Hello, Notification, PROTOCOL, Refusal, Role, Welcome};
+
+impl Daemon {
+    pub(super) fn connect(
+        &mut self,
+        conn: ConnId,
+        hello: Hello,
+        operator: bool,
+        process: Option<u32>,
+        outlet: Outlet,
+    ) -> Result<Welcome, Refusal> {
+        Clients::check_protocol(&hello)?;
+        if self.stopping.is_some() {
+            return Err(stopping());
+        }
+        let role = hello.role;
+        let newcomer = Newcomer {
+            hello,
+            operator,
+            process,
+            since_ms: now_ms(),
+            outlet,
+        };
+        let now_ms = self.clock.now_ms();
+        let receiver = self.clients.connect(conn, newcomer, now_ms)?;
+        self.know_agent_of(role, process);
+        // A hook says nothing about the doorbell beside it.
+        if role != Role::Hook {
+            self.is_up_to_date(role);
+        }
+        if role == Role::Claude {
+            self.tools_came(conn);
+        }
+        if receiver {
+            self.receives(conn);
+        }
+        self.status_changed();
+        Ok(Welcome {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instance_id: self.identity.instance_id.clone(),
+            session_id: self.session_id.clone(),
+            receiver: receiver || role != Role::Claude,
+            operator,
+        })
+    }
+
+    pub(super) fn disconnect(&mut self, conn: ConnId) {
+        if let Some(gone) = self.clients.disconnect(conn) {
+            self.claude_client_left(conn, &gone);
+            self.status_changed();
+        }
+    }
+
+    /// A client answered a ping.
+    pub(super) fn heard(&mut self, conn: ConnId) {
+        let now_ms = self.clock.now_ms();
+        self.clients.heard(conn, now_ms);
+    }
+
+    /// When a bridge that was asked whether it lives must have answered, or is asked again.
+    pub(super) fn next_probe(&self) -> Option<Instant> {
+        let next_ms = self.clients.next_probe_ms();
+        next_ms.map(|at_ms| self.clock.instant(at_ms))
+    }
+
+    pub(super) fn probe_deadline(&mut self) {
+        let now_ms = self.clock.now_ms();
+        for lost in self.clients.probes_due(now_ms) {
+            self.place_was_lost(lost);
+        }
+    }
+
+    /// The newcomer receives from now on.
+    fn place_was_lost(&mut self, lost: PlaceLost) {
+        let PlaceLost {
+            pair,
+            holder,
+            pid,
+            heir,
+        } = lost;
+        self.note_fact(
+            Party::System,
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::ClaudeBridgeReplaced,
+            },
+            format!(
+                "Claude's bridge (pid {pid}) did not answer for {} s: another one that waited for \
+                 its place receives from now on",
+                ANSWER_MS / 1_000
+            ),
+        );
+        let bridge = holder.number();
+        self.tell_ladder(&pair, LadderInput::Left { bridge });
+        self.tell_receiver(holder, false);
+        self.receives(heir);
+        self.tell_receiver(heir, true);
+        self.status_changed();
+    }
+
+    /// Has a bridge know whether it gets the deliveries, which its tools say.
+    pub(super) fn tell_receiver(&self, conn: ConnId, receiver: bool) {
+        self.clients.send(conn, Notification::Receiver { receiver });
+    }
+
+    /// Tells subscribers that `status/read` has news which no entry tells.
+    pub(super) fn status_changed(&self) {
+        self.clients
+            .tell_subscribers(|| Notification::StatusChanged {});
+    }
+}

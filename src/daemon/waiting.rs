@@ -1,0 +1,205 @@
+//! Answers the calls that wait in [`Clients`](super::clients::Clients): for messages, for what
+//! becomes of one, for the record.
+
+use std::collections::BTreeSet;
+
+use tokio::time::Instant;
+
+use super::clients::{Asked, Waiter, Wants, When, too_many_asked, too_many_waiters};
+use super::event::ReplySender;
+use super::message_page::PageQuery;
+use super::run::{Daemon, answer};
+use crate::core::agent::Agent;
+use crate::core::delivery::Outcome;
+use crate::core::entry::DeliveryResult;
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::wire::control::{MessagePage, Refusal, RefusalCode, Reply, Sent};
+
+impl Daemon {
+    /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
+    /// hears at once what it would hear at its deadline: its message is recorded.
+    pub(super) fn wait(&mut self, waiter: Waiter) {
+        let Some(waiter) = self.clients.waiters_mut().add(waiter) else {
+            return;
+        };
+        match waiter.wants {
+            Wants::Messages { .. } => answer(waiter.reply, Err(too_many_waiters())),
+            Wants::Receipt(_) => self.answer_expired(waiter),
+        }
+    }
+
+    /// Answers whoever has something to get now. What one is given the next one may not get, so
+    /// that each is looked at behind the answer of the one before.
+    pub(super) fn answer_waiters(&mut self) {
+        self.clients.waiters_mut().forget_closed();
+        let mut last = None;
+        while let Some((id, wants)) = self.clients.waiters().next_after(last) {
+            last = Some(id);
+            let Some(reply) = self.ready(wants) else {
+                continue;
+            };
+            let Some(waiter) = self.clients.waiters_mut().take(id) else {
+                continue;
+            };
+            match (reply, waiter.wants) {
+                (Reply::Messages(page), Wants::Messages { agent, .. }) => {
+                    self.answer_page(waiter.reply, page, agent);
+                }
+                (reply, _) => answer(waiter.reply, Ok(reply)),
+            }
+        }
+    }
+
+    fn ready(&self, wants: &Wants) -> Option<Reply> {
+        match wants {
+            Wants::Messages {
+                agent,
+                runtime_session,
+                after,
+                reply_to,
+            } => {
+                let page = self.message_page(&PageQuery {
+                    agent: *agent,
+                    runtime_session,
+                    after: after.as_ref(),
+                    reply_to: reply_to.as_ref(),
+                    limit: None,
+                    reserved: 0,
+                });
+                (!page.messages.is_empty()).then_some(Reply::Messages(page))
+            }
+            Wants::Receipt(sent) => {
+                let outcome = self.codex.receipts.get(&sent.message_id)?;
+                Some(Reply::Sent(Sent {
+                    outcome: *outcome,
+                    delivery_attempt_id: self.codex.last_attempt(&sent.message_id),
+                    ..sent.clone()
+                }))
+            }
+        }
+    }
+
+    /// Answers whoever has waited long enough.
+    pub(super) fn expire_waiters(&mut self) {
+        for waiter in self.clients.waiters_mut().take_expired(Instant::now()) {
+            self.answer_expired(waiter);
+        }
+    }
+
+    fn answer_expired(&self, waiter: Waiter) {
+        let reply = match waiter.wants {
+            Wants::Messages {
+                agent,
+                runtime_session,
+                ..
+            } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
+            Wants::Receipt(sent) => {
+                let attempt = self
+                    .outbox
+                    .get(&sent.message_id)
+                    .and_then(|row| row.attempt.clone());
+                Reply::Sent(Sent {
+                    outcome: Outcome::QueuedForNextTurn,
+                    delivery_attempt_id: attempt,
+                    ..sent
+                })
+            }
+        };
+        answer(waiter.reply, Ok(reply));
+    }
+
+    /// The answer to whoever waited in vain.
+    pub(super) fn nothing_yet(
+        &self,
+        agent: Agent,
+        runtime_session: &RuntimeSession,
+    ) -> MessagePage {
+        MessagePage {
+            messages: Vec::new(),
+            unread: self.unread(agent, runtime_session),
+            cursor: None,
+            more: false,
+            timed_out: true,
+            acked: Vec::new(),
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// Whoever still waits to hear what becomes of a message hears that it was taken back.
+    pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
+        for (sent, reply) in self.clients.waiters_mut().take_receipts_of(cancelled) {
+            let sent = Sent {
+                outcome: Outcome::Rejected,
+                ..sent
+            };
+            answer(reply, Ok(Reply::Sent(sent)));
+        }
+    }
+
+    /// Answers once the ledger has this result of these messages; at once when it is about none.
+    pub(super) fn answer_when_recorded(
+        &mut self,
+        ids: &[EntryId],
+        result: DeliveryResult,
+        when: When,
+        reply: ReplySender,
+    ) {
+        let asked = Asked { when, reply };
+        let left: BTreeSet<EntryId> = ids
+            .iter()
+            .filter(|id| self.outbox.backlog.records(id, result))
+            .cloned()
+            .collect();
+        if left.is_empty() {
+            return self.answer_asked(asked);
+        }
+        if self.is_read_only() {
+            // Said again while the disk refuses: it is kept since the first time.
+            return answer(asked.reply, Err(unwritable()));
+        }
+        if let Some(asked) = self.clients.asked_mut().add(left, result, asked) {
+            answer(asked.reply, Err(too_many_asked()));
+        }
+    }
+
+    /// The ledger has it.
+    pub(super) fn recorded_for_asked(&mut self, id: &EntryId, result: DeliveryResult) {
+        for asked in self.clients.asked_mut().recorded(id, result) {
+            self.answer_asked(asked);
+        }
+    }
+
+    /// The disk refuses for now. What was said is kept and written later; whoever said it goes on.
+    pub(super) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
+        for asked in self.clients.asked_mut().refused(ids) {
+            answer(asked.reply, Err(refusal.clone()));
+        }
+    }
+
+    fn answer_asked(&mut self, asked: Asked) {
+        let Asked { when, reply } = asked;
+        match when {
+            When::Done => answer(reply, Ok(Reply::Done)),
+            When::Acked(acked) if acked.unfinished.is_empty() => {
+                answer(reply, Ok(Reply::Acked(acked.acked)));
+            }
+            When::Acked(acked) => answer(reply, Ok(Reply::AckedPartly(acked))),
+            When::Page {
+                conn,
+                params,
+                acked,
+            } => {
+                let page = self.page_for(conn, &params, acked);
+                self.answer_page(reply, page, params.agent);
+            }
+        }
+    }
+}
+
+fn unwritable() -> Refusal {
+    Refusal::new(
+        RefusalCode::LedgerUnwritable,
+        "the record cannot be written now",
+        "what you said is kept and recorded once it can be; go on",
+    )
+}
