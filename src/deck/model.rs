@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind, WorkTree};
 use crate::core::fold::fold;
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::snapshot::Snapshot;
+use crate::wire::control::EntryPage;
 use crate::wire::line;
 use crate::wire::status::Status;
 
@@ -75,13 +76,13 @@ impl Model {
         }
     }
 
-    /// Begins again from what was just read.
-    pub fn reset(&mut self, world: Snapshot, newest_first: Vec<Value>, older: Option<String>) {
+    /// Begins again from what was just read, the page newest first.
+    pub fn reset(&mut self, world: Snapshot, page: EntryPage) {
         self.world = world;
         self.entries.clear();
         self.deliveries.clear();
-        self.older = older;
-        let mut entries: Vec<Entry> = newest_first.into_iter().filter_map(entry).collect();
+        self.older.clone_from(&page.cursor);
+        let mut entries = entries(page);
         entries.reverse();
         for entry in entries {
             // What was appended between the two reads comes as a notification too.
@@ -93,7 +94,8 @@ impl Model {
 
     /// An entry was appended. Returns `false` when one before it is missing: read again.
     pub fn append(&mut self, value: Value) -> bool {
-        let Some(entry) = entry(value) else {
+        // A live entry is always chained.
+        let Some(entry) = entry(value, None) else {
             return true;
         };
         if matches!(entry.kind, EntryKind::SessionStarted { .. })
@@ -111,11 +113,11 @@ impl Model {
         in_order
     }
 
-    /// Older entries were read.
-    pub fn prepend(&mut self, newest_first: Vec<Value>, older: Option<String>) {
-        self.older = older;
-        self.keep += newest_first.len();
-        for entry in newest_first.into_iter().filter_map(entry) {
+    /// Older entries were read, newest first.
+    pub fn prepend(&mut self, page: EntryPage) {
+        self.older.clone_from(&page.cursor);
+        self.keep += page.entries.len();
+        for entry in entries(page) {
             if let EntryKind::Delivery(record) = &entry.kind {
                 self.deliveries
                     .entry(record.message_id.clone())
@@ -142,8 +144,33 @@ impl Model {
     }
 }
 
-/// The entry of a line as JSON; `None` for a line that is none.
-pub fn entry(value: Value) -> Option<Entry> {
+/// The entry of a line as JSON, with the number of that line where it is known: what ContextRelay 3
+/// wrote carries none itself. `None` for a line that is none.
+pub fn entry(value: Value, place: Option<u64>) -> Option<Entry> {
     let text = serde_json::to_vec(&value).ok()?;
-    line::parse(&text).ok().map(|parsed| parsed.entry)
+    let mut entry = line::parse(&text).ok()?.entry;
+    if let Some(place) = place {
+        entry.seq = Seq(place);
+    }
+    Some(entry)
 }
+
+fn entries(page: EntryPage) -> Vec<Entry> {
+    // A daemon of an earlier build names no places.
+    let places = page.places.into_iter().map(Some);
+    page.entries
+        .into_iter()
+        .zip(places.chain(std::iter::repeat(None)))
+        .filter_map(|(value, place)| entry(value, place))
+        .collect()
+}
+
+/// How a session's record is named on the screen: the time in an id tells sessions apart for
+/// machines, the digits behind it for people.
+pub fn session_name(id: &SessionId) -> &str {
+    let id = id.as_str();
+    id.rsplit_once('_').map_or(id, |(_, digits)| digits)
+}
+
+#[cfg(test)]
+mod tests;

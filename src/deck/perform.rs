@@ -1,11 +1,11 @@
 //! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
 
-use ctxrelay_ui::model::{self as ui, Level};
+use ctxrelay_ui::model::{self as ui, Level, Place};
 use ctxrelay_ui::{Effect, Msg};
 
 use super::attention;
 use super::found::found;
-use super::model::{Model, entry};
+use super::model::{Model, entry, session_name};
 use super::present;
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
@@ -85,7 +85,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             });
             Some(sent(operator.call(hand_off).await, to))
         }
-        Effect::OpenEntry { seq } => open(operator, model, seq).await,
+        Effect::OpenEntry { place } => open(operator, model, place).await,
         Effect::Search { words } => Some(search(operator, words).await),
         Effect::LoadOlder => {
             let after = model.older.clone()?;
@@ -96,7 +96,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             });
             match operator.call(page).await {
                 Ok(Reply::Entries(page)) => {
-                    model.prepend(page.entries, page.cursor);
+                    model.prepend(page);
                     None
                 }
                 other => Some(notice(other, "")),
@@ -139,9 +139,9 @@ async fn decide(
         .await
 }
 
-async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
+async fn open(operator: &Client, model: &Model, place: Place) -> Option<Msg> {
     let show = |full| Command::LedgerShow {
-        entry: seq.to_string(),
+        entry: place.line.to_string(),
         full,
     };
     let mut shown = operator.call(show(true)).await;
@@ -151,9 +151,13 @@ async fn open(operator: &Client, model: &Model, seq: u64) -> Option<Msg> {
     }
     match shown {
         Ok(Reply::Entry(value)) => {
-            let entry = entry(value)?;
+            let entry = entry(value, Some(place.line))?;
+            if session_name(&entry.session_id) != place.session {
+                // The same line of another record, which began meanwhile.
+                return None;
+            }
             Some(Msg::EntryText {
-                seq,
+                place,
                 detail: present::detail(model, &entry),
                 text: entry.content,
             })

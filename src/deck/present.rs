@@ -10,7 +10,7 @@ pub(in crate::deck) use rows::detail;
 use rows::{ROW_CHARS_MAX, RowFilter, row};
 
 use super::attention;
-use super::model::{DaemonLink, Model};
+use super::model::{DaemonLink, Model, session_name};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
@@ -30,16 +30,10 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         utc_offset_s,
         project: model.project.clone(),
         runtime_session: model.runtime_session.clone(),
-        session_id: status
-            .session_id
-            .as_ref()
-            // The time in an id tells sessions apart for machines, the digits behind it for people.
-            .map_or_else(String::new, |id| {
-                let id = id.as_str();
-                id.rsplit_once('_')
-                    .map_or(id, |(_, digits)| digits)
-                    .to_owned()
-            }),
+        // The one that the rows are of; the status is read apart from them.
+        session_id: (model.world.session_id.as_ref())
+            .or(status.session_id.as_ref())
+            .map_or_else(String::new, |id| session_name(id).to_owned()),
         ports: ui::HeaderPorts {
             control: status.control_port,
             proxy: status.proxy_port,
@@ -240,7 +234,7 @@ fn tasks(model: &Model, now_ms: i64) -> Vec<ui::TaskRow> {
         .map(|handoff| ui::TaskRow {
             lane: lane_of(handoff.lane(now_ms)),
             id_short: handoff_name(handoff),
-            seq: Some(handoff.seq.0),
+            seq: handoff.seq.0,
             from: party_of(&handoff.from),
             to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
             text: handoff.ask.chars().take(ROW_CHARS_MAX).collect(),
@@ -263,7 +257,7 @@ fn handoffs(model: &Model) -> Vec<ui::HandoffRow> {
     rows.into_iter()
         .map(|handoff| ui::HandoffRow {
             id_short: handoff_name(handoff),
-            seq: Some(handoff.seq.0),
+            seq: handoff.seq.0,
             at_ms: handoff.at_ms,
             from: party_of(&handoff.from),
             to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),

@@ -212,22 +212,22 @@ fn draw(
             }
             Err(RecvTimeoutError::Disconnected) => return,
         };
+        let mut has_view = false;
         for input in first.into_iter().chain(inputs.try_iter()) {
-            let msg = match input {
-                Input::Msg(msg) => *msg,
-                Input::Look => {
-                    let view = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    match view {
-                        Some(view) => Msg::View(view),
-                        None => continue,
+            match input {
+                Input::Msg(msg) => {
+                    if let Msg::Resize(columns, rows) = *msg {
+                        tracing::debug!(columns, rows, "the screen has another size");
                     }
+                    effects.extend(update(&mut deck, *msg));
                 }
+                Input::Look => has_view = true,
                 Input::End => return,
-            };
-            if let Msg::Resize(columns, rows) = msg {
-                tracing::debug!(columns, rows, "the screen has another size");
             }
-            effects.extend(update(&mut deck, msg));
+        }
+        // Behind the keys and clicks: they were meant for the rows that stood there.
+        if has_view && let Some(view) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            effects.extend(update(&mut deck, Msg::View(view)));
         }
         for effect in effects.drain(..) {
             match effect {
@@ -466,7 +466,7 @@ async fn read_all(client: &Client, model: &mut Model) -> bool {
     ) else {
         return false;
     };
-    model.reset(*world, page.entries, page.cursor);
+    model.reset(*world, page);
     model.status = *status;
     true
 }

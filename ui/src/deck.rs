@@ -10,12 +10,15 @@ use crate::drafts::Drafts;
 use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
-use crate::model::{AgentState, DeckView, Field, InboxCard, Level, OutcomeState, TaskColumn};
+use crate::model::{
+    AgentState, DeckView, Field, InboxCard, Level, OutcomeState, Place, TaskColumn,
+};
 use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::source_error::SourceError;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
+use crate::tracked_list::TrackedList;
 use crate::widgets::ListState;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
@@ -88,8 +91,8 @@ pub struct Deck {
     pub(crate) agents: ListState,
     pub(crate) timeline: TimelineState,
     pub(crate) inbox: InboxRows,
-    pub(crate) tasks: ListState,
-    pub(crate) handoffs: ListState,
+    pub(crate) tasks: TrackedList,
+    pub(crate) handoffs: TrackedList,
     pub(crate) overlays: Vec<Overlay>,
     pub(crate) keymap: Keymap,
     pub(crate) theme: Theme,
@@ -98,7 +101,7 @@ pub struct Deck {
     pub(crate) glyphs: Glyphs,
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
-    pub(crate) fetched: BTreeMap<u64, Fetched>,
+    pub(crate) fetched: BTreeMap<Place, Fetched>,
     /// [`crate::Effect::LoadOlder`] was asked for when the view had this many rows.
     pub(crate) asked_older_at: Option<usize>,
 }
@@ -118,8 +121,8 @@ impl Deck {
             agents: ListState::default(),
             timeline: TimelineState::new(settings.newest_first),
             inbox: InboxRows::default(),
-            tasks: ListState::default(),
-            handoffs: ListState::default(),
+            tasks: TrackedList::default(),
+            handoffs: TrackedList::default(),
             overlays: Vec::new(),
             keymap: settings.keymap,
             theme: Theme::plain(),
@@ -269,11 +272,19 @@ impl Deck {
         });
     }
 
-    pub(crate) fn keep_fetched(&mut self, seq: u64, fetched: Fetched) {
+    pub(crate) fn keep_fetched(&mut self, place: Place, fetched: Fetched) {
         if self.fetched.len() >= FETCHED_MAX {
             self.fetched.clear();
         }
-        self.fetched.insert(seq, fetched);
+        self.fetched.insert(place, fetched);
+    }
+
+    /// The entry on this line of the record that is shown.
+    pub(crate) fn place(&self, line: u64) -> Place {
+        Place {
+            session: self.view.session_id.clone(),
+            line,
+        }
     }
 
     pub(crate) fn card(&self, id: &str) -> Option<&InboxCard> {

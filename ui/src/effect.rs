@@ -1,6 +1,6 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::Agent;
+use crate::model::{Agent, Place};
 
 /// How to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -87,7 +87,7 @@ pub enum Effect {
     /// Give the full text of this entry by [`crate::Msg::EntryText`].
     OpenEntry {
         /// Which.
-        seq: u64,
+        place: Place,
     },
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {

@@ -3,6 +3,8 @@
 //! A card that is answered elsewhere stays where it is, dimmed, for a moment: nothing may jump
 //! under the cursor while the operator reaches for a key.
 
+use std::collections::HashMap;
+
 use crate::model::InboxCard;
 use crate::widgets::ListState;
 
@@ -27,10 +29,12 @@ pub(crate) struct InboxRows {
 impl InboxRows {
     /// Takes the cards of a new view.
     pub(crate) fn update(&mut self, cards: &[InboxCard], now_ms: i64) {
+        let mut new: HashMap<&str, &InboxCard> =
+            cards.iter().map(|card| (card.id.as_str(), card)).collect();
         for row in &mut self.rows {
-            match cards.iter().find(|card| card.id == row.card.id) {
+            match new.remove(row.card.id.as_str()) {
                 Some(card) => {
-                    row.card = card.clone();
+                    row.card.clone_from(card);
                     row.gone_until_ms = None;
                 }
                 None => {
@@ -40,7 +44,7 @@ impl InboxRows {
             }
         }
         for card in cards {
-            if !self.rows.iter().any(|row| row.card.id == card.id) {
+            if new.remove(card.id.as_str()).is_some() {
                 self.rows.push(InboxRow {
                     card: card.clone(),
                     gone_until_ms: None,
@@ -50,16 +54,18 @@ impl InboxRows {
         self.expire(now_ms);
     }
 
-    /// Drops what was gone long enough; the selection stays on its card.
+    /// Drops what was gone long enough; cursor and top stay on their cards.
     pub(crate) fn expire(&mut self, now_ms: i64) {
-        let selected = self.selected().map(|row| row.card.id.clone());
-        self.rows
-            .retain(|row| row.gone_until_ms.is_none_or(|until| until > now_ms));
-        if let Some(index) =
-            selected.and_then(|id| self.rows.iter().position(|row| row.card.id == id))
-        {
-            self.list.selected = index;
-        }
+        let stays = |row: &InboxRow| row.gone_until_ms.is_none_or(|until| until > now_ms);
+        let left_above = |index: usize| {
+            let above = self.rows.iter().take(index);
+            above.filter(|row| stays(row)).count()
+        };
+        self.list = ListState {
+            selected: left_above(self.list.selected),
+            top: left_above(self.list.top),
+        };
+        self.rows.retain(stays);
     }
 
     /// The selected row.

@@ -37,6 +37,7 @@ pub mod svg;
 pub mod text;
 pub mod theme;
 mod timeline_state;
+mod tracked_list;
 mod update;
 mod view;
 mod widgets;

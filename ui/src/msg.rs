@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::model::{DeckView, Field, FoundEntries, Level};
+use crate::model::{DeckView, Field, FoundEntries, Level, Place};
 
 /// One input of the loop.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub enum Msg {
     /// The full text of an entry, asked for by [`crate::Effect::OpenEntry`].
     EntryText {
         /// Which entry.
-        seq: u64,
+        place: Place,
         /// Its text, whole.
         text: String,
         /// Its details, whole.

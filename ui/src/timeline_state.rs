@@ -98,6 +98,17 @@ pub(crate) struct TimelineState {
     newest_first: bool,
     /// The newest entry when following was paused.
     paused_at_seq: Option<u64>,
+    /// The rows that are meant to stand under the cursor and on top.
+    cursor: TimelineCursor,
+    /// Where they stood when that was last settled.
+    placed: ListState,
+}
+
+/// The rows under the cursor and on top, by what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TimelineCursor {
+    selected: Option<u64>,
+    top: Option<u64>,
 }
 
 impl TimelineState {
@@ -111,42 +122,61 @@ impl TimelineState {
             found: 0,
             newest_first,
             paused_at_seq: None,
+            cursor: TimelineCursor::default(),
+            placed: ListState::default(),
         }
     }
 
     /// Takes the rows of a new view; the row under the cursor and the one on top stay where they
     /// are unless the timeline follows.
-    pub(crate) fn update(&mut self, old: &[TimelineRow], new: &[TimelineRow]) {
-        let seq_at = |index: usize| {
-            self.order
-                .get(index)
-                .and_then(|row| old.get(*row))
-                .map(|row| row.seq)
-        };
-        let selected = seq_at(self.list.selected);
-        let top = seq_at(self.list.top);
-        self.arrange(new);
+    pub(crate) fn update(&mut self, rows: &[TimelineRow]) {
+        self.arrange(rows);
+        self.put_back(rows, self.cursor);
         if self.follow {
             self.select_newest();
-            return;
-        }
-        if let Some(seq) = selected {
-            self.list.selected = self.position(new, seq);
-        }
-        if let Some(seq) = top {
-            self.list.top = self.position(new, seq);
         }
     }
 
     /// Another filter; the selection stays on its row, or goes to its nearest neighbour.
     pub(crate) fn set_filter(&mut self, rows: &[TimelineRow], filter: Filter) {
-        let selected = self.selected(rows).map(|row| row.seq);
         self.filter = filter;
-        self.arrange(rows);
-        match selected {
-            Some(seq) if !self.follow => self.list.selected = self.position(rows, seq),
-            _ => self.select_newest(),
+        self.update(rows);
+    }
+
+    /// The rows under the cursor and on top.
+    pub(crate) fn cursor(&self) -> TimelineCursor {
+        self.cursor
+    }
+
+    /// Puts cursor and top on these rows, or on what stands nearest. They stay what is meant: a row
+    /// that a filter hides is under the cursor again without it.
+    pub(crate) fn put_back(&mut self, rows: &[TimelineRow], cursor: TimelineCursor) {
+        self.cursor = cursor;
+        if let Some(seq) = cursor.selected {
+            self.list.selected = self.position(rows, seq);
         }
+        if let Some(seq) = cursor.top {
+            self.list.top = self.position(rows, seq);
+        }
+        self.placed = self.list;
+    }
+
+    /// Cursor and top are where they are meant to be.
+    pub(crate) fn remember(&mut self, rows: &[TimelineRow]) {
+        let seq_at = |index| self.row(rows, index).map(|row| row.seq);
+        let cursor = TimelineCursor {
+            selected: seq_at(self.list.selected),
+            top: seq_at(self.list.top),
+        };
+        if self.follow
+            || self.cursor.selected.is_none()
+            || self.list.selected != self.placed.selected
+        {
+            self.cursor = cursor;
+        } else if self.list.top != self.placed.top {
+            self.cursor.top = cursor.top;
+        }
+        self.placed = self.list;
     }
 
     fn arrange(&mut self, rows: &[TimelineRow]) {
@@ -320,15 +350,17 @@ mod tests {
         for newest_first in [true, false] {
             let mut state = TimelineState::new(newest_first);
             let first = rows(1..=5);
-            state.update(&[], &first);
+            state.update(&first);
             assert_eq!(selected(&state, &first), 5);
             state.go_to(&first, 3);
             let more = rows(1..=9);
-            state.update(&first, &more);
+            state.remember(&first);
+            state.update(&more);
             assert_eq!(selected(&state, &more), 3);
             assert_eq!(state.missed(&more), 4);
             let older_gone = rows(4..=9);
-            state.update(&more, &older_gone);
+            state.remember(&more);
+            state.update(&older_gone);
             assert_eq!(
                 selected(&state, &older_gone),
                 4,
@@ -344,8 +376,10 @@ mod tests {
     fn a_filter_keeps_the_nearest_row() {
         let mut state = TimelineState::new(true);
         let all = rows(1..=9);
-        state.update(&[], &all);
+        state.update(&all);
+        state.remember(&all);
         state.go_to(&all, 4);
+        state.remember(&all);
         state.set_filter(&all, Filter::Talk);
         assert_eq!(selected(&state, &all), 3);
         assert_eq!(state.order.len(), 5);
@@ -355,7 +389,8 @@ mod tests {
     fn a_search_goes_round_the_end() {
         let mut state = TimelineState::new(true);
         let all = rows(1..=30);
-        state.update(&[], &all);
+        state.update(&all);
+        state.remember(&all);
         state.set_search(&all, "Text 2");
         assert_eq!(state.found, 11);
         assert!(state.find(&all, true, true));

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
     Agent, AgentState, DaemonState, DeckView, FirstStep, FoundEntries, InboxCard, InboxKind, Party,
-    StepAct, TimelineRow,
+    Place, StepAct, TimelineRow,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
@@ -16,6 +16,17 @@ fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
     update(&mut deck, Msg::Resize(size.0, size.1));
     update(&mut deck, Msg::View(Box::new(view)));
     deck
+}
+
+fn place(line: u64) -> Place {
+    Place {
+        session: pair_at_work().session_id,
+        line,
+    }
+}
+
+fn open_entry(line: u64) -> Effect {
+    Effect::OpenEntry { place: place(line) }
 }
 
 fn deck(view: DeckView) -> Deck {
@@ -412,15 +423,12 @@ fn nothing_is_sent_or_decided_without_a_daemon() {
 #[test]
 fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
     let mut deck = deck(pair_at_work());
-    assert_eq!(
-        keys(&mut deck, "2j<enter>"),
-        [Effect::OpenEntry { seq: 1_201 }]
-    );
+    assert_eq!(keys(&mut deck, "2j<enter>"), [open_entry(1_201)]);
     assert!(shown(&deck).contains("What Codex received"));
     update(
         &mut deck,
         Msg::EntryText {
-            seq: 1_201,
+            place: place(1_201),
             text: "the whole\r text".into(),
             detail: vec![],
         },
@@ -469,15 +477,12 @@ fn the_timeline_pauses_under_the_cursor_and_follows_again() {
     assert!(shown(&deck).contains("paused · 1 new"));
     assert_eq!(
         keys(&mut deck, "<enter>"),
-        [Effect::OpenEntry { seq: 1_200 }],
+        [open_entry(1_200)],
         "the cursor stayed on its entry"
     );
     keys(&mut deck, "<esc>g");
     assert!(shown(&deck).contains("following"));
-    assert_eq!(
-        keys(&mut deck, "<enter>"),
-        [Effect::OpenEntry { seq: 1_300 }]
-    );
+    assert_eq!(keys(&mut deck, "<enter>"), [open_entry(1_300)]);
 }
 
 #[test]
@@ -499,10 +504,7 @@ fn a_search_jumps_while_it_is_typed_and_escape_goes_back() {
     let mut deck = deck(pair_at_work());
     keys(&mut deck, "/single-flight");
     assert!(shown(&deck).contains("5 entries"));
-    assert_eq!(
-        keys(&mut deck, "<enter>nn<enter>"),
-        [Effect::OpenEntry { seq: 1_198 }]
-    );
+    assert_eq!(keys(&mut deck, "<enter>nn<enter>"), [open_entry(1_198)]);
     keys(&mut deck, "<esc><esc>");
     assert!(
         !shown(&deck).contains("/single-flight"),
@@ -533,10 +535,7 @@ fn a_search_goes_on_in_the_record_where_the_loaded_rows_end() {
     let screen = shown(&deck);
     assert!(screen.contains("5 entries have cookie."), "{screen}");
     assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
-    assert_eq!(
-        keys(&mut deck, "jj<enter>"),
-        [Effect::OpenEntry { seq: 512 }]
-    );
+    assert_eq!(keys(&mut deck, "jj<enter>"), [open_entry(512)]);
     assert!(shown(&deck).contains("Entry 512"));
 }
 
@@ -559,14 +558,11 @@ fn a_hit_that_is_loaded_is_selected_and_one_step_past_the_oldest_asks_the_record
     let screen = shown(&deck);
     assert!(screen.contains("10 000 or more entries have cookie; the newest 5"));
     assert!(screen.contains("7 entries were not searched"));
-    assert_eq!(
-        keys(&mut deck, "<enter>"),
-        [Effect::OpenEntry { seq: 1_198 }]
-    );
+    assert_eq!(keys(&mut deck, "<enter>"), [open_entry(1_198)]);
     keys(&mut deck, "<esc>");
     assert_eq!(
         keys(&mut deck, "<enter>"),
-        [Effect::OpenEntry { seq: 1_198 }],
+        [open_entry(1_198)],
         "the timeline stands on it"
     );
 }
@@ -729,7 +725,7 @@ fn panes_are_reached_by_tab_number_and_mouse() {
     assert_eq!(deck.focus(), Pane::Timeline);
     assert_eq!(
         update(&mut deck, click(60, 5)),
-        [Effect::OpenEntry { seq: 1_201 }],
+        [open_entry(1_201)],
         "a second click opens"
     );
     keys(&mut deck, "<esc>");

@@ -123,6 +123,7 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
         }
         None => Ok(EntryPage {
             entries: Vec::new(),
+            places: Vec::new(),
             cursor: None,
         }),
     }
@@ -144,11 +145,13 @@ async fn fill(
     let wanted = params.limit.unwrap_or(LIMIT);
     let mut all = EntryPage {
         entries: Vec::new(),
+        places: Vec::new(),
         cursor: None,
     };
     loop {
         let page = ask(params.clone()).await?;
         all.entries.extend(page.entries);
+        all.places.extend(page.places);
         all.cursor = page.cursor;
         let missing = wanted.saturating_sub(u32::try_from(all.entries.len()).unwrap_or(u32::MAX));
         if missing == 0 || all.cursor.is_none() {

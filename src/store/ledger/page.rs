@@ -100,6 +100,7 @@ impl From<Page> for EntryPage {
     fn from(page: Page) -> Self {
         Self {
             entries: page.entries.iter().map(Stored::to_value).collect(),
+            places: page.entries.iter().map(|at| at.entry.seq.0).collect(),
             cursor: page.next.map(|seq| seq.to_string()),
         }
     }

@@ -74,8 +74,8 @@ pub struct TaskRow {
     pub lane: TaskColumn,
     /// Short id, for example `h7`.
     pub id_short: String,
-    /// Its entry in the ledger, opened by `enter`.
-    pub seq: Option<u64>,
+    /// Its entry's line in the record; identifies the row, opened by `enter`.
+    pub seq: u64,
     /// Who asked.
     pub from: Party,
     /// Who works on it.
@@ -125,8 +125,8 @@ impl HandoffState {
 pub struct HandoffRow {
     /// Short id.
     pub id_short: String,
-    /// Its entry in the ledger, opened by `enter`.
-    pub seq: Option<u64>,
+    /// Its entry's line in the record; identifies the row, opened by `enter`.
+    pub seq: u64,
     /// When, ms since the epoch.
     pub at_ms: i64,
     /// Who asked.

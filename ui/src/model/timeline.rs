@@ -43,6 +43,15 @@ impl RowOutcome {
     }
 }
 
+/// Where an entry stands, and so what it is: which session's record, and which line of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// As [`DeckView::session_id`](super::DeckView::session_id).
+    pub session: String,
+    /// As [`TimelineRow::seq`].
+    pub line: u64,
+}
+
 /// A named detail of an entry, shown when it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
@@ -55,7 +64,7 @@ pub struct Field {
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineRow {
-    /// Place in the ledger; identifies the row.
+    /// Line of the session's record, which in its chained part is the `seq`; identifies the row.
     pub seq: u64,
     /// Id of the entry.
     pub id: String,

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::sheet::{SheetText, key_footer, paragraphs};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::TimelineRow;
+use crate::model::{Place, TimelineRow};
 use crate::panes::outcome_line;
 use crate::sanitize;
 use crate::text;
@@ -14,25 +14,31 @@ use crate::theme::ThemeRole;
 /// An opened entry.
 #[derive(Debug, Clone)]
 pub(crate) struct EntrySheet {
-    pub(crate) seq: u64,
+    pub(crate) place: Place,
     pub(crate) scroll: usize,
 }
 
 impl EntrySheet {
-    pub(crate) fn new(seq: u64) -> Self {
-        Self { seq, scroll: 0 }
+    pub(crate) fn new(place: Place) -> Self {
+        Self { place, scroll: 0 }
     }
 
     /// The row of the view, when it is among those that are loaded.
     fn row<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
         let rows = &deck.view.timeline;
-        let index = rows.binary_search_by_key(&self.seq, |row| row.seq).ok()?;
-        rows.get(index)
+        let index = (self.is_of_record(deck))
+            .then(|| rows.binary_search_by_key(&self.place.line, |row| row.seq))?;
+        rows.get(index.ok()?)
+    }
+
+    /// Another record may have begun meanwhile.
+    fn is_of_record(&self, deck: &Deck) -> bool {
+        self.place.session == deck.view.session_id
     }
 
     /// The text to be copied.
     pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
-        match deck.fetched.get(&self.seq) {
+        match deck.fetched.get(&self.place) {
             Some(fetched) => Some(fetched.text.clone()),
             None => self.row(deck).map(|row| row.text.clone()),
         }
@@ -42,10 +48,10 @@ impl EntrySheet {
         let theme = &deck.theme;
         let muted = theme.style(ThemeRole::TextMuted);
         let row = self.row(deck);
-        let fetched = deck.fetched.get(&self.seq);
+        let fetched = deck.fetched.get(&self.place);
         let mut lines = Vec::new();
         let mut title = vec![Span::styled(
-            format!("Entry {}", text::grouped(self.seq)),
+            format!("Entry {}", text::grouped(self.place.line)),
             theme.style(ThemeRole::TitleFocus),
         )];
         if let Some(row) = row {
@@ -80,6 +86,13 @@ impl EntrySheet {
                     ));
                 }
             }
+            (None, None) if !self.is_of_record(deck) => lines.push(Line::styled(
+                format!(
+                    "this entry stands in session {}, which has ended",
+                    sanitize::line(&self.place.session)
+                ),
+                theme.style(ThemeRole::TextFaint),
+            )),
             (None, None) => lines.push(Line::styled(
                 "being read from the record …",
                 theme.style(ThemeRole::TextFaint),

@@ -7,14 +7,15 @@ use ratatui::widgets::{Clear, Widget as _};
 
 use crate::deck::Deck;
 use crate::theme::ThemeRole;
-use crate::widgets::{ListState, TextField, width_of};
+use crate::timeline_state::TimelineCursor;
+use crate::widgets::{TextField, width_of};
 
 /// A search being typed.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchLine {
     pub(crate) field: TextField,
     /// Where the timeline stood before, for `esc`.
-    pub(crate) before: ListState,
+    pub(crate) before: TimelineCursor,
     /// Whether it followed before.
     pub(crate) followed: bool,
 }

@@ -76,8 +76,8 @@ fn list(deck: &Deck, pane: Pane) -> ListState {
         Pane::Agents => deck.agents,
         Pane::Timeline => deck.timeline.list,
         Pane::Inbox => deck.inbox.list,
-        Pane::Tasks => deck.tasks,
-        Pane::Handoffs => deck.handoffs,
+        Pane::Tasks => deck.tasks.list,
+        Pane::Handoffs => deck.handoffs.list,
     }
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
         Pane::Agents => deck.agents = state,
         Pane::Timeline => deck.timeline.list = state,
         Pane::Inbox => deck.inbox.list = state,
-        Pane::Tasks => deck.tasks = state,
-        Pane::Handoffs => deck.handoffs = state,
+        Pane::Tasks => deck.tasks.list = state,
+        Pane::Handoffs => deck.handoffs.list = state,
     }
 }
 

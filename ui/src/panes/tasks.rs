@@ -14,21 +14,24 @@ use crate::widgets::{RowLines, blank, fit_line, spread};
 /// From this width on the lane stands as a word on each row.
 const WORDY: usize = 58;
 
-/// The rows, lane by lane, in the caller's order within one.
-pub(crate) fn in_lanes(deck: &Deck) -> Vec<&TaskRow> {
-    let rank = |row: &&TaskRow| TaskColumn::ALL.iter().position(|lane| *lane == row.lane);
-    let mut rows: Vec<&TaskRow> = deck.view.tasks.rows.iter().collect();
-    rows.sort_by_key(rank);
-    rows
+/// Where the rows of the screen stand in the view: lane by lane, in the caller's order within one.
+pub(crate) fn in_lanes(rows: &[TaskRow]) -> Vec<usize> {
+    let rank = |index: &usize| {
+        let lane = rows[*index].lane;
+        TaskColumn::ALL.iter().position(|known| *known == lane)
+    };
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(rank);
+    order
 }
 
 /// The row at a place of the pane.
 pub(crate) fn task_at(deck: &Deck, index: usize) -> Option<&TaskRow> {
-    in_lanes(deck).get(index).copied()
+    deck.view.tasks.rows.get(deck.tasks.row(index)?)
 }
 
 pub(super) fn len(deck: &Deck) -> usize {
-    deck.view.tasks.rows.len()
+    deck.tasks.len()
 }
 
 /// How many there are in each lane.

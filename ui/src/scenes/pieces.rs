@@ -290,10 +290,10 @@ pub(super) fn gates() -> Vec<Gate> {
 }
 
 pub(super) fn tasks() -> Tasks {
-    let task = |lane, id: &str, from: Agent, to: Agent, text: &str, seconds| TaskRow {
+    let task = |lane, id: &str, seq, from: Agent, to: Agent, text: &str, seconds| TaskRow {
         lane,
         id_short: id.to_owned(),
-        seq: Some(1_201),
+        seq,
         from: from.into(),
         to: to.into(),
         text: text.to_owned(),
@@ -311,6 +311,7 @@ pub(super) fn tasks() -> Tasks {
             task(
                 TaskColumn::Active,
                 "h7",
+                1_201,
                 Agent::Claude,
                 Agent::Codex,
                 "review src/auth/refresh.rs for races",
@@ -319,6 +320,7 @@ pub(super) fn tasks() -> Tasks {
             task(
                 TaskColumn::Open,
                 "h8",
+                1_190,
                 Agent::Codex,
                 Agent::Claude,
                 "choose the lock: std or parking_lot",
@@ -327,6 +329,7 @@ pub(super) fn tasks() -> Tasks {
             task(
                 TaskColumn::Done,
                 "h6",
+                1_150,
                 Agent::Claude,
                 Agent::Codex,
                 "add the tests for rotation",
@@ -335,6 +338,7 @@ pub(super) fn tasks() -> Tasks {
             task(
                 TaskColumn::Done,
                 "h5",
+                1_100,
                 Agent::Codex,
                 Agent::Claude,
                 "explain the session table",
@@ -346,6 +350,7 @@ pub(super) fn tasks() -> Tasks {
 
 pub(super) fn handoffs() -> Vec<HandoffRow> {
     let handoff = |id: &str,
+                   seq,
                    seconds,
                    from: Agent,
                    to: Agent,
@@ -354,7 +359,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
                    reason: &str,
                    answer: &str| HandoffRow {
         id_short: id.to_owned(),
-        seq: Some(1_201),
+        seq,
         at_ms: ago(seconds),
         from: from.into(),
         to: to.into(),
@@ -366,6 +371,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
     vec![
         handoff(
             "h8",
+            1_190,
             190,
             Agent::Codex,
             Agent::Claude,
@@ -376,6 +382,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
         ),
         handoff(
             "h7",
+            1_201,
             43,
             Agent::Claude,
             Agent::Codex,
@@ -386,6 +393,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
         ),
         handoff(
             "h6",
+            1_150,
             900,
             Agent::Claude,
             Agent::Codex,

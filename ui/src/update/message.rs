@@ -14,7 +14,9 @@ use crate::key::Key;
 use crate::layout::Layout;
 use crate::model::{DeckView, Level};
 use crate::msg::Msg;
+use crate::pane::Pane;
 use crate::panes;
+use crate::tracked_list::TrackedList;
 
 /// Changes the deck by a message; what has to be done outside comes back.
 pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
@@ -37,8 +39,12 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_view(deck, *view);
             Vec::new()
         }
-        Msg::EntryText { seq, text, detail } => {
-            deck.keep_fetched(seq, Fetched { text, detail });
+        Msg::EntryText {
+            place,
+            text,
+            detail,
+        } => {
+            deck.keep_fetched(place, Fetched { text, detail });
             Vec::new()
         }
         Msg::Found(found) => {
@@ -51,6 +57,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
     };
     settle(deck);
+    remember(deck);
     effects
 }
 
@@ -109,11 +116,11 @@ fn paste(deck: &mut Deck, text: &str) {
 fn take_view(deck: &mut Deck, view: DeckView) {
     let old = std::mem::replace(&mut deck.view, view);
     deck.seen = true;
-    let moved = old.session_id != deck.view.session_id;
-    if moved {
+    if old.session_id != deck.view.session_id {
         // Another record: numbers mean other entries now.
-        deck.fetched.clear();
         deck.timeline.resume();
+        deck.tasks = TrackedList::default();
+        deck.handoffs = TrackedList::default();
         deck.asked_older_at = None;
     }
     if deck
@@ -122,44 +129,25 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     {
         deck.asked_older_at = None;
     }
-    let rows = if moved { &[][..] } else { &old.timeline };
-    deck.timeline.update(rows, &deck.view.timeline);
-    deck.inbox.update(&deck.view.inbox, deck.view.now_ms);
-    follow_task(deck, &old);
-    follow_handoff(deck, &old);
+    let view = &deck.view;
+    deck.timeline.update(&view.timeline);
+    deck.inbox.update(&view.inbox, view.now_ms);
+    let tasks = &view.tasks.rows;
+    let is_looked_at = deck.focus == Pane::Tasks;
+    deck.tasks
+        .arrange(panes::in_lanes(tasks), |row| tasks[row].seq, is_looked_at);
+    let handoffs = &view.handoffs;
+    let is_looked_at = deck.focus == Pane::Handoffs;
+    let order = (0..handoffs.len()).collect();
+    deck.handoffs
+        .arrange(order, |row| handoffs[row].seq, is_looked_at);
 }
 
-/// The selection stays on its task.
-fn follow_task(deck: &mut Deck, old: &DeckView) {
-    let mut before: Vec<_> = old.tasks.rows.iter().collect();
-    before.sort_by_key(|row| {
-        crate::model::TaskColumn::ALL
-            .iter()
-            .position(|lane| *lane == row.lane)
-    });
-    if let Some(id) = before.get(deck.tasks.selected).map(|row| &row.id_short)
-        && let Some(index) = panes::in_lanes(deck)
-            .iter()
-            .position(|row| row.id_short == *id)
-    {
-        deck.tasks.selected = index;
-    }
-}
-
-/// The selection stays on its handoff.
-fn follow_handoff(deck: &mut Deck, old: &DeckView) {
-    if let Some(id) = old
-        .handoffs
-        .get(deck.handoffs.selected)
-        .map(|row| &row.id_short)
-        && let Some(index) = deck
-            .view
-            .handoffs
-            .iter()
-            .position(|row| row.id_short == *id)
-    {
-        deck.handoffs.selected = index;
-    }
+/// What stands under the cursor and on top, for the next view.
+fn remember(deck: &mut Deck) {
+    deck.timeline.remember(&deck.view.timeline);
+    deck.tasks.remember();
+    deck.handoffs.remember();
 }
 
 /// Everything that depends on the size or the time, after every message.

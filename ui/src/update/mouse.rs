@@ -84,8 +84,8 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
         Pane::Agents => &mut deck.agents,
         Pane::Timeline => &mut deck.timeline.list,
         Pane::Inbox => &mut deck.inbox.list,
-        Pane::Tasks => &mut deck.tasks,
-        Pane::Handoffs => &mut deck.handoffs,
+        Pane::Tasks => &mut deck.tasks.list,
+        Pane::Handoffs => &mut deck.handoffs.list,
     };
     let was_selected = list.selected == row;
     list.selected = row;

@@ -36,23 +36,25 @@ pub(super) fn open_selected(deck: &mut Deck) -> Vec<Effect> {
             .timeline
             .selected(&deck.view.timeline)
             .map(|row| row.seq),
-        Pane::Tasks => task_at(deck, deck.tasks.selected).and_then(|row| row.seq),
+        Pane::Tasks => task_at(deck, deck.tasks.list.selected).map(|row| row.seq),
         Pane::Handoffs => deck
             .view
             .handoffs
-            .get(deck.handoffs.selected)
-            .and_then(|row| row.seq),
+            .get(deck.handoffs.list.selected)
+            .map(|row| row.seq),
     };
     seq.map_or_else(Vec::new, |seq| open_entry(deck, seq))
 }
 
 /// Opens an entry; the rest of it is asked for once.
 pub(super) fn open_entry(deck: &mut Deck, seq: u64) -> Vec<Effect> {
-    deck.overlays.push(Overlay::Entry(EntrySheet::new(seq)));
-    if deck.fetched.contains_key(&seq) {
+    let place = deck.place(seq);
+    deck.overlays
+        .push(Overlay::Entry(EntrySheet::new(place.clone())));
+    if deck.fetched.contains_key(&place) {
         Vec::new()
     } else {
-        vec![Effect::OpenEntry { seq }]
+        vec![Effect::OpenEntry { place }]
     }
 }
 
@@ -78,7 +80,7 @@ pub(super) fn open_search(deck: &mut Deck) {
     deck.focus = Pane::Timeline;
     deck.overlays.push(Overlay::Search(SearchLine {
         field: TextField::line("text, kind or id"),
-        before: deck.timeline.list,
+        before: deck.timeline.cursor(),
         followed: deck.timeline.follow,
     }));
 }

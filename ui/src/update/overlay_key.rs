@@ -54,7 +54,7 @@ fn close(deck: &mut Deck) {
             if search.followed {
                 deck.timeline.resume();
             } else {
-                deck.timeline.list = search.before;
+                deck.timeline.put_back(&deck.view.timeline, search.before);
             }
         }
         Some(Overlay::Choice(Choice {
@@ -276,7 +276,7 @@ pub(super) fn after_typing(deck: &mut Deck) {
             let (before, followed) = (search.before, search.followed);
             deck.timeline.set_search(&deck.view.timeline, &typed);
             // Each letter searches from where the search began, not from the last jump.
-            deck.timeline.list = before;
+            deck.timeline.put_back(&deck.view.timeline, before);
             if !deck.timeline.find(&deck.view.timeline, true, true) && followed {
                 deck.timeline.resume();
             }

@@ -164,7 +164,7 @@ fn copy_selected(deck: &mut Deck) -> Vec<Effect> {
     let Some(row) = deck.timeline.selected(&deck.view.timeline) else {
         return Vec::new();
     };
-    EntrySheet::new(row.seq)
+    EntrySheet::new(deck.place(row.seq))
         .plain(deck)
         .map_or_else(Vec::new, |text| copy(deck, text))
 }

@@ -205,6 +205,10 @@ pub struct ContextPage {
 pub struct EntryPage {
     /// In the order asked for.
     pub entries: Vec<Value>,
+    /// Where each of them stands: its line in the record, which in the chained part is its `seq`.
+    /// An entry of ContextRelay 3 has no other number.
+    #[serde(default)]
+    pub places: Vec<u64>,
     /// More; `None` at the end.
     pub cursor: Option<String>,
 }
