@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
+use super::present::RowFilter;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind, WorkTree};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -44,6 +45,8 @@ pub struct Model {
     pub deliveries: BTreeMap<EntryId, Vec<(DeliveryRecord, i64)>>,
     /// Where older entries can be read on.
     pub older: Option<String>,
+    /// How often older ones were read.
+    pub pages: u64,
     /// The work tree, when somebody looked.
     pub tree: Option<WorkTree>,
     /// The agents are scripted.
@@ -67,6 +70,7 @@ impl Model {
             entries: VecDeque::new(),
             deliveries: BTreeMap::new(),
             older: None,
+            pages: 0,
             tree: None,
             demo,
             started: BTreeMap::new(),
@@ -113,11 +117,15 @@ impl Model {
         in_order
     }
 
-    /// Older entries were read, newest first.
-    pub fn prepend(&mut self, page: EntryPage) {
+    /// Older entries were read, newest first. Returns whether there was a row among them.
+    pub fn prepend(&mut self, page: EntryPage) -> bool {
         self.older.clone_from(&page.cursor);
+        self.pages += 1;
         self.keep += page.entries.len();
-        for entry in entries(page) {
+        let entries = entries(page);
+        let mut rows = RowFilter::default();
+        let has_row = entries.iter().rev().any(|entry| rows.takes(entry));
+        for entry in entries {
             if let EntryKind::Delivery(record) = &entry.kind {
                 self.deliveries
                     .entry(record.message_id.clone())
@@ -126,6 +134,7 @@ impl Model {
             }
             self.entries.push_front(entry);
         }
+        has_row
     }
 
     fn remember(&mut self, entry: Entry) {

@@ -22,6 +22,9 @@ const FOUND_MAX: u32 = 100;
 /// Entries that are read at once when the operator scrolls back.
 const OLDER: u32 = 500;
 
+/// Pages without a row that are passed for one wish, so that the screen hears of it in between.
+const PAGES_AT_ONCE: usize = 10;
+
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
 pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model) -> Option<Msg> {
     match effect {
@@ -88,19 +91,24 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         Effect::OpenEntry { place } => open(operator, model, place).await,
         Effect::Search { words } => Some(search(operator, words).await),
         Effect::LoadOlder => {
-            let after = model.older.clone()?;
-            let page = Command::LedgerList(LedgerListParams {
-                limit: Some(OLDER),
-                after: Some(after),
-                ..LedgerListParams::default()
-            });
-            match operator.call(page).await {
-                Ok(Reply::Entries(page)) => {
-                    model.prepend(page);
-                    None
+            // Pages of nothing but the machine's own steps are passed.
+            for _ in 0..PAGES_AT_ONCE {
+                let after = model.older.clone()?;
+                let page = Command::LedgerList(LedgerListParams {
+                    limit: Some(OLDER),
+                    after: Some(after),
+                    ..LedgerListParams::default()
+                });
+                match operator.call(page).await {
+                    Ok(Reply::Entries(page)) => {
+                        if model.prepend(page) {
+                            break;
+                        }
+                    }
+                    other => return Some(notice(other, "")),
                 }
-                other => Some(notice(other, "")),
             }
+            None
         }
         Effect::Quit(_)
         | Effect::CopyText(_)

@@ -6,8 +6,9 @@ mod rows;
 use ctxrelay_ui::model as ui;
 
 use missing::missing;
+pub(in crate::deck) use rows::RowFilter;
 pub(in crate::deck) use rows::detail;
-use rows::{ROW_CHARS_MAX, RowFilter, row};
+use rows::{ROW_CHARS_MAX, row};
 
 use super::attention;
 use super::model::{DaemonLink, Model, session_name};
@@ -60,7 +61,7 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
             .filter(|entry| rows.takes(entry))
             .map(|entry| row(model, entry))
             .collect(),
-        timeline_total: model.world.seq.0,
+        older: model.older.is_some().then_some(model.pages),
         tasks: ui::Tasks {
             counts: ui::LaneCounts {
                 open,

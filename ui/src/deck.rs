@@ -102,8 +102,8 @@ pub struct Deck {
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
     pub(crate) fetched: BTreeMap<Place, Fetched>,
-    /// [`crate::Effect::LoadOlder`] was asked for when the view had this many rows.
-    pub(crate) asked_older_at: Option<usize>,
+    /// [`crate::Effect::LoadOlder`] was asked for when [`DeckView::older`] said this, at this time.
+    pub(crate) asked_older: Option<(u64, i64)>,
 }
 
 impl Deck {
@@ -132,7 +132,7 @@ impl Deck {
             notice: None,
             drafts: Drafts::default(),
             fetched: BTreeMap::new(),
-            asked_older_at: None,
+            asked_older: None,
         };
         deck.theme = deck.load_theme(&settings.theme)?;
         Ok(deck)

@@ -491,12 +491,39 @@ fn older_entries_are_asked_for_once_at_the_end() {
     let mut deck = deck(view.clone());
     assert_eq!(keys(&mut deck, "2G"), [Effect::LoadOlder]);
     assert_eq!(keys(&mut deck, "jGkG"), []);
+    view.older = Some(1);
     view.timeline.insert(
         0,
         TimelineRow::new(1, 0, Agent::Claude, None, "note", "the first"),
     );
     update(&mut deck, Msg::View(Box::new(view)));
     assert_eq!(keys(&mut deck, "G"), [Effect::LoadOlder]);
+}
+
+#[test]
+fn pages_without_rows_are_passed_until_the_screen_is_full_or_the_record_ends() {
+    let mut view = pair_at_work();
+    view.timeline.clear();
+    let mut deck = deck(view.clone());
+    for loaded in 1..5 {
+        view.older = Some(loaded);
+        let asked = update(&mut deck, Msg::View(Box::new(view.clone())));
+        assert_eq!(asked, [Effect::LoadOlder], "after {loaded} empty pages");
+        let again = update(&mut deck, Msg::View(Box::new(view.clone())));
+        assert_eq!(again, [], "once is enough");
+    }
+    let mut full = long_session();
+    full.older = Some(5);
+    assert_eq!(update(&mut deck, Msg::View(Box::new(full.clone()))), []);
+    assert_eq!(keys(&mut deck, "2G"), [Effect::LoadOlder]);
+    // It failed: the keys ask again, the screen does not by itself.
+    full.now_ms += 60_000;
+    assert_eq!(update(&mut deck, Msg::View(Box::new(full.clone()))), []);
+    assert_eq!(keys(&mut deck, "G"), [Effect::LoadOlder]);
+    full.older = None;
+    full.timeline.truncate(3);
+    assert_eq!(update(&mut deck, Msg::View(Box::new(full))), []);
+    assert_eq!(keys(&mut deck, "gG"), []);
 }
 
 #[test]

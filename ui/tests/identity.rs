@@ -97,7 +97,7 @@ impl World {
     fn new() -> Self {
         let mut view = DeckView {
             session_id: "s".to_owned(),
-            timeline_total: 1_000,
+            older: Some(0),
             ..DeckView::default()
         };
         view.daemon.state = DaemonState::Hosting;

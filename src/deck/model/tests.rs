@@ -56,3 +56,34 @@ fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
     let lines: Vec<u64> = model.entries.iter().map(|entry| entry.seq.0).collect();
     assert_eq!(lines, [1, 2, 4, 5], "on a page of older ones too");
 }
+
+#[test]
+fn a_page_without_a_row_ends_nothing() {
+    let mut model = model();
+    let step = |place: u64| {
+        json!({"schema": "v1", "id": format!("d{place}"), "timestamp": place, "sessionId": "s",
+            "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
+            {"kind": "message_delivery", "status": "confirmed", "messageId": "e1", "to": "codex"}})
+    };
+    let steps = EntryPage {
+        entries: (6..900).map(step).collect(),
+        places: (6..900).collect(),
+        cursor: Some("6".to_owned()),
+    };
+    model.reset(Snapshot::default(), EntryPage::default());
+    assert!(!model.prepend(steps), "no row came");
+    let view = present(&model, 0, 0);
+    assert_eq!((view.timeline.len(), view.older), (0, Some(1)));
+    assert!(model.prepend(unchained_page()), "four rows came");
+    let view = present(&model, 0, 0);
+    assert_eq!((view.timeline.len(), view.older), (4, None));
+    let outcome = view.timeline[0]
+        .outcome
+        .as_ref()
+        .map(|outcome| outcome.state);
+    assert_eq!(
+        outcome,
+        Some(ctxrelay_ui::model::OutcomeState::Done),
+        "a step that was read before its message is known"
+    );
+}

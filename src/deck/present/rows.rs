@@ -21,13 +21,13 @@ pub(super) const ROW_CHARS_MAX: usize = 400;
 /// The record says that Claude is idle both when it comes and at the end of each turn, and only what
 /// came before tells which of them it is: to be asked for one entry after the other.
 #[derive(Debug, Default)]
-pub(super) struct RowFilter {
+pub(in crate::deck) struct RowFilter {
     /// Claude's state and process, while it is known to be there.
     claude: Option<(AgentState, Option<u32>)>,
 }
 
 impl RowFilter {
-    pub(super) fn takes(&mut self, entry: &Entry) -> bool {
+    pub(in crate::deck) fn takes(&mut self, entry: &Entry) -> bool {
         match &entry.kind {
             EntryKind::Delivery(record) => record.result == DeliveryResult::Requeued,
             EntryKind::AgentChanged(change) => {

@@ -138,8 +138,10 @@ pub struct DeckView {
     /// The newest rows, oldest first. The caller caps them and gives more on
     /// [`crate::Effect::LoadOlder`].
     pub timeline: Vec<TimelineRow>,
-    /// How many rows the session has in all.
-    pub timeline_total: u64,
+    /// `None` when the rows begin with the session's first one. Otherwise how often older ones were
+    /// loaded: with each other number they may be asked for again, whether any of them was a row or
+    /// not.
+    pub older: Option<u64>,
     /// Tasks as lanes.
     pub tasks: Tasks,
     /// Handoffs, newest first.

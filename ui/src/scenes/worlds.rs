@@ -14,7 +14,7 @@ pub fn pair_at_work() -> DeckView {
     let timeline = work();
     DeckView {
         agents: vec![claude(), codex()],
-        timeline_total: 1_204,
+        older: Some(0),
         timeline,
         tasks: tasks(),
         handoffs: handoffs(),
@@ -71,7 +71,7 @@ pub fn empty_first_run() -> DeckView {
             "session",
             "started · 019ab3c4 · no predecessor",
         )],
-        timeline_total: 1,
+        older: None,
         first_run: true,
         missing: vec![
             FirstStep {
@@ -111,7 +111,7 @@ pub fn quiet() -> DeckView {
     timeline.truncate(6);
     DeckView {
         agents: vec![claude, codex],
-        timeline_total: timeline.len() as u64,
+        older: None,
         timeline,
         attached: vec![Agent::Claude, Agent::Codex],
         ..base()
@@ -153,7 +153,7 @@ pub fn hostile_text() -> DeckView {
             row
         })
         .collect();
-    view.timeline_total = view.timeline.len() as u64;
+    view.older = None;
     view.project = "acme\x1b[31m\u{202e}ipa".to_owned();
     view.agents[1].detail = vec!["turn: \x1b]8;;http://evil\x07click\r me".to_owned()];
     view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();

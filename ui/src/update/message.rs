@@ -4,6 +4,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::mouse::mouse;
+use super::moving::fill;
 use super::opening::show_found;
 use super::overlay_key::{after_typing, overlay_action};
 use super::perform::perform;
@@ -37,7 +38,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::View(view) => {
             take_view(deck, *view);
-            Vec::new()
+            fill(deck)
         }
         Msg::EntryText {
             place,
@@ -121,13 +122,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.timeline.resume();
         deck.tasks = TrackedList::default();
         deck.handoffs = TrackedList::default();
-        deck.asked_older_at = None;
-    }
-    if deck
-        .asked_older_at
-        .is_some_and(|rows| rows != deck.view.timeline.len())
-    {
-        deck.asked_older_at = None;
+        deck.asked_older = None;
     }
     let view = &deck.view;
     deck.timeline.update(&view.timeline);

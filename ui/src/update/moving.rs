@@ -30,19 +30,48 @@ pub(super) fn to_end(deck: &mut Deck, pane: Pane, last: bool) -> Vec<Effect> {
     step(deck, pane, if last { far } else { -far })
 }
 
+/// What failed to be loaded may be asked for again after this long, ms.
+const ASK_AGAIN_MS: i64 = 2_000;
+
 /// Asks for older entries when the selection stands on the last one that is loaded.
 pub(super) fn older(deck: &mut Deck) -> Vec<Effect> {
-    let loaded = deck.view.timeline.len();
-    if has_more(deck) && deck.timeline.at_oldest() && deck.asked_older_at != Some(loaded) {
-        deck.asked_older_at = Some(loaded);
-        return vec![Effect::LoadOlder];
+    if !deck.timeline.at_oldest() {
+        return Vec::new();
     }
-    Vec::new()
+    let now = deck.view.now_ms;
+    if deck
+        .asked_older
+        .is_some_and(|(_, at_ms)| now.saturating_sub(at_ms) >= ASK_AGAIN_MS)
+    {
+        deck.asked_older = None;
+    }
+    ask_older(deck)
+}
+
+/// Asks for older entries while those that are loaded leave a part of the screen empty.
+pub(super) fn fill(deck: &mut Deck) -> Vec<Effect> {
+    if deck.view.timeline.len() < usize::from(deck.size.1) {
+        ask_older(deck)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Once for each time that some were loaded.
+fn ask_older(deck: &mut Deck) -> Vec<Effect> {
+    let asked = deck.asked_older.map(|(loaded, _)| loaded);
+    match deck.view.older {
+        Some(loaded) if asked != Some(loaded) => {
+            deck.asked_older = Some((loaded, deck.view.now_ms));
+            vec![Effect::LoadOlder]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Whether the record has entries that are not loaded.
 pub(super) fn has_more(deck: &Deck) -> bool {
-    deck.view.timeline_total > deck.view.timeline.len() as u64
+    deck.view.older.is_some()
 }
 
 /// Half of what the pane shows, in rows.

@@ -200,7 +200,7 @@ pub struct ContextPage {
 }
 
 /// A page of entries as on disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryPage {
     /// In the order asked for.
