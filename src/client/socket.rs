@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::Endpoint;
-use crate::wire::control::FRAME_BYTES_MAX;
+use crate::wire::control::{ANSWER_BYTES_MAX, FRAME_BYTES_MAX};
 
 /// The read buffer of a connection, in bytes. tungstenite's own default is 128 KiB, which a
 /// mostly idle client holds for nothing; larger frames still pass.
@@ -52,7 +52,7 @@ pub(super) async fn open(endpoint: &Endpoint) -> Result<Socket, OpenError> {
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
-        .max_message_size(Some(FRAME_BYTES_MAX))
+        .max_message_size(Some(ANSWER_BYTES_MAX))
         .max_frame_size(Some(FRAME_BYTES_MAX));
     match endpoint {
         Endpoint::Control { port, token, older } => {

@@ -37,6 +37,10 @@ pub struct Model {
     pub link: DaemonLink,
     /// Its status, once told.
     pub status: Status,
+    /// All of it was read at least once; until then nothing is claimed.
+    pub is_read: bool,
+    /// Why it cannot be read now, one sentence.
+    pub unread: Option<String>,
     /// The folded world.
     pub world: Snapshot,
     /// The latest entries, oldest first.
@@ -66,6 +70,8 @@ impl Model {
         Self {
             link,
             status: Status::default(),
+            is_read: false,
+            unread: None,
             world: Snapshot::default(),
             entries: VecDeque::new(),
             deliveries: BTreeMap::new(),
@@ -83,6 +89,8 @@ impl Model {
     /// Begins again from what was just read, the page newest first.
     pub fn reset(&mut self, world: Snapshot, page: EntryPage) {
         self.world = world;
+        self.is_read = true;
+        self.unread = None;
         self.entries.clear();
         self.deliveries.clear();
         self.older.clone_from(&page.cursor);

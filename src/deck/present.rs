@@ -41,6 +41,7 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
             codex: status.codex_port,
         },
         daemon: daemon(model),
+        opening: opening(model),
         banner: banner(model),
         ledger: ui::HeaderLedger {
             entries: model.world.seq.0.max(status.ledger.entries),
@@ -51,10 +52,14 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
             },
             bad_lines: status.ledger.bad_lines,
         },
-        agents: vec![
-            claude_card(model, &status.agents.claude, now_ms),
-            codex_card(model, &status.agents.codex, now_ms),
-        ],
+        agents: if model.is_read {
+            vec![
+                claude_card(model, &status.agents.claude, now_ms),
+                codex_card(model, &status.agents.codex, now_ms),
+            ]
+        } else {
+            Vec::new()
+        },
         timeline: model
             .entries
             .iter()
@@ -74,12 +79,12 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         },
         handoffs: handoffs(model),
         inbox: inbox(model, now_ms),
-        missing: if model.demo {
+        missing: if model.demo || !model.is_read {
             Vec::new()
         } else {
             missing(status)
         },
-        first_run: !model.demo && !model.world.counts.contains_key("message"),
+        first_run: model.is_read && !model.demo && !model.world.counts.contains_key("message"),
         attached: Agent::ALL
             .into_iter()
             .filter(|agent| is_attached(model, *agent))
@@ -110,6 +115,19 @@ fn daemon(model: &Model) -> ui::HeaderDaemon {
     }
 }
 
+/// What is being done before anything was read.
+fn opening(model: &Model) -> Option<String> {
+    if model.is_read {
+        return None;
+    }
+    Some(match (&model.link, &model.unread) {
+        (DaemonLink::Reconnecting(why), _) => format!("looking for the daemon: {why}"),
+        (DaemonLink::Ended(why), _) => why.clone(),
+        (_, Some(why)) => format!("{why}; trying again"),
+        (_, None) => "reading the record …".to_owned(),
+    })
+}
+
 fn banner(model: &Model) -> Option<ui::Banner> {
     if let DaemonLink::Ended(why) = &model.link {
         return Some(ui::Banner {
@@ -117,6 +135,12 @@ fn banner(model: &Model) -> Option<ui::Banner> {
             text: format!(
                 "{why}. What was acknowledged is on disk; it can be started again from here."
             ),
+        });
+    }
+    if let Some(why) = model.unread.as_ref().filter(|_| model.is_read) {
+        return Some(ui::Banner {
+            level: ui::Level::Warn,
+            text: format!("What stands here may be old: {why}. It is tried again."),
         });
     }
     model.status.notices.first().map(|text| ui::Banner {

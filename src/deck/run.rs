@@ -19,7 +19,7 @@ use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform};
 use super::present::present;
 use super::term::Screen;
-use crate::client::{Client, Connection};
+use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
 use crate::wire::control::{Command, LedgerListParams, Notification, Reply};
@@ -286,7 +286,13 @@ async fn follow(
             && read_due.is_none_or(|due| due <= Instant::now())
             && matches!(*connection.borrow(), Connection::Connected(_))
         {
-            stale = !read_all(&options.client, &mut model).await;
+            stale = match read_all(&options.client, &mut model).await {
+                Ok(()) => false,
+                Err(why) => {
+                    model.unread = Some(why);
+                    true
+                }
+            };
             // Without a subscription nothing else would bring it up again.
             read_due = stale.then(|| Instant::now() + READ_AGAIN);
             view_due = Some(Instant::now());
@@ -450,25 +456,39 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
     }
 }
 
-/// Subscribes first and reads after, so that nothing falls between. Returns whether all is read.
-async fn read_all(client: &Client, model: &mut Model) -> bool {
-    if client.call(Command::Subscribe).await.is_err() {
-        return false;
+/// Subscribes first and reads after, so that nothing falls between.
+///
+/// # Errors
+///
+/// What could not be read, and why, in one sentence.
+async fn read_all(client: &Client, model: &mut Model) -> Result<(), String> {
+    let unreadable = |what: &str, answer: Result<Reply, ClientError>| match answer {
+        Err(error) => format!("{what} cannot be read: {}", error.to_refusal().message),
+        Ok(_) => format!("{what} cannot be read: the daemon answers something else"),
+    };
+    match client.call(Command::Subscribe).await {
+        Ok(_) => {}
+        failed => return Err(unreadable("the record", failed)),
     }
     let page = Command::LedgerList(LedgerListParams {
         limit: Some(FIRST_PAGE),
         ..LedgerListParams::default()
     });
-    let (Ok(Reply::Snapshot(world)), Ok(Reply::Entries(page)), Ok(Reply::Status(status))) = (
-        client.call(Command::ReadSnapshot).await,
-        client.call(page).await,
-        client.call(Command::ReadStatus).await,
-    ) else {
-        return false;
+    let world = match client.call(Command::ReadSnapshot).await {
+        Ok(Reply::Snapshot(world)) => world,
+        failed => return Err(unreadable("the state of the record", failed)),
+    };
+    let page = match client.call(page).await {
+        Ok(Reply::Entries(page)) => page,
+        failed => return Err(unreadable("the record", failed)),
+    };
+    let status = match client.call(Command::ReadStatus).await {
+        Ok(Reply::Status(status)) => status,
+        failed => return Err(unreadable("the daemon's status", failed)),
     };
     model.reset(*world, page);
     model.status = *status;
-    true
+    Ok(())
 }
 
 /// Reads the work tree aside; one at a time, the latest question is enough.

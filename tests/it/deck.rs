@@ -120,6 +120,31 @@ fn an_attached_deck_decides_over_the_operators_socket() {
 }
 
 #[test]
+fn a_second_deck_shows_a_large_state_as_the_first_does() {
+    let project = Project::new();
+    let mut first = deck(&project, 120, 40);
+    first.wait_for_text("Claude is not installed");
+    let mut codex = project.control_of("codex").unwrap();
+    codex.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    // Together more than one frame may hold, as state and as a page of entries.
+    let long = "漢".repeat(3_900);
+    for n in 0..720 {
+        codex.expect(
+            "handoff/create",
+            json!({"from": "codex", "ask": format!("work {n} {long}"), "reason": "it is yours"}),
+        );
+    }
+    first.wait_for_text("open 720");
+    let mut second = deck(&project, 120, 40).labelled("second deck");
+    second.wait_for_text("open 720");
+    second.wait_for_text("attached");
+    second.wait_for_text("work 719");
+}
+
+#[test]
 fn clearing_needs_the_typed_word_and_keeps_the_archive() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);

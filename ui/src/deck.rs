@@ -209,6 +209,15 @@ impl Deck {
         u64::try_from(next).ok()
     }
 
+    /// What is being done as long as nothing was read.
+    pub(crate) fn opening(&self) -> Option<&str> {
+        if self.seen {
+            self.view.opening.as_deref()
+        } else {
+            Some("starting …")
+        }
+    }
+
     pub(crate) fn load_theme(&self, name: &str) -> Result<Theme, SourceError> {
         let find = |wanted: &str| {
             self.themes

@@ -501,6 +501,42 @@ fn older_entries_are_asked_for_once_at_the_end() {
 }
 
 #[test]
+fn nothing_is_claimed_before_it_was_read() {
+    let opening = DeckView {
+        opening: Some("opening the record … 61 %".to_owned()),
+        ..DeckView::default()
+    };
+    for size in [(120, 40), (80, 24)] {
+        let mut deck = deck_at(opening.clone(), size);
+        for key in ["1", "2", "3", "4", "5"] {
+            keys(&mut deck, key);
+            let screen = terminal(&deck, size).backend().to_string();
+            for claim in [
+                "Nothing waits",
+                "nothing waits",
+                "all well",
+                "No handoffs",
+                "No work",
+                "No agent",
+                "Nothing has happened",
+                "unchecked",
+                "queue",
+                "no daemon",
+                "reconnecting",
+            ] {
+                assert!(!screen.contains(claim), "{claim:?} in\n{screen}");
+            }
+        }
+        keys(&mut deck, "2");
+        let screen = terminal(&deck, size).backend().to_string();
+        assert!(screen.contains("opening the record … 61 %"), "{screen}");
+        update(&mut deck, Msg::View(Box::new(quiet())));
+        let screen = terminal(&deck, size).backend().to_string();
+        assert!(!screen.contains("opening the record"), "{screen}");
+    }
+}
+
+#[test]
 fn pages_without_rows_are_passed_until_the_screen_is_full_or_the_record_ends() {
     let mut view = pair_at_work();
     view.timeline.clear();

@@ -38,6 +38,13 @@ pub const PROTOCOL: u32 = 1;
 /// JSON escapes for some, so this is above it; more is a mistake or an attack.
 pub const FRAME_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// The largest answer of the daemon, in bytes: the state of a project in which everything that can
+/// wait waits. It comes in frames of [`PART_BYTES`], which WebSocket puts together.
+pub const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
+
+/// An answer longer than this is sent in parts, in bytes.
+pub const PART_BYTES: usize = 1024 * 1024;
+
 /// The largest free text, in characters.
 pub const TEXT_CHARS_MAX: usize = 1_000_000;
 

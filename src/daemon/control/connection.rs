@@ -15,8 +15,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Bytes;
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError};
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame as WsFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::{
     CloseFrame, Message, Role as WsRole, WebSocketConfig,
 };
@@ -26,7 +28,7 @@ use super::admission::HelloAdmission;
 use super::lobby::LobbyPlace;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
-use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, Refusal, RefusalCode};
+use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, PART_BYTES, Refusal, RefusalCode};
 use crate::wire::jsonrpc::{ErrorObject, Frame, Request, code};
 
 /// How long a client may take to say hello.
@@ -390,7 +392,20 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let text = serde_json::to_string(frame).map_err(|_| ())?;
-    send(sink, Message::text(text)).await
+    if text.len() <= PART_BYTES {
+        return send(sink, Message::text(text)).await;
+    }
+    // In parts, each with its own time: a large answer needs no large buffer, and a client that
+    // reads slowly is one that reads.
+    let mut rest = Bytes::from(text);
+    let mut data = Data::Text;
+    while !rest.is_empty() {
+        let part = rest.split_to(rest.len().min(PART_BYTES));
+        let part = WsFrame::message(part, OpCode::Data(data), rest.is_empty());
+        send(sink, Message::Frame(part)).await?;
+        data = Data::Continue;
+    }
+    Ok(())
 }
 
 async fn send<S>(

@@ -129,6 +129,9 @@ pub struct DeckView {
     pub ports: HeaderPorts,
     /// Daemon.
     pub daemon: HeaderDaemon,
+    /// What is being done while nothing was read yet, for example `opening the record … 61 %`.
+    /// Nothing is claimed then: no pane says that it is empty.
+    pub opening: Option<String>,
     /// A sentence that must be seen.
     pub banner: Option<Banner>,
     /// The record.

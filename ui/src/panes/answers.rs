@@ -56,6 +56,7 @@ fn who(deck: &Deck) -> Line<'static> {
 
 fn waits(deck: &Deck) -> Line<'static> {
     match deck.view.inbox.len() {
+        0 if deck.opening().is_some() => Line::default(),
         0 => Line::from(Span::styled(
             "nothing waits",
             deck.theme.style(ThemeRole::TextFaint),
@@ -81,7 +82,7 @@ fn wrong(deck: &Deck) -> Line<'static> {
         (level > SilenceLevel::Quiet).then(|| format!("{} {}", card.agent.title(), level.as_str()))
     });
     let found = match (view.daemon.state, view.ledger.chain) {
-        _ if !deck.seen => Some((Level::Info, "starting".to_owned())),
+        _ if deck.opening().is_some() => Some((Level::Info, "starting".to_owned())),
         (DaemonState::Reconnecting | DaemonState::Ended, _) => {
             Some((Level::Error, view.daemon.state.as_str().to_owned()))
         }

@@ -15,6 +15,8 @@ use crate::widgets::{fit_line, join, spans_of, width_of};
 /// Below this width the header carries the three answers instead of ports and counts; the panes
 /// that would answer are behind tabs then.
 const WIDE: u16 = 100;
+/// Columns of what is being done before anything was read; the panes say it in full.
+const OPENING_MAX: usize = 48;
 /// Columns between two parts.
 const GAP: usize = 3;
 
@@ -158,8 +160,9 @@ fn proxies(deck: &Deck) -> Line<'static> {
 fn daemon(deck: &Deck) -> Line<'static> {
     let theme = &deck.theme;
     let daemon = &deck.view.daemon;
-    if !deck.seen {
-        return Line::from(Span::styled("starting", theme.style(ThemeRole::TextMuted)));
+    if let Some(doing) = deck.opening() {
+        let doing = text::fit(&sanitize::line(doing), OPENING_MAX);
+        return Line::from(Span::styled(doing, theme.style(ThemeRole::TextMuted)));
     }
     let (glyph, style) = match daemon.state {
         DaemonState::Hosting | DaemonState::Attached => {
@@ -205,6 +208,9 @@ fn daemon(deck: &Deck) -> Line<'static> {
 }
 
 fn chain(deck: &Deck) -> Line<'static> {
+    if deck.opening().is_some() {
+        return Line::default();
+    }
     let theme = &deck.theme;
     let ledger = deck.view.ledger;
     let (glyph, word, style) = match ledger.chain {
@@ -248,6 +254,9 @@ fn chain(deck: &Deck) -> Line<'static> {
 }
 
 fn queue(deck: &Deck) -> Line<'static> {
+    if deck.opening().is_some() {
+        return Line::default();
+    }
     let theme = &deck.theme;
     let muted = theme.style(ThemeRole::TextMuted);
     let mut spans = vec![Span::styled("queue", muted)];

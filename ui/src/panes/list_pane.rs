@@ -8,6 +8,7 @@ use super::{agents, handoffs, inbox, tasks, timeline};
 use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::pane::Pane;
+use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line};
@@ -47,12 +48,14 @@ fn preface(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
 
 /// What an empty pane says.
 fn empty(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
-    let words = match pane {
-        Pane::Agents => vec!["No agent is known yet.".to_owned()],
-        Pane::Timeline => timeline::empty(deck),
-        Pane::Inbox => inbox::empty(),
-        Pane::Tasks => tasks::empty(deck),
-        Pane::Handoffs => handoffs::empty(deck),
+    let words = match (deck.opening(), pane) {
+        (Some(doing), Pane::Timeline) => vec![sanitize::line(doing)],
+        (Some(_), _) => vec!["…".to_owned()],
+        (None, Pane::Agents) => vec!["No agent is known yet.".to_owned()],
+        (None, Pane::Timeline) => timeline::empty(deck),
+        (None, Pane::Inbox) => inbox::empty(),
+        (None, Pane::Tasks) => tasks::empty(deck),
+        (None, Pane::Handoffs) => handoffs::empty(deck),
     };
     words
         .iter()

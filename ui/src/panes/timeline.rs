@@ -273,9 +273,6 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {
-    if !deck.seen {
-        return vec!["reading the record …".to_owned()];
-    }
     match deck.timeline.filter {
         Filter::All => vec![
             "Nothing has happened in this session yet.".to_owned(),
