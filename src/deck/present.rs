@@ -159,7 +159,6 @@ fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCa
     if let Some(why) = claude.why.as_deref().filter(|why| !why.is_empty()) {
         detail.push(why.to_owned());
     }
-    detail.extend(last_note(world.last_note_ms, now_ms));
     ui::AgentCard {
         agent: ui::Agent::Claude,
         state: state_of(claude.state),
@@ -169,6 +168,7 @@ fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCa
         why: claude.delivery.why.clone(),
         unread: small(claude.unread),
         queue: queue(&model.status.queue.claude),
+        last_note_ms: world.last_note_ms,
         detail,
         context: None,
         silence: attention::silence(claude.silence.as_ref(), now_ms),
@@ -192,7 +192,6 @@ fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard 
     } else if codex.app_server.is_some() && !codex.tui {
         detail.push("no terminal is open".to_owned());
     }
-    detail.extend(last_note(world.last_note_ms, now_ms));
     ui::AgentCard {
         agent: ui::Agent::Codex,
         state: state_of(codex.state),
@@ -202,6 +201,7 @@ fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard 
         why: codex.delivery.why.clone(),
         unread: 0,
         queue: queue(&model.status.queue.codex),
+        last_note_ms: world.last_note_ms,
         detail,
         context: codex
             .context
@@ -224,24 +224,11 @@ fn rung(way: &DeliveryWay) -> String {
     }
 }
 
-fn last_note(at_ms: Option<i64>, now_ms: i64) -> Option<String> {
-    let age_s = (now_ms - at_ms?).max(0) / 1000;
-    Some(if age_s < 60 {
-        "wrote a note just now".to_owned()
-    } else {
-        format!("last note {} ago", crate::core::envelope::age(age_s))
-    })
-}
-
 fn slow_start(model: &Model, agent: Agent, now_ms: i64) -> Option<String> {
     let started = *model.started.get(&agent)?;
     let waited_ms = now_ms - started;
-    (waited_ms >= SLOW_START_MS && !is_attached(model, agent)).then(|| {
-        format!(
-            "started {} ago, not connected: look for its trust question",
-            crate::core::envelope::age(waited_ms / 1000)
-        )
-    })
+    (waited_ms >= SLOW_START_MS && !is_attached(model, agent))
+        .then(|| "started, not connected yet: look for its trust question".to_owned())
 }
 
 fn queue(lane: &LaneStatus) -> ui::QueueCounts {
@@ -263,12 +250,15 @@ fn tasks(model: &Model, now_ms: i64) -> Vec<ui::TaskRow> {
             from: party_of(&handoff.from),
             to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
             text: handoff.ask.chars().take(ROW_CHARS_MAX).collect(),
-            since_ms: handoff
-                .handled_by
-                .as_ref()
-                .map_or(handoff.at_ms, |(_, at_ms)| *at_ms),
+            since_ms: since_ms(handoff),
         })
         .collect()
+}
+
+/// Since when it is as it is: one age for a handoff, in whichever pane.
+fn since_ms(handoff: &HandoffSnapshot) -> i64 {
+    let handled = handoff.handled_by.as_ref();
+    handled.map_or(handoff.at_ms, |(_, at_ms)| *at_ms)
 }
 
 fn handoffs(model: &Model) -> Vec<ui::HandoffRow> {
@@ -283,7 +273,7 @@ fn handoffs(model: &Model) -> Vec<ui::HandoffRow> {
         .map(|handoff| ui::HandoffRow {
             id_short: handoff_name(handoff),
             seq: handoff.seq.0,
-            at_ms: handoff.at_ms,
+            since_ms: since_ms(handoff),
             from: party_of(&handoff.from),
             to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
             state: match (&handoff.handled_by, handoff.delivered) {

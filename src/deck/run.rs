@@ -200,16 +200,15 @@ fn draw(
     }
     let mut effects = Vec::new();
     loop {
+        // Clock and ages are those of the moment in which they are drawn, whatever woke us.
+        effects.extend(update(&mut deck, Msg::Tick(now_ms())));
         if screen.draw(&deck).is_err() {
             return;
         }
         let wait = deck.next_redraw_ms().map_or(QUIET, Duration::from_millis);
         let first = match inputs.recv_timeout(wait) {
             Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => {
-                effects.extend(update(&mut deck, Msg::Tick(now_ms())));
-                None
-            }
+            Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let mut has_view = false;

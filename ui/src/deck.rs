@@ -15,6 +15,7 @@ use crate::model::{
 };
 use crate::overlays::Overlay;
 use crate::pane::Pane;
+use crate::panes::task_at;
 use crate::source_error::SourceError;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
@@ -23,6 +24,9 @@ use crate::widgets::ListState;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
+
+/// Rows of a pane that are looked at for what changes by itself. More do not fit a screen.
+const ROWS_LOOKED_AT: usize = 100;
 
 /// Full texts of opened entries that are kept. A person looks at a handful; the daemon has them
 /// all.
@@ -161,8 +165,9 @@ impl Deck {
             return None;
         }
         let now = self.view.now_ms;
-        let second = 1_000;
         let mut next = 60_000 - now.rem_euclid(60_000);
+        // Whatever counts seconds does so on one beat, so that twenty of them are one redraw.
+        let beat = 1_000 - now.rem_euclid(1_000);
         let counting = |since: i64| (0..60_000).contains(&now.saturating_sub(since));
         let busy = self
             .view
@@ -180,31 +185,26 @@ impl Deck {
             let outcome = row.outcome.as_ref()?;
             (outcome.state == OutcomeState::Unconfirmed).then_some(outcome.since_ms?)
         });
-        let tasks = self
-            .view
-            .tasks
-            .rows
-            .iter()
-            .filter(|row| row.lane == TaskColumn::Active)
+        // What runs stands first among the tasks.
+        let tasks = (0..self.tasks.len())
+            .map_while(|index| task_at(self, index))
+            .take_while(|row| row.lane == TaskColumn::Active)
+            .take(ROWS_LOOKED_AT)
             .map(|row| row.since_ms);
-        for since in busy
-            .chain(unconfirmed)
-            .chain(tasks)
-            .chain(silent)
-            .filter(|since| counting(*since))
-        {
-            next = next.min(second - now.saturating_sub(since).rem_euclid(second));
-        }
+        let until = |at_ms: i64| (1..=60_000).contains(&at_ms.saturating_sub(now));
         let due = self.view.agents.iter().flat_map(|card| {
             let limit = card.limit.as_ref();
             limit.and_then(|limit| limit.resets_ms)
         });
-        for until in due.filter(|until| (1..60_000).contains(&until.saturating_sub(now))) {
-            next = next.min(until.saturating_sub(now + 1).rem_euclid(second) + 1);
+        let going = self.notice.as_ref().map(|notice| notice.until_ms);
+        let mut counted = busy.chain(unconfirmed).chain(tasks).chain(silent);
+        if counted.any(counting) || due.into_iter().any(until) {
+            next = next.min(beat);
         }
-        let notice = self.notice.as_ref().map(|notice| notice.until_ms);
-        for until in notice.into_iter().chain(self.inbox.next_gone_ms()) {
-            next = next.min(until.saturating_sub(now).max(1));
+        for until in going.into_iter().chain(self.inbox.next_gone_ms()) {
+            // On the beat as well, and not before its time.
+            let late = (beat - until.saturating_sub(now)).rem_euclid(1_000);
+            next = next.min(until.saturating_sub(now).saturating_add(late).max(1));
         }
         u64::try_from(next).ok()
     }

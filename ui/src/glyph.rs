@@ -5,7 +5,7 @@
 
 use ratatui::symbols::border;
 
-use crate::model::{Agent, GateState};
+use crate::model::{Agent, GateState, Verdict};
 use crate::model::{
     AgentState, HandoffState, InboxKind, OutcomeState, Party, SilenceLevel, TaskColumn,
 };
@@ -66,6 +66,18 @@ impl Glyphs {
             OutcomeState::Failed => self.pick("✗", "x"),
             OutcomeState::Attention => self.pick("▲", "!"),
             OutcomeState::Plain => " ",
+        }
+    }
+
+    /// What an artifact came to.
+    pub fn verdict(self, verdict: Verdict) -> &'static str {
+        match verdict {
+            Verdict::Passed => self.pick("✓", "v"),
+            Verdict::Failed => self.pick("✗", "x"),
+            Verdict::Blocked => self.pick("‖", "#"),
+            Verdict::Unknown => "?",
+            Verdict::Skipped => self.pick("–", "-"),
+            Verdict::TimedOut => self.pick("◷", "@"),
         }
     }
 

@@ -41,6 +41,14 @@ pub fn pad(text: &str, columns: usize) -> String {
     out
 }
 
+/// The text filled with spaces to `columns`, and never cut: for what must be told apart.
+pub fn fill(text: &str, columns: usize) -> String {
+    let used = text.width();
+    let mut out = text.to_owned();
+    out.extend(std::iter::repeat_n(' ', columns.saturating_sub(used)));
+    out
+}
+
 /// The text broken into lines of at most `columns`, at spaces where there are some. Leading
 /// spaces of the text are kept (code), those at a break are dropped. Never empty.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
@@ -245,7 +253,7 @@ pub fn short(id: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        age, clock, day, fit, grouped, pad, running, short, tokens, took, until, width, wrap,
+        age, clock, day, fill, fit, grouped, pad, running, short, tokens, took, until, width, wrap,
         wrap_to,
     };
 
@@ -258,6 +266,8 @@ mod tests {
         assert_eq!(fit("x", 0), "");
         assert_eq!(pad("漢字", 3), "漢…");
         assert_eq!(pad("漢字漢", 4), "漢… ");
+        assert_eq!(fill("h7", 4), "h7  ");
+        assert_eq!(fill("h98706", 4), "h98706");
     }
 
     #[test]

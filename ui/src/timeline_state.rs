@@ -3,9 +3,6 @@
 use crate::model::{Agent, DeckView, OutcomeState, Party, TimelineRow};
 use crate::widgets::ListState;
 
-/// Rows near the top of the screen that can show a running age. More do not fit a screen.
-const SHOWN_MAX: usize = 100;
-
 /// What the timeline shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Filter {
@@ -102,6 +99,8 @@ pub(crate) struct TimelineState {
     cursor: TimelineCursor,
     /// Where they stood when that was last settled.
     placed: ListState,
+    /// How many rows are on the screen.
+    pub(crate) shown: usize,
 }
 
 /// The rows under the cursor and on top, by what they are.
@@ -124,6 +123,7 @@ impl TimelineState {
             paused_at_seq: None,
             cursor: TimelineCursor::default(),
             placed: ListState::default(),
+            shown: 0,
         }
     }
 
@@ -250,12 +250,20 @@ impl TimelineState {
         self.list.selected == if self.newest_first { last } else { 0 }
     }
 
-    /// Entries that came while the timeline was paused.
+    /// Rows that came while the timeline was paused and stand beyond the screen.
     pub(crate) fn missed(&self, rows: &[TimelineRow]) -> usize {
         let Some(seq) = self.paused_at_seq else {
             return 0;
         };
-        rows.len() - rows.partition_point(|row| row.seq <= seq)
+        let order = &self.order;
+        let is_new = |index: &usize| rows.get(*index).is_some_and(|row| row.seq > seq);
+        if self.newest_first {
+            let new = order.partition_point(is_new);
+            new.min(self.list.top)
+        } else {
+            let below = (self.list.top + self.shown).min(order.len());
+            order.len() - order.partition_point(|index| !is_new(index)).max(below)
+        }
     }
 
     pub(crate) fn row<'v>(&self, rows: &'v [TimelineRow], index: usize) -> Option<&'v TimelineRow> {
@@ -271,7 +279,7 @@ impl TimelineState {
         self.order
             .iter()
             .skip(self.list.top)
-            .take(SHOWN_MAX)
+            .take(self.shown.max(1))
             .filter_map(|index| view.timeline.get(*index))
     }
 
@@ -357,7 +365,9 @@ mod tests {
             state.remember(&first);
             state.update(&more);
             assert_eq!(selected(&state, &more), 3);
-            assert_eq!(state.missed(&more), 4);
+            state.list.top = state.list.selected;
+            state.shown = 2;
+            assert_eq!(state.missed(&more), 4, "those beyond the screen");
             let older_gone = rows(4..=9);
             state.remember(&more);
             state.update(&older_gone);

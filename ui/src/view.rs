@@ -120,7 +120,7 @@ pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
             let waiting = deck.view.inbox.len();
             if pane == Pane::Inbox && waiting > 0 {
                 spans.push(Span::styled(
-                    format!(" {waiting}"),
+                    format!(" {}", text::grouped(waiting as u64)),
                     theme.style(ThemeRole::Wait),
                 ));
             }

@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentState, DaemonState, DeckView, FirstStep, FoundEntries, InboxCard, InboxKind, Party,
-    Place, StepAct, TimelineRow,
+    Agent, AgentState, DaemonState, DeckView, FirstStep, FoundEntries, InboxCard, InboxKind,
+    OutcomeState, Party, Place, RowOutcome, StepAct, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
@@ -247,7 +247,7 @@ fn the_last_minute_of_a_limit_is_counted_and_no_other() {
     }
     update(&mut deck, Msg::View(Box::new(view)));
     assert!(shown(&deck).contains("limit ends in 42s"));
-    assert_eq!(deck.next_redraw_ms(), Some(500));
+    assert_eq!(deck.next_redraw_ms(), Some(1_000), "on the common beat");
 }
 
 #[test]
@@ -474,7 +474,9 @@ fn the_timeline_pauses_under_the_cursor_and_follows_again() {
         "something new",
     ));
     update(&mut deck, Msg::View(Box::new(view)));
-    assert!(shown(&deck).contains("paused · 1 new"));
+    let screen = shown(&deck);
+    assert!(screen.contains("something new"), "there is room for it");
+    assert!(!screen.contains("1 new"), "it is on the screen: {screen}");
     assert_eq!(
         keys(&mut deck, "<enter>"),
         [open_entry(1_200)],
@@ -860,6 +862,86 @@ fn seconds_are_counted_only_while_something_runs() {
             .next_redraw_ms(),
         None
     );
+}
+
+#[test]
+fn whatever_counts_seconds_ticks_together() {
+    let mut view = pair_at_work();
+    for (row, n) in view.timeline.iter_mut().zip(0..) {
+        let mut outcome = RowOutcome::new(OutcomeState::Unconfirmed, "offered");
+        outcome.since_ms = Some(NOW_MS - 137 * n);
+        row.outcome = Some(outcome);
+    }
+    for (n, card) in view.agents.iter_mut().enumerate() {
+        card.state = AgentState::Busy;
+        card.since_ms = Some(NOW_MS - 333 * (n as i64 + 1));
+    }
+    let mut deck = deck(view);
+    let mut now = NOW_MS + 250;
+    update(&mut deck, Msg::Tick(now));
+    update(
+        &mut deck,
+        Msg::Notice(ctxrelay_ui::model::Level::Info, "done".into()),
+    );
+    let mut redraws = 0;
+    while let Some(wait) = deck.next_redraw_ms().filter(|_| now < NOW_MS + 20_250) {
+        now += i64::try_from(wait).expect("a short wait");
+        update(&mut deck, Msg::Tick(now));
+        redraws += 1;
+    }
+    assert_eq!(redraws, 21, "20 s and the step to the beat");
+}
+
+#[test]
+fn ids_are_never_cut_and_each_verdict_has_its_own_sign() {
+    let mut view = pair_at_work();
+    view.tasks.rows[0].id_short = "h98706".into();
+    view.handoffs[0].id_short = "h98742".into();
+    view.agents[0].queue.pending = 12_345;
+    for (row, verdict) in view.timeline.iter_mut().zip(Verdict::ALL) {
+        row.verdict = Some(verdict);
+    }
+    let deck = deck_at(view, (200, 50));
+    let screen = terminal(&deck, (200, 50)).backend().to_string();
+    for whole in ["h98706", "h98742", "12 346→◆"] {
+        assert!(screen.contains(whole), "{whole} in\n{screen}");
+    }
+    for sign in [
+        "✓ passed",
+        "✗ failed",
+        "‖ blocked",
+        "? unknown",
+        "– skipped",
+        "◷ timed out",
+    ] {
+        assert!(screen.contains(sign), "{sign} in\n{screen}");
+    }
+    let mut ages = Vec::new();
+    for pane in ["4", "5"] {
+        let mut deck = deck_at(pair_at_work(), (80, 24));
+        keys(&mut deck, pane);
+        let screen = terminal(&deck, (80, 24)).backend().to_string();
+        let line = screen.lines().find(|line| line.contains("h7 "));
+        ages.push(line.is_some_and(|line| line.contains("41s")));
+    }
+    assert_eq!(ages, [true, true], "one age for one handoff");
+}
+
+#[test]
+fn paused_counts_what_is_beyond_the_screen() {
+    let mut view = long_session();
+    let mut deck = deck(view.clone());
+    keys(&mut deck, "2jjjj");
+    let newest = view.timeline.last().map_or(0, |row| row.seq);
+    for seq in newest + 1..=newest + 5 {
+        let row = TimelineRow::new(seq, NOW_MS, Agent::Claude, None, "note", "new");
+        view.timeline.push(row);
+    }
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("paused · 5 new"));
+    // Back to the second of them: one is above, the others are read.
+    keys(&mut deck, "kkkkkkkk");
+    assert!(shown(&deck).contains("paused · 1 new"), "{}", shown(&deck));
 }
 
 #[test]

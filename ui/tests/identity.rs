@@ -78,7 +78,7 @@ fn handoff_row(line: u64) -> HandoffRow {
     HandoffRow {
         id_short: format!("h{line}"),
         seq: line,
-        at_ms: 0,
+        since_ms: 0,
         from: Agent::Claude.into(),
         to: Agent::Codex.into(),
         state: HandoffState::Open,
@@ -153,7 +153,7 @@ fn top(deck: &Deck, size: (u16, u16)) -> Option<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn what_opens_is_what_is_selected_and_that_stays(

@@ -5,8 +5,8 @@ use ctxrelay_ui::model as ui;
 use super::party_of;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{
-    AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent, TurnStatus,
-    WorkTree,
+    AgentChanged, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent,
+    TurnStatus, WorkTree,
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
@@ -75,6 +75,7 @@ pub(super) fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
         kind,
         text_cut: cut.len() < entry.content.len(),
         text: cut,
+        verdict: verdict(entry),
         mark,
         outcome: outcome(model, entry),
         detail: detail(model, entry),
@@ -89,13 +90,7 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Message(_) => word("message"),
         EntryKind::Handoff(_) => word("handoff"),
         EntryKind::Note { note, .. } => ("note".to_owned(), Some(note.as_str().replace('_', " "))),
-        EntryKind::Artifact(artifact) => (
-            "artifact".to_owned(),
-            Some(format!(
-                "{} · claimed",
-                artifact.status.as_str().replace('_', " ")
-            )),
-        ),
+        EntryKind::Artifact(_) => ("artifact".to_owned(), Some("claimed".to_owned())),
         EntryKind::FinalityProposal(_) => word("finality"),
         EntryKind::FinalityDecision(decision) => (
             "decision".to_owned(),
@@ -115,6 +110,20 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Error { .. } => word("error"),
         EntryKind::Other { entry_type, .. } => word(entry_type),
     }
+}
+
+fn verdict(entry: &Entry) -> Option<ui::Verdict> {
+    let EntryKind::Artifact(artifact) = &entry.kind else {
+        return None;
+    };
+    Some(match artifact.status {
+        ArtifactStatus::Passed => ui::Verdict::Passed,
+        ArtifactStatus::Failed => ui::Verdict::Failed,
+        ArtifactStatus::Blocked => ui::Verdict::Blocked,
+        ArtifactStatus::Unknown => ui::Verdict::Unknown,
+        ArtifactStatus::Skipped => ui::Verdict::Skipped,
+        ArtifactStatus::TimedOut => ui::Verdict::TimedOut,
+    })
 }
 
 pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {

@@ -156,6 +156,8 @@ pub struct AgentCard {
     pub unread: u32,
     /// Its outbox.
     pub queue: QueueCounts,
+    /// When it last wrote a note, ms since the epoch.
+    pub last_note_ms: Option<i64>,
     /// Further lines, most important first, for example `turn: review src/auth/refresh.rs`.
     pub detail: Vec<String>,
     /// Fill of its context window, when it says so.
@@ -169,7 +171,7 @@ pub struct AgentCard {
     /// The turn that runs, where it can be named.
     pub turn_id: Option<String>,
     /// What a person should look at, in one sentence, for example
-    /// `started 14 s ago, not connected: look for its trust question`.
+    /// `started, not connected: look for its trust question`.
     pub hint: Option<String>,
     /// Its program is on the `PATH`.
     pub installed: bool,
@@ -189,6 +191,7 @@ impl AgentCard {
             why: String::new(),
             unread: 0,
             queue: QueueCounts::default(),
+            last_note_ms: None,
             detail: Vec::new(),
             context: None,
             silence: None,

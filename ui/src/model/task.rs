@@ -127,8 +127,8 @@ pub struct HandoffRow {
     pub id_short: String,
     /// Its entry's line in the record; identifies the row, opened by `enter`.
     pub seq: u64,
-    /// When, ms since the epoch.
-    pub at_ms: i64,
+    /// Since when it is in this state, ms since the epoch; the same as its task's.
+    pub since_ms: i64,
     /// Who asked.
     pub from: Party,
     /// Whom.

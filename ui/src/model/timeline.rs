@@ -43,6 +43,47 @@ impl RowOutcome {
     }
 }
 
+/// What an artifact came to, as its agent says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+    /// It could not go on.
+    Blocked,
+    /// Nobody said.
+    Unknown,
+    /// It was left out.
+    Skipped,
+    /// It took too long.
+    TimedOut,
+}
+
+impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Passed,
+        Self::Failed,
+        Self::Blocked,
+        Self::Unknown,
+        Self::Skipped,
+        Self::TimedOut,
+    ];
+
+    /// The word beside the glyph.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Unknown => "unknown",
+            Self::Skipped => "skipped",
+            Self::TimedOut => "timed out",
+        }
+    }
+}
+
 /// Where an entry stands, and so what it is: which session's record, and which line of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -81,6 +122,8 @@ pub struct TimelineRow {
     /// `text` is not all of it; opening the row asks for the rest with
     /// [`crate::Effect::OpenEntry`].
     pub text_cut: bool,
+    /// What an artifact came to.
+    pub verdict: Option<Verdict>,
     /// A short mark at the right edge, for example `claimed`.
     pub mark: Option<String>,
     /// What became of it.
@@ -108,6 +151,7 @@ impl TimelineRow {
             kind: kind.into(),
             text: text.into(),
             text_cut: false,
+            verdict: None,
             mark: None,
             outcome: None,
             detail: Vec::new(),

@@ -6,7 +6,7 @@ use super::sheet::{SheetText, key_footer, paragraphs};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentState};
-use crate::panes::{limit_words, silence_role, silence_words, tries};
+use crate::panes::{last_note, limit_words, silence_role, silence_words, tries};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -48,8 +48,8 @@ impl AgentSheet {
         if let Some(hint) = &card.hint {
             lines.extend(paragraphs(hint, columns, 0, theme.style(ThemeRole::Wait)));
         }
-        for detail in &card.detail {
-            lines.extend(paragraphs(detail, columns, 0, plain));
+        for detail in card.detail.iter().cloned().chain(last_note(deck, card)) {
+            lines.extend(paragraphs(&detail, columns, 0, plain));
         }
         let mut section = |title: &str, body: Vec<Line<'static>>| {
             lines.push(Line::default());

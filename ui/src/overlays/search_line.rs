@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget as _};
 
 use crate::deck::Deck;
+use crate::text;
 use crate::theme::ThemeRole;
 use crate::timeline_state::TimelineCursor;
 use crate::widgets::{TextField, width_of};
@@ -40,7 +41,7 @@ impl SearchLine {
             (true, _) => String::new(),
             (false, 0) => "nothing found ".to_owned(),
             (false, 1) => "1 entry ".to_owned(),
-            (false, n) => format!("{n} entries "),
+            (false, n) => format!("{} entries ", text::grouped(n as u64)),
         };
         let mark = Line::from(Span::styled(found, theme.style(ThemeRole::TextMuted)));
         let mark_width = width_of(&mark) as u16;

@@ -81,8 +81,10 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     if !waiting.is_empty() {
         put(waiting);
     }
-    for detail in card.detail.iter().take(DETAIL_MAX) {
-        put(vec![Span::styled(sanitize::line(detail), muted)]);
+    let note = last_note(deck, card);
+    let details = card.detail.iter().map(|detail| sanitize::line(detail));
+    for detail in details.chain(note).take(DETAIL_MAX) {
+        put(vec![Span::styled(detail, muted)]);
     }
     if let Some(context) = card.context {
         put(meter(deck, context));
@@ -91,6 +93,16 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         lines.push(Line::default());
     }
     RowLines::from(lines)
+}
+
+/// When the agent last wrote a note.
+pub(crate) fn last_note(deck: &Deck, card: &AgentCard) -> Option<String> {
+    Some(
+        match text::age(deck.view.now_ms, card.last_note_ms?).as_str() {
+            "now" => "wrote a note just now".to_owned(),
+            age => format!("last note {age} ago"),
+        },
+    )
 }
 
 /// `doorbell ✓`: how messages reach it, and whether that is proved.

@@ -92,7 +92,10 @@ fn wrong(deck: &Deck) -> Line<'static> {
             Level::Warn,
             format!("{} bad lines", text::grouped(view.ledger.bad_lines)),
         )),
-        _ if ambiguous > 0 => Some((Level::Warn, format!("{ambiguous} ambiguous"))),
+        _ if ambiguous > 0 => Some((
+            Level::Warn,
+            format!("{} ambiguous", text::grouped(u64::from(ambiguous))),
+        )),
         _ if silent.is_some() => silent.map(|word| (Level::Warn, word)),
         _ => look.map(|card| (Level::Warn, format!("look at {}", card.agent.title()))),
     };

@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::model::HandoffState;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -38,7 +39,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         spans.push(blank(1));
     }
     spans.push(Span::styled(
-        text::pad(&sanitize::line(&handoff.id_short), 4),
+        text::fill(&sanitize::line(&handoff.id_short), 4),
         theme.style(ThemeRole::TextMuted),
     ));
     spans.push(blank(1));
@@ -49,7 +50,10 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         sanitize::line(&handoff.ask),
         theme.style(ThemeRole::Text),
     ));
-    let age = text::age(deck.view.now_ms, handoff.at_ms);
+    let age = match handoff.state {
+        HandoffState::Open => text::running(deck.view.now_ms, handoff.since_ms),
+        _ => text::age(deck.view.now_ms, handoff.since_ms),
+    };
     let mut lines = vec![spread(
         Line::from(spans),
         Line::from(Span::styled(age, theme.style(ThemeRole::TextFaint))),

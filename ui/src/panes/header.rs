@@ -269,6 +269,7 @@ fn queue(deck: &Deck) -> Line<'static> {
         } else {
             theme.style(ThemeRole::TextFaint)
         };
+        let open = text::grouped(u64::from(open));
         spans.push(Span::styled(format!(" {open}{}", deck.glyphs.to()), style));
         spans.push(Span::styled(
             deck.glyphs.agent(card.agent),

@@ -127,7 +127,18 @@ pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
     });
     match pane {
         Pane::Agents => deck.agents = state,
-        Pane::Timeline => deck.timeline.list = state,
+        Pane::Timeline => {
+            let mut left = room;
+            deck.timeline.shown = (state.top..len(deck, pane))
+                .take_while(|index| {
+                    let height = row(deck, pane, *index, columns).lines.len();
+                    let fits = height <= left;
+                    left = left.saturating_sub(height);
+                    fits
+                })
+                .count();
+            deck.timeline.list = state;
+        }
         Pane::Inbox => deck.inbox.list = state,
         Pane::Tasks => deck.tasks.list = state,
         Pane::Handoffs => deck.handoffs.list = state,
@@ -274,7 +285,7 @@ fn title(deck: &Deck, pane: Pane, focus: bool) -> Line<'static> {
         let n = inbox::waiting(deck);
         let verb = if n == 1 { "waits" } else { "wait" };
         spans.push(Span::styled(
-            format!("  {n} {verb} for you"),
+            format!("  {} {verb} for you", text::grouped(n as u64)),
             theme.style(ThemeRole::Wait),
         ));
     }

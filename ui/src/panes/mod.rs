@@ -13,6 +13,7 @@ mod party;
 mod tasks;
 mod timeline;
 
+pub(crate) use agents::last_note;
 pub(crate) use answers::draw_too_small;
 pub(crate) use attention::{limit_words, silence_role, silence_words, tries};
 pub(crate) use header::draw_header;

@@ -81,7 +81,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         ));
     }
     spans.push(Span::styled(
-        text::pad(&sanitize::line(&task.id_short), 4),
+        text::fill(&sanitize::line(&task.id_short), 4),
         theme.style(ThemeRole::TextMuted),
     ));
     spans.push(blank(1));

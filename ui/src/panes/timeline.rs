@@ -41,6 +41,7 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
     } else {
         let missed = timeline.missed(&deck.view.timeline);
         let text = if missed > 0 {
+            let missed = text::grouped(missed as u64);
             format!("paused {} {missed} new", deck.glyphs.dot())
         } else {
             "paused".to_owned()
@@ -60,7 +61,7 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
         let found = timeline.found;
         let text = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
         Line::from(Span::styled(
-            format!("{text} {found}"),
+            format!("{text} {}", text::grouped(found as u64)),
             theme.style(ThemeRole::Match),
         ))
     };
@@ -104,18 +105,31 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let room = columns.saturating_sub(indent).max(1);
 
     let mark = row.mark.as_deref().map(sanitize::line).unwrap_or_default();
-    let mark_columns = if mark.is_empty() {
-        0
-    } else {
-        text::width(&mark) + 2
-    };
+    // What an artifact came to stands before its text, with a sign of its own.
+    let verdict = row.verdict.map(|verdict| {
+        let glyph = deck.glyphs.verdict(verdict);
+        Span::styled(
+            format!("{glyph} {}  ", verdict.as_str()),
+            theme.verdict(verdict),
+        )
+    });
+    let verdict_columns = verdict
+        .as_ref()
+        .map_or(0, |span| text::width(&span.content));
+    head.extend(verdict);
+    let mark_columns = verdict_columns
+        + if mark.is_empty() {
+            0
+        } else {
+            text::width(&mark) + 2
+        };
     let clean = sanitize::line(clip(&row.text));
     let style = theme.style(if row.kind == "error" {
         ThemeRole::OutcomeFailed
     } else {
         ThemeRole::Text
     });
-    let text_lines = if roomy && mark.is_empty() {
+    let text_lines = if roomy && mark_columns == 0 {
         text::wrap_to(&clean, room, 2)
     } else {
         vec![text::fit(&clean, room.saturating_sub(mark_columns))]

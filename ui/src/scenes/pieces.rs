@@ -4,7 +4,7 @@ use crate::model::{
     Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, Field, Gate, GateState,
     HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind,
     LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn, TaskRow, Tasks,
-    TimelineRow,
+    TimelineRow, Verdict,
 };
 
 /// 22 November 2026, 14:02:32 UTC.
@@ -101,7 +101,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
     let mut handoff = with(
         row(
             1_201,
-            43,
+            41,
             Agent::Claude,
             Some(Agent::Codex),
             "handoff",
@@ -138,6 +138,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
         "artifact",
         "test report · failed · 2 of 118",
     );
+    artifact.verdict = Some(Verdict::Failed);
     artifact.mark = Some("claimed".to_owned());
     artifact.outcome = Some(RowOutcome::new(
         OutcomeState::Failed,
@@ -360,7 +361,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
                    answer: &str| HandoffRow {
         id_short: id.to_owned(),
         seq,
-        at_ms: ago(seconds),
+        since_ms: ago(seconds),
         from: from.into(),
         to: to.into(),
         state,
@@ -383,7 +384,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
         handoff(
             "h7",
             1_201,
-            43,
+            41,
             Agent::Claude,
             Agent::Codex,
             HandoffState::Open,
@@ -394,7 +395,7 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
         handoff(
             "h6",
             1_150,
-            900,
+            620,
             Agent::Claude,
             Agent::Codex,
             HandoffState::Done,

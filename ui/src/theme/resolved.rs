@@ -6,7 +6,9 @@ use super::builtin::builtin;
 use super::depth::Depth;
 use super::file::{Paint, RoleStyle, ThemeFile};
 use super::role::ThemeRole;
-use crate::model::{Agent, AgentState, HandoffState, Level, OutcomeState, Party, TaskColumn};
+use crate::model::{
+    Agent, AgentState, HandoffState, Level, OutcomeState, Party, TaskColumn, Verdict,
+};
 use crate::source_error::SourceError;
 
 /// How many themes may inherit from one another; more is a circle.
@@ -122,6 +124,18 @@ impl Theme {
             OutcomeState::Failed => ThemeRole::OutcomeFailed,
             OutcomeState::Attention => ThemeRole::OutcomeAttention,
             OutcomeState::Plain => ThemeRole::TextMuted,
+        })
+    }
+
+    /// What an artifact came to.
+    pub fn verdict(&self, verdict: Verdict) -> Style {
+        self.style(match verdict {
+            Verdict::Passed => ThemeRole::OutcomeDone,
+            Verdict::Failed => ThemeRole::OutcomeFailed,
+            Verdict::Blocked => ThemeRole::StateLimited,
+            Verdict::Unknown => ThemeRole::TextMuted,
+            Verdict::Skipped => ThemeRole::OutcomeUnconfirmed,
+            Verdict::TimedOut => ThemeRole::OutcomeAttention,
         })
     }
 
