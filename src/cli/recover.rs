@@ -240,7 +240,7 @@ fn show(
                 Tone::Faint,
                 &format!("  {:>6} ago  ", age(now - error.at_ms)),
             ),
-            (Tone::Bad, &error.code),
+            (Tone::Bad, &error.code.to_string()),
             (
                 Tone::Plain,
                 &format!("  {}", short(&error.text, TEXT_CHARS)),

@@ -4,14 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::entry::{Entry, EntryKind, LifecycleEvent};
+use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
 use super::id::{EntryId, Seq};
-
-/// The code of an entry that tells of lines which are not believed.
-pub const FOREIGN_LINES: &str = "foreign_lines";
-
-/// The code of an entry that tells of a record which lacks its end.
-pub const RECORD_CUT: &str = "ledger_touched";
 
 /// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
 pub const META: &str = "alarm";
@@ -40,10 +34,10 @@ pub enum Alarm {
 
 impl Alarm {
     /// The code of its entry.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::ForeignLines { .. } => FOREIGN_LINES,
-            Self::RecordCut { .. } => RECORD_CUT,
+            Self::ForeignLines { .. } => ErrorCode::ForeignLines,
+            Self::RecordCut { .. } => ErrorCode::LedgerTouched,
         }
     }
 
@@ -58,7 +52,7 @@ impl Alarm {
             return None;
         };
         let alarm: Self = serde_json::from_value(entry.meta.get(META)?.clone()).ok()?;
-        (alarm.code() == code).then_some(alarm)
+        (alarm.code() == *code).then_some(alarm)
     }
 
     /// A sentence for people.

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
+mod error_code;
 mod lifecycle;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use super::carried::CarriedEntry;
 use super::delivery::{OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
+pub use error_code::ErrorCode;
 pub use lifecycle::LifecycleEvent;
 
 /// One recorded fact.
@@ -82,8 +84,8 @@ pub enum EntryKind {
     },
     /// Something went wrong and a person should know.
     Error {
-        /// A stable word, for example `torn_tail`.
-        code: String,
+        /// What.
+        code: ErrorCode,
     },
     /// An entry of another version or product, by its type name.
     Other {
@@ -94,6 +96,18 @@ pub enum EntryKind {
         /// Handoffs that the entry says it handled; every kind may carry them.
         handles: Vec<EntryId>,
     },
+}
+
+impl From<LifecycleEvent> for EntryKind {
+    fn from(event: LifecycleEvent) -> Self {
+        Self::Lifecycle { event }
+    }
+}
+
+impl From<ErrorCode> for EntryKind {
+    fn from(code: ErrorCode) -> Self {
+        Self::Error { code }
+    }
 }
 
 /// The sealed ledger that a session follows.

@@ -11,7 +11,7 @@ use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
 use super::delivery::{Delivery, OnBusy};
 use super::entry::{
-    Artifact, DeliveryResult, FinalityDecision, FinalityProposal, NoteKind, Predecessor,
+    Artifact, DeliveryResult, ErrorCode, FinalityDecision, FinalityProposal, NoteKind, Predecessor,
     TurnRecord, TurnStatus,
 };
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
@@ -369,8 +369,8 @@ pub struct ErrorSnapshot {
     pub seq: Seq,
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// A stable word.
-    pub code: String,
+    /// Which kind of thing.
+    pub code: ErrorCode,
     /// What happened.
     pub text: String,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::run::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryFact;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent, Message};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, ErrorCode, LifecycleEvent, Message};
 use crate::core::id::RuntimeSession;
 use crate::daemon::run::now_ms;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
@@ -22,9 +22,7 @@ impl Daemon {
         let mut batch = vec![self.entry(
             Party::System,
             None,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::ContextRelay3Adopted,
-            },
+            LifecycleEvent::ContextRelay3Adopted,
             adopted_text(entries, unread),
             None,
         )];
@@ -88,9 +86,7 @@ impl Daemon {
     pub(super) fn note_foreign_queue(&mut self, aside: &Path) {
         self.note_fact(
             Party::System,
-            EntryKind::Error {
-                code: "foreign_queue".to_owned(),
-            },
+            ErrorCode::ForeignQueue,
             format!(
                 "state/queue.db was ContextRelay 3's and is kept as {}; its texts are not redacted",
                 aside.file_name().unwrap_or_default().display()

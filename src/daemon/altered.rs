@@ -7,15 +7,15 @@ use std::sync::Arc;
 use super::event::Event;
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::entry::{DeliveryResult, ErrorCode};
 use crate::core::id::{EntryId, Seq};
 use crate::store::ledger::{Reading, Stored};
 use crate::wire::control::{Refusal, RefusalCode};
 
-/// The code of the entry and the key of the sentence about altered lines.
+/// The key of the notice about altered lines.
 const ALTERED: &str = "message_altered";
 
-/// The code of the entry and the key of the sentence about an older queue.
+/// The key of the notice about an older queue.
 const OLDER_QUEUE: &str = "queue_put_back";
 
 /// A line that is not the recorded one.
@@ -94,9 +94,7 @@ impl Daemon {
         self.notices
             .set(ALTERED, format!("{text} (`ctxrelay ledger verify`)"));
         let result = DeliveryResult::Rejected;
-        let kind = EntryKind::Error {
-            code: ALTERED.to_owned(),
-        };
+        let kind = ErrorCode::MessageAltered;
         let alarm = self.entry(Party::System, None, kind, text, None);
         let mut settled = self.delivery_entry(&id, to, result, None, None);
         "its line was edited: not delivered".clone_into(&mut settled.content);
@@ -117,9 +115,7 @@ impl Daemon {
                     by itself";
         tracing::error!(text, "alarm");
         self.notices.set(OLDER_QUEUE, text.to_owned());
-        let kind = EntryKind::Error {
-            code: OLDER_QUEUE.to_owned(),
-        };
+        let kind = ErrorCode::QueuePutBack;
         self.keep_fact(Party::System, kind, text);
     }
 

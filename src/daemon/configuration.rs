@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;
 use crate::wire::config::Config;
@@ -54,9 +54,7 @@ impl Daemon {
             Ok(None) => {}
             Ok(Some(Adopted { migrated, backup })) => self.note_fact(
                 Party::System,
-                EntryKind::Lifecycle {
-                    event: LifecycleEvent::ConfigMigrated,
-                },
+                LifecycleEvent::ConfigMigrated,
                 format!(
                     "config.json of ContextRelay 3 was taken over; kept: {}; left out: {}; as it \
                      was it is in {}",
@@ -67,9 +65,7 @@ impl Daemon {
             ),
             Err(error) => self.note_fact(
                 Party::System,
-                EntryKind::Error {
-                    code: "config_not_migrated".to_owned(),
-                },
+                ErrorCode::ConfigNotMigrated,
                 format!(
                     "config.json of ContextRelay 3 was read and could not be rewritten: {error}"
                 ),
@@ -95,9 +91,7 @@ impl Daemon {
         }
         self.note_fact(
             Party::System,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::ConfigReloaded,
-            },
+            LifecycleEvent::ConfigReloaded,
             format!("config.json changed and was read again: {}", named(changed)),
         );
     }

@@ -8,7 +8,7 @@ use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
 use super::run::{Daemon, now_ms, stopping};
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::wire::control::{Hello, Notification, PROTOCOL, Refusal, Role, Welcome};
 
 impl Daemon {
@@ -92,9 +92,7 @@ impl Daemon {
         } = lost;
         self.note_fact(
             Party::System,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::ClaudeBridgeReplaced,
-            },
+            LifecycleEvent::ClaudeBridgeReplaced,
             format!(
                 "Claude's bridge (pid {pid}) did not answer for {} s: another one that waited for \
                  its place receives from now on",

@@ -222,7 +222,7 @@ impl Daemon {
         let event = LifecycleEvent::DeliveryCutOff;
         self.keep_fact(
             Party::System,
-            EntryKind::Lifecycle { event },
+            event,
             format!(
                 "turn {turn} ended before it was done with {id}: Codex has the message and does \
                  not get it again by itself"
@@ -239,7 +239,7 @@ impl Daemon {
             let event = LifecycleEvent::DeliveryCutOff;
             self.keep_fact(
                 Party::System,
-                EntryKind::Lifecycle { event },
+                event,
                 format!(
                     "Codex was at work on {id} in turn {turn} when the daemon ended: it has the \
                      message and does not get it again by itself"

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::event::{Event, TreePurpose};
 use super::run::{Daemon, Keepers, answer, now_ms};
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::store::head::Head;
 
 /// The longest that one step of an orderly shutdown may take.
@@ -46,9 +46,7 @@ impl Daemon {
         self.flush_refusals();
         self.note_fact(
             Party::System,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::DaemonStopped,
-            },
+            LifecycleEvent::DaemonStopped,
             if stop.kill {
                 "the daemon was killed by the operator"
             } else {

@@ -16,13 +16,13 @@ use super::event::Event;
 use super::fault::DaemonFault;
 use super::run::{Daemon, Keepers};
 use crate::core::agent::Party;
-use crate::core::entry::EntryKind;
+use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
 use crate::store::failed;
 use crate::store::head::Head;
 use crate::store::ledger::Ledger;
 
-/// The key of the notice that the daemon before this one failed, and the code of its entry.
+/// The key of the notice that the daemon before this one failed.
 const DAEMON_FAILED: &str = "daemon_failed";
 
 /// What of a daemon that failed can still be trusted: each has a thread or task of its own.
@@ -125,9 +125,7 @@ impl Daemon {
             "before this start {what}; what was acknowledged is here, and \
              .contextrelay/state/contextrelay.log says where it was"
         );
-        let kind = EntryKind::Error {
-            code: what.code().to_owned(),
-        };
+        let kind = ErrorCode::from(what.code());
         self.note_fact(Party::System, kind, text.clone());
         self.notices.set(DAEMON_FAILED, text);
     }

@@ -8,7 +8,7 @@ use super::event::ReplySender;
 use super::run::{Daemon, answer};
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, META};
-use crate::core::entry::{Entry, EntryKind, LifecycleEvent};
+use crate::core::entry::{Entry, LifecycleEvent};
 use crate::store::ledger::Stored;
 use crate::wire::control::{AcknowledgeParams, Recorded, Reply};
 
@@ -30,9 +30,7 @@ impl Daemon {
     }
 
     fn alarm_entry(&self, alarm: &Alarm) -> Entry {
-        let kind = EntryKind::Error {
-            code: alarm.code().to_owned(),
-        };
+        let kind = alarm.code();
         let mut entry = self.entry(Party::System, None, kind, alarm.text(), None);
         entry.meta.insert(META.to_owned(), alarm.to_value());
         entry
@@ -78,9 +76,7 @@ impl Daemon {
             let refusal = not_found(&what, "it may be acknowledged already");
             return answer(reply, Err(refusal));
         };
-        let kind = EntryKind::Lifecycle {
-            event: LifecycleEvent::AlarmAcknowledged,
-        };
+        let kind = LifecycleEvent::AlarmAcknowledged;
         let text = format!("seen, and not made true by that: {text}");
         let mut entry = self.entry(Party::Human, None, kind, text, None);
         let id = params.alarm_id.as_str();

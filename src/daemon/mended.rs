@@ -2,7 +2,7 @@
 
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::mend::Mended;
 
 impl Daemon {
@@ -12,16 +12,12 @@ impl Daemon {
             match sealed {
                 Ok(_) => self.note_fact(
                     Party::System,
-                    EntryKind::Lifecycle {
-                        event: LifecycleEvent::SessionArchived,
-                    },
+                    LifecycleEvent::SessionArchived,
                     format!("{old} was sealed before a crash, and is in the archives now"),
                 ),
                 Err(error) => self.note_fact(
                     Party::System,
-                    EntryKind::Error {
-                        code: "not_archived".to_owned(),
-                    },
+                    ErrorCode::NotArchived,
                     format!("{old} is sealed, and stays where it was: {error}"),
                 ),
             }
@@ -33,18 +29,14 @@ impl Daemon {
             if erased.left.is_empty() {
                 self.note_fact(
                     Party::System,
-                    EntryKind::Lifecycle {
-                        event: LifecycleEvent::SessionDeleted,
-                    },
+                    LifecycleEvent::SessionDeleted,
                     format!("what a crash had left of {old} is deleted now"),
                 );
             } else {
                 let left = erased.left.join("; ");
                 self.note_fact(
                     Party::System,
-                    EntryKind::Error {
-                        code: "not_deleted".to_owned(),
-                    },
+                    ErrorCode::NotDeleted,
                     format!("not everything of {old} could be deleted: {left}"),
                 );
             }
@@ -52,9 +44,7 @@ impl Daemon {
         for (id, path) in mended.aborted {
             self.note_fact(
                 Party::System,
-                EntryKind::Error {
-                    code: "clear_cut_short".to_owned(),
-                },
+                ErrorCode::ClearCutShort,
                 format!(
                     "a crash cut the end of this session short: it goes on, {id} never began, and \
                      its file is kept as {}; clear or compact again if you still want to",

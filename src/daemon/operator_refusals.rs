@@ -8,7 +8,7 @@ use super::attach::ConnId;
 use super::clients::Counted;
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::EntryKind;
+use crate::core::entry::ErrorCode;
 
 impl Daemon {
     /// Somebody else gave an operator's command.
@@ -58,9 +58,7 @@ impl Daemon {
             1 => format!("refused an operator command from {last_from}"),
             _ => format!("refused {count} operator commands, the last from {last_from}"),
         };
-        let kind = EntryKind::Error {
-            code: "operator_only".to_owned(),
-        };
+        let kind = ErrorCode::OperatorOnly;
         let mut entry = self.entry(Party::System, None, kind, text, None);
         entry.meta.insert("count".to_owned(), Value::from(count));
         self.record(

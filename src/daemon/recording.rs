@@ -12,7 +12,7 @@ use super::run::{Daemon, RECENT_ENTRIES_MAX, now_ms};
 use super::space::space_refused;
 use crate::core::agent::Party;
 use crate::core::delivery::ClaudeInput;
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, EntryKind, ErrorCode};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::trace;
@@ -29,8 +29,7 @@ pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send
 /// After the disk refused what has happened already, it is asked again this often.
 pub(super) const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// The key of the sentence that the record cannot be written, which is also the code of the entry
-/// that tells of it afterwards.
+/// The key of the notice that the record cannot be written.
 const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
 
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
@@ -130,7 +129,12 @@ impl Daemon {
     }
 
     /// Appends what nobody waits for.
-    pub(super) fn note_fact(&mut self, source: Party, kind: EntryKind, content: impl Into<String>) {
+    pub(super) fn note_fact(
+        &mut self,
+        source: Party,
+        kind: impl Into<EntryKind>,
+        content: impl Into<String>,
+    ) {
         let entry = self.entry(source, None, kind, content, None);
         self.record(
             vec![entry],
@@ -143,7 +147,12 @@ impl Daemon {
     }
 
     /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
-    pub(super) fn keep_fact(&mut self, source: Party, kind: EntryKind, content: impl Into<String>) {
+    pub(super) fn keep_fact(
+        &mut self,
+        source: Party,
+        kind: impl Into<EntryKind>,
+        content: impl Into<String>,
+    ) {
         let entry = self.entry(source, None, kind, content, None);
         self.record_fact(vec![entry], Box::new(|_, _| {}));
     }
@@ -153,7 +162,7 @@ impl Daemon {
         &self,
         source: Party,
         target: Option<Party>,
-        kind: EntryKind,
+        kind: impl Into<EntryKind>,
         content: impl Into<String>,
         runtime_session: Option<RuntimeSession>,
     ) -> Entry {
@@ -165,7 +174,7 @@ impl Daemon {
             target,
             content: content.into(),
             whole: None,
-            kind,
+            kind: kind.into(),
             runtime_session,
             carried: None,
             meta: Map::new(),
@@ -276,9 +285,7 @@ impl Daemon {
     /// Has the record say that it could not be written. Asking the disk again and again with this
     /// very entry is what finds out that it works again, though nobody else writes.
     fn record_outage(&mut self, why: String) {
-        let kind = EntryKind::Error {
-            code: LEDGER_UNWRITABLE.to_owned(),
-        };
+        let kind = ErrorCode::LedgerUnwritable;
         let entry = self.entry(Party::System, None, kind, why, None);
         self.record_fact(vec![entry], Box::new(|_, _| {}));
     }

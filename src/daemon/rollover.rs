@@ -18,7 +18,8 @@ use std::time::Duration;
 use super::run::{Daemon, now_ms};
 use crate::core::agent::Party;
 use crate::core::entry::{
-    AgentChanged, DeliveryResult, Entry, EntryKind, Fate, Predecessor, TurnRecord, TurnStatus,
+    AgentChanged, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor, TurnRecord,
+    TurnStatus,
 };
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
@@ -237,9 +238,7 @@ impl Daemon {
     fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {
         self.note_fact(
             Party::System,
-            EntryKind::Error {
-                code: "not_sealed".to_owned(),
-            },
+            ErrorCode::NotSealed,
             format!("this session could not be sealed and goes on: {error}"),
         );
     }
@@ -267,9 +266,7 @@ impl Daemon {
             if !left.is_empty() {
                 self.note_fact(
                     Party::System,
-                    EntryKind::Error {
-                        code: "not_deleted".to_owned(),
-                    },
+                    ErrorCode::NotDeleted,
                     format!(
                         "not everything of {old} could be deleted: {}",
                         left.join("; ")
@@ -283,9 +280,7 @@ impl Daemon {
             Err(error) => {
                 self.note_fact(
                     Party::System,
-                    EntryKind::Error {
-                        code: "not_archived".to_owned(),
-                    },
+                    ErrorCode::NotArchived,
                     format!("the old session stays where it was, it could not be moved: {error}"),
                 );
                 let path = self.dirs.ledger(old);

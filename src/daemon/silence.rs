@@ -11,13 +11,10 @@ use super::run::Daemon;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, Watchdog, Watched};
-use crate::core::entry::EntryKind;
+use crate::core::entry::ErrorCode;
 use crate::core::envelope::age;
 use crate::wire::config::Config;
 use crate::wire::status::SilenceStatus;
-
-/// The code of the entry that tells of a stuck turn.
-const TURN_SILENT: &str = "turn_silent";
 
 /// What is watched of the two agents.
 #[derive(Debug)]
@@ -206,10 +203,9 @@ impl Daemon {
                 self.claude_hears(ClaudeInput::Silent { why });
             }
             Agent::Codex => {
-                let code = TURN_SILENT.to_owned();
                 self.note_fact(
                     Party::System,
-                    EntryKind::Error { code },
+                    ErrorCode::TurnSilent,
                     format!(
                         "no sign of Codex's turn for {silent}: look at it, let it be, or stop it \
                          from the deck; nothing is stopped by itself"

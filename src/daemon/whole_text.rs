@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::event::Event;
 use super::run::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, ErrorCode};
 use crate::core::id::EntryId;
 use crate::store::blobs::{BlobError, Blobs};
 
@@ -54,8 +54,10 @@ impl Daemon {
         }
         self.note_fact(
             Party::System,
-            EntryKind::Error {
-                code: lost.error.code().to_string(),
+            match lost.error {
+                BlobError::Missing => ErrorCode::BlobMissing,
+                BlobError::Altered => ErrorCode::BlobAltered,
+                BlobError::Io(_) => ErrorCode::BlobUnreadable,
             },
             format!(
                 "all of the text of entry {} was kept in a file of its own, and {}; its receiver \

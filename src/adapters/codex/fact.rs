@@ -1,5 +1,6 @@
 //! [`CodexFact`]: what the Codex adapter tells the daemon.
 
+use crate::core::entry::ErrorCode;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
@@ -27,8 +28,8 @@ pub enum CodexFact {
     },
     /// The app-server cannot be started at all (no program, too old, invalid configuration).
     Unavailable {
-        /// A stable word: `not_found`, `too_old`, `invalid_configuration`, `failed`.
-        code: String,
+        /// Which kind of reason.
+        code: ErrorCode,
         /// A sentence with the next step.
         why: String,
     },

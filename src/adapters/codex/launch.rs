@@ -15,6 +15,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::adapters::hold::{self, HoldError, spawn_held};
+use crate::core::entry::ErrorCode;
 
 /// The oldest version whose behaviour we know.
 pub(super) const VERSION_MIN: Version = Version(0, 169, 0);
@@ -56,13 +57,13 @@ pub(super) struct LaunchEnv {
 #[error("{why}")]
 pub(super) struct Unavailable {
     /// See [`super::fact::CodexFact::Unavailable`].
-    pub(super) code: &'static str,
+    pub(super) code: ErrorCode,
     /// A sentence with the next step.
     pub(super) why: String,
 }
 
 impl Unavailable {
-    pub(super) fn new(code: &'static str, why: impl Into<String>) -> Self {
+    pub(super) fn new(code: ErrorCode, why: impl Into<String>) -> Self {
         let why = why.into();
         Self { code, why }
     }
@@ -84,11 +85,11 @@ impl ServerLaunch {
     pub(super) async fn inspect(surroundings: &LaunchEnv) -> Result<Self, Unavailable> {
         let program = find(surroundings.program.as_deref()).ok_or_else(|| match &surroundings.program {
             Some(program) => Unavailable::new(
-                "not_found",
+                ErrorCode::CodexNotFound,
                 format!("{} is no program; correct CONTEXTRELAY_CODEX_BIN", program.display()),
             ),
             None => Unavailable::new(
-                "not_found",
+                ErrorCode::CodexNotFound,
                 "no `codex` on PATH; install it (npm i -g @openai/codex) or set CONTEXTRELAY_CODEX_BIN",
             ),
         })?;
@@ -103,7 +104,7 @@ impl ServerLaunch {
                 Some(version) if version < VERSION_MIN => {}
                 None if !answer.ok => {
                     let why = format!("`{} --version` fails; try it by hand", program.display());
-                    return Err(Unavailable::new("failed", why));
+                    return Err(Unavailable::new(ErrorCode::CodexFailed, why));
                 }
                 _ => return Err(invalid_configuration()),
             }
@@ -119,12 +120,12 @@ impl ServerLaunch {
     pub(super) fn failed(&self, why: String) -> Unavailable {
         match self.version {
             Some(version) if version < VERSION_MIN => Unavailable::new(
-                "too_old",
+                ErrorCode::CodexTooOld,
                 format!(
                     "codex {version} is too old, {VERSION_MIN} is needed; update it (npm i -g @openai/codex)"
                 ),
             ),
-            _ => Unavailable::new("failed", why),
+            _ => Unavailable::new(ErrorCode::CodexFailed, why),
         }
     }
 
@@ -185,7 +186,7 @@ impl ServerLaunch {
 
 pub(super) fn invalid_configuration() -> Unavailable {
     Unavailable::new(
-        "invalid_configuration",
+        ErrorCode::CodexInvalidConfiguration,
         "codex cannot read its configuration and would run without your settings; \
          `codex mcp list` in the project says where the mistake is",
     )
@@ -247,7 +248,7 @@ async fn ask(
     }
     child.end().await;
     Err(Unavailable::new(
-        "failed",
+        ErrorCode::CodexFailed,
         format!(
             "`codex {}` did not end within {} s; try it by hand",
             args.join(" "),
@@ -258,7 +259,7 @@ async fn ask(
 
 pub(super) fn cannot_start(program: &Path, error: &HoldError) -> Unavailable {
     Unavailable::new(
-        "failed",
+        ErrorCode::CodexFailed,
         format!("{} cannot be started: {error}", program.display()),
     )
 }

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::Instrument as _;
 
+use crate::core::entry::ErrorCode;
 use crate::core::id::ThreadId;
 
 use super::adapter::RecordChild;
@@ -181,12 +182,12 @@ impl Run {
                 Err(failed) => failed,
             };
             let failure = match why {
-                Why::Unavailable(unavailable) if unavailable.code != "failed" => {
+                Why::Unavailable(unavailable) if unavailable.code != ErrorCode::CodexFailed => {
                     self.tell_unavailable(&unavailable).await;
                     return End::GaveUp(unavailable);
                 }
                 Why::Unavailable(unavailable) => unavailable,
-                Why::Gone(why) => Unavailable::new("failed", why),
+                Why::Gone(why) => Unavailable::new(ErrorCode::CodexFailed, why),
             };
             // One that hangs takes its time and is of no more use than one that ends at once.
             failures = if life.lasted { 1 } else { failures + 1 };
@@ -219,7 +220,7 @@ impl Run {
         };
         let started = match inherited.map(AppServer::inherit) {
             Some(Ok(server)) => Ok(server),
-            Some(Err(error)) => Err(Unavailable::new("failed", error.to_string())),
+            Some(Err(error)) => Err(Unavailable::new(ErrorCode::CodexFailed, error.to_string())),
             None => {
                 tracing::debug!("starting the app-server");
                 let starting = async {
@@ -356,7 +357,7 @@ impl Run {
 
     async fn tell_unavailable(&self, unavailable: &Unavailable) {
         self.tell(CodexFact::Unavailable {
-            code: unavailable.code.to_owned(),
+            code: unavailable.code.clone(),
             why: unavailable.why.clone(),
         })
         .await;

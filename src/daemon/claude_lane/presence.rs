@@ -7,7 +7,7 @@
 
 use crate::core::agent::{AgentState, Party};
 use crate::core::delivery::{ClaudeInput, LadderInput};
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Doorbell, Gone, Receiver};
@@ -149,7 +149,7 @@ impl Daemon {
             let event = LifecycleEvent::DoorbellDead;
             self.note_fact(
                 Party::System,
-                EntryKind::Lifecycle { event },
+                event,
                 "Claude's monitor, the doorbell, has ended: messages wait for its next turn",
             );
         }

@@ -5,7 +5,7 @@ use super::turns::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
-use crate::core::entry::{AgentChanged, EntryKind, LifecycleEvent};
+use crate::core::entry::{AgentChanged, EntryKind, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, ThreadId};
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::run::Daemon;
@@ -40,7 +40,7 @@ impl Daemon {
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
                 if self.notices.set("codex", why.clone()) {
-                    self.note_fact(Party::System, EntryKind::Error { code }, why.clone());
+                    self.note_fact(Party::System, code, why.clone());
                 }
                 self.codex_input(CodexInput::Unavailable);
                 self.codex_trouble(&why);
@@ -111,9 +111,7 @@ impl Daemon {
                 ) {
                     self.note_fact(
                         Party::System,
-                        EntryKind::Error {
-                            code: "proxy_refused".to_owned(),
-                        },
+                        ErrorCode::ProxyRefused,
                         format!("refused {count} connection(s) to the Codex proxy: wrong token"),
                     );
                     self.status_changed();
@@ -274,12 +272,10 @@ impl Daemon {
             self.codex.tui_pid = pid;
             self.note_fact(
                 Party::System,
-                EntryKind::Lifecycle {
-                    event: if attached {
-                        LifecycleEvent::CodexTuiAttached
-                    } else {
-                        LifecycleEvent::CodexTuiLeft
-                    },
+                if attached {
+                    LifecycleEvent::CodexTuiAttached
+                } else {
+                    LifecycleEvent::CodexTuiLeft
                 },
                 if attached {
                     "the Codex terminal attached"

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
 use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
@@ -96,9 +96,7 @@ impl Daemon {
         };
         self.note_fact(
             Party::Human,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::TurnInterrupted,
-            },
+            LifecycleEvent::TurnInterrupted,
             format!("the operator stopped Codex's turn {turn}"),
         );
         tokio::spawn(async move {

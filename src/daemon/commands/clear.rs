@@ -2,7 +2,7 @@
 //! vanishes unsaid.
 
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, Fate, LifecycleEvent};
+use crate::core::entry::{Fate, LifecycleEvent};
 use crate::daemon::event::ReplySender;
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::{Daemon, answer};
@@ -26,9 +26,7 @@ impl Daemon {
         let word = self.entry(
             Party::Human,
             None,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::SessionCleared,
-            },
+            LifecycleEvent::SessionCleared,
             format!(
                 "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
                 cancelled.len(),

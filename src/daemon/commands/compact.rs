@@ -33,9 +33,7 @@ impl Daemon {
         let word = self.entry(
             Party::Human,
             None,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::SessionCompacted,
-            },
+            LifecycleEvent::SessionCompacted,
             format!("the operator compacts this session: {count} entries are carried on"),
             None,
         );

@@ -1,7 +1,7 @@
 //! The operator trusts what `config.json` says now.
 
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer, now_ms};
 use crate::store::{config, trust};
@@ -39,9 +39,7 @@ impl Daemon {
         let entry = self.entry(
             Party::Human,
             None,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::ConfigTrusted,
-            },
+            LifecycleEvent::ConfigTrusted,
             text,
             None,
         );
@@ -57,13 +55,7 @@ impl Daemon {
                 let id = daemon.dirs.instance_id();
                 if let Err(error) = trust::write(&user, &id, power, now_ms()) {
                     let why = format!("what was trusted could not be kept: {error}");
-                    daemon.note_fact(
-                        Party::System,
-                        EntryKind::Error {
-                            code: "trust_not_kept".to_owned(),
-                        },
-                        why.clone(),
-                    );
+                    daemon.note_fact(Party::System, ErrorCode::TrustNotKept, why.clone());
                     return answer(reply, Err(failed(&why)));
                 }
                 let loaded = config::load(&daemon.dirs, &user);

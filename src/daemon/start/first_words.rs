@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::claimed::Claimed;
 use crate::core::agent::Party;
 use crate::core::alarm::Alarm;
-use crate::core::entry::{DeliveryResult, EntryKind, LifecycleEvent};
+use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::run::Daemon;
 use crate::store::contextrelay3::{self, Unread};
@@ -78,11 +78,11 @@ impl FirstWords {
             daemon.note_unfinished();
             (LifecycleEvent::DaemonStarted, "the daemon started")
         };
-        daemon.note_fact(Party::System, EntryKind::Lifecycle { event }, said);
+        daemon.note_fact(Party::System, event, said);
         if let Some(missing) = &self.missing {
-            note_error(
-                daemon,
-                "ledger_missing",
+            daemon.note_fact(
+                Party::System,
+                ErrorCode::LedgerMissing,
                 format!(
                     ".contextrelay/current named {missing}, whose record does not exist: this \
                      session goes on in its place"
@@ -92,9 +92,9 @@ impl FirstWords {
         daemon.note_failed();
         daemon.note_mended(self.mended);
         if let Some(torn) = &self.torn {
-            note_error(
-                daemon,
-                "torn_tail",
+            daemon.note_fact(
+                Party::System,
+                ErrorCode::TornTail,
                 format!(
                     "the last line was torn by a crash; its bytes are kept in {}",
                     torn.file_name().unwrap_or_default().display()
@@ -107,9 +107,9 @@ impl FirstWords {
         }
         daemon.say_alarms();
         if self.has_foreign_history {
-            note_error(
-                daemon,
-                "foreign_history",
+            daemon.note_fact(
+                Party::System,
+                ErrorCode::ForeignHistory,
                 foreign_history(self.is_clone, daemon),
             );
         }
@@ -126,11 +126,6 @@ impl FirstWords {
         daemon.recover_codex();
         daemon.note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
     }
-}
-
-fn note_error(daemon: &mut Daemon, code: &str, text: String) {
-    let code = code.to_owned();
-    daemon.note_fact(Party::System, EntryKind::Error { code }, text);
 }
 
 fn foreign_history(is_clone: bool, daemon: &Daemon) -> String {

@@ -11,7 +11,7 @@ use super::{CarriedState, LoopState};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
 use crate::daemon::ending::Stop;
 use crate::daemon::event::{Event, ReplySender};
@@ -96,9 +96,7 @@ impl Daemon {
         self.flush_refusals();
         self.note_fact(
             Party::System,
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::DaemonHandedOver,
-            },
+            LifecycleEvent::DaemonHandedOver,
             "the daemon hands over to another process",
         );
         self.stopping = Some(Stop {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::fact::{FileVerdict, Touch, WatchFact};
 use crate::core::agent::Party;
-use crate::core::entry::EntryKind;
+use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
 use crate::daemon::ending::Stop;
 use crate::daemon::run::Daemon;
@@ -86,7 +86,7 @@ impl Daemon {
             words.join(" and ")
         );
         tracing::warn!(text, "alarm");
-        self.alarm("ledger_touched", text.clone());
+        self.alarm(ErrorCode::LedgerTouched, text.clone());
         self.notices
             .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
         self.status_changed();
@@ -101,7 +101,7 @@ impl Daemon {
         let text = "somebody else removed the lock of this daemon with the state folder: nobody \
                     finds it there any more, so it ends; the next start makes the folder anew";
         tracing::error!(text, "alarm");
-        self.alarm("lock_lost", text.to_owned());
+        self.alarm(ErrorCode::LockLost, text.to_owned());
         self.stop(Stop::now(false));
     }
 
@@ -136,7 +136,7 @@ impl Daemon {
             // It is in the record that somebody does this, and it will be put back.
             return;
         }
-        self.alarm("current_changed", text);
+        self.alarm(ErrorCode::CurrentChanged, text);
         let earliest = self.alarms.put_back.map(|at| at + PUT_BACK_GAP);
         match earliest {
             Some(at) if at > Instant::now() => self.alarms.put_back_at = Some(at),
@@ -145,11 +145,8 @@ impl Daemon {
     }
 
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
-    fn alarm(&mut self, code: &str, text: String) {
-        let kind = EntryKind::Error {
-            code: code.to_owned(),
-        };
-        let entry = self.entry(Party::System, None, kind, text, None);
+    fn alarm(&mut self, code: ErrorCode, text: String) {
+        let entry = self.entry(Party::System, None, code, text, None);
         self.record_fact(vec![entry], Box::new(|_, _| {}));
     }
 

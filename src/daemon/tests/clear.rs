@@ -4,7 +4,7 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::entry::{EntryKind, ErrorCode, TurnStatus};
 use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{ClearParams, Command, Reply, Role};
@@ -80,6 +80,11 @@ async fn a_session_that_cannot_be_archived_is_cleared_all_the_same() {
             .all(|stored| { stored.entry.session_id == cleared.session_id })
     );
     assert!(rig.daemon.recent.iter().any(|stored| {
-        matches!(&stored.entry.kind, EntryKind::Error { code } if code == "not_archived")
+        matches!(
+            &stored.entry.kind,
+            EntryKind::Error {
+                code: ErrorCode::NotArchived
+            }
+        )
     }));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::rig::Rig;
 use crate::core::agent::Agent;
-use crate::core::entry::Fate;
+use crate::core::entry::{ErrorCode, Fate};
 use crate::store::ledger::verify;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -183,5 +183,5 @@ async fn what_cannot_be_deleted_is_said_and_recorded() {
     assert_eq!(cleared.left.len(), 1, "{:?}", cleared.left);
     assert!(cleared.left[0].contains("checkpoint"));
     let error = rig.daemon.world.errors.back().unwrap();
-    assert_eq!(error.code, "not_deleted");
+    assert_eq!(error.code, ErrorCode::NotDeleted);
 }

@@ -53,7 +53,7 @@ fn lifecycle(rig: &Rig, wanted: &str) -> bool {
         .iter()
         .any(|stored| match &stored.entry.kind {
             EntryKind::Lifecycle { event } => event.to_string() == wanted,
-            EntryKind::Error { code } => code == wanted,
+            EntryKind::Error { code } => code.to_string() == wanted,
             _ => false,
         })
 }

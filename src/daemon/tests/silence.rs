@@ -5,7 +5,7 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{OnBusy, Watched};
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{ErrorCode, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::config::{Config, read};
@@ -33,7 +33,9 @@ fn level(rig: &Rig, agent: Agent) -> Option<Watched> {
 
 fn told(rig: &Rig) -> usize {
     let errors = rig.daemon.world.errors.iter();
-    errors.filter(|error| error.code == "turn_silent").count()
+    errors
+        .filter(|error| error.code == ErrorCode::TurnSilent)
+        .count()
 }
 
 fn turn_started(rig: &mut Rig) {

@@ -47,7 +47,7 @@ fn codes(rig: &Rig) -> Vec<String> {
         .recent
         .iter()
         .filter_map(|stored| match &stored.entry.kind {
-            EntryKind::Error { code } => Some(code.clone()),
+            EntryKind::Error { code } => Some(code.to_string()),
             _ => None,
         })
         .collect()

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, ErrorCode};
 use crate::core::id::EntryId;
 use crate::core::whole::LINE_UNITS_MAX;
 use crate::store::blobs::Blobs;
@@ -91,7 +91,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
     }
     let errors = &rig.daemon.world.errors;
     assert_eq!(errors.len(), 1);
-    assert_eq!(errors[0].code, "blob_altered");
+    assert_eq!(errors[0].code, ErrorCode::BlobAltered);
     assert!(errors[0].text.contains(id.as_str()));
     // Whoever asks for all of it is refused, and gets what there is without.
     let show = |full| Command::LedgerShow {

@@ -130,7 +130,7 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
     match &entry.kind {
         EntryKind::Error { code } => Some(ui::RowOutcome::new(
             ui::OutcomeState::Attention,
-            code.replace('_', " "),
+            code.to_string().replace('_', " "),
         )),
         EntryKind::FinalityProposal(_) => {
             let decided = model

@@ -33,6 +33,7 @@ impl Text {
     /// It is redacted once more: the ledger may begin with lines of an older program that masked
     /// less, or be older than one of the rules.
     pub(super) fn of(entry: &Entry, redactor: &Redactor) -> Self {
+        let word;
         let mut pieces = vec![entry.content.as_str()];
         match &entry.kind {
             EntryKind::Handoff(handoff) => {
@@ -50,7 +51,10 @@ impl Text {
             }
             EntryKind::FinalityDecision(decision) => pieces.extend(decision.reason.as_deref()),
             EntryKind::AgentChanged(change) => pieces.extend(change.why.as_deref()),
-            EntryKind::Error { code } => pieces.push(code),
+            EntryKind::Error { code } => {
+                word = code.to_string();
+                pieces.push(&word);
+            }
             EntryKind::Other { detail, .. } => {
                 for value in detail.values() {
                     push_strings(value, DEPTH_MAX, &mut pieces);

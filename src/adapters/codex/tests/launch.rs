@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
+use crate::core::entry::ErrorCode;
 
 fn launch(mcp_names: &[&str]) -> ServerLaunch {
     ServerLaunch {
@@ -64,8 +65,11 @@ fn versions_are_found_and_compared() {
 fn a_failed_start_of_an_old_codex_is_blamed_on_its_age() {
     let mut old = launch(&[]);
     old.version = Some(Version(0, 100, 0));
-    assert_eq!(old.failed("x".to_owned()).code, "too_old");
-    assert_eq!(launch(&[]).failed("x".to_owned()).code, "failed");
+    assert_eq!(old.failed("x".to_owned()).code, ErrorCode::CodexTooOld);
+    assert_eq!(
+        launch(&[]).failed("x".to_owned()).code,
+        ErrorCode::CodexFailed
+    );
 }
 
 #[test]

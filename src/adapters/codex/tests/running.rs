@@ -14,6 +14,7 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::adapters::codex::run::{RetryPolicy, Run};
 use crate::adapters::codex::session::Timeouts;
 use crate::adapters::codex::thread_state::ThreadState;
+use crate::core::entry::ErrorCode;
 
 /// For all starts together; each is a shell or three.
 const SOON: Duration = Duration::from_secs(60);
@@ -91,7 +92,13 @@ async fn an_app_server_that_hangs_each_time_is_given_up_and_that_is_told() {
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();
     let fact = timeout(SOON, facts.recv()).await.expect("a fact in time");
     assert!(
-        matches!(&fact, Some(CodexFact::Unavailable { code, .. }) if code == "failed"),
+        matches!(
+            &fact,
+            Some(CodexFact::Unavailable {
+                code: ErrorCode::CodexFailed,
+                ..
+            })
+        ),
         "{fact:?}"
     );
     let ensured = timeout(SOON, ensured).await.expect("an answer in time");

@@ -338,7 +338,7 @@ pub fn kind() -> impl Strategy<Value = EntryKind> {
         "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle {
             event: event.into(),
         }),
-        text().prop_map(|code| EntryKind::Error { code }),
+        text().prop_map(|code| EntryKind::Error { code: code.into() }),
         other(),
     ]
 }

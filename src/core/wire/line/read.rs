@@ -198,7 +198,8 @@ fn read_kind(entry_type: String, mut line: Map<String, Value>, entry: &mut Entry
         "finality_decision" => read_decision(line),
         "error" => EntryKind::Error {
             code: take_text(&mut take_object(&mut line, "error"), "code")
-                .unwrap_or_else(|| "error".to_owned()),
+                .unwrap_or_else(|| "error".to_owned())
+                .into(),
         },
         "runtime_event" => {
             read_runtime_event(&line, entry).unwrap_or_else(|| other(entry_type, line))
