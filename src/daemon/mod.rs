@@ -42,6 +42,7 @@ mod operator_refusals;
 mod outbox;
 mod outdated;
 mod peer;
+mod readers;
 mod recording;
 mod rollover;
 mod run;

@@ -25,6 +25,7 @@ use super::limits::Limits;
 use super::loop_times::LoopTimes;
 use super::notices::Notices;
 use super::outbox::Outbox;
+use super::readers::Readers;
 use super::recording::{Pending, ThenDurable};
 use super::running::Replacement;
 use super::silence::Silences;
@@ -99,6 +100,7 @@ pub struct Daemon {
     /// What others read on the disk.
     pub(super) board: Board,
     pub(super) loop_times: LoopTimes,
+    pub(super) readers: Readers,
 }
 
 /// What writes down, beside the ledger, how far it has come.
@@ -177,6 +179,7 @@ impl Daemon {
             watch: None,
             board: Board::default(),
             loop_times: LoopTimes::default(),
+            readers: Readers::default(),
         }
     }
 

@@ -20,6 +20,7 @@ mod liveness_probe;
 mod markers;
 mod page;
 mod queue;
+mod reads;
 mod resolved;
 mod rig;
 mod rollover;

@@ -1,6 +1,8 @@
 //! What the final message of a turn asks for, when it begins with a [`Marker`]: for a Codex that
 //! has our instructions and not our tools.
 
+use std::sync::Arc;
+
 use super::turns::{Relayed, TurnEnd};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
@@ -8,10 +10,11 @@ use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, Message, NoteKind,
 use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
 use crate::daemon::attach::ConnId;
+use crate::daemon::commands::context::context;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::run::Daemon;
-use crate::wire::control::{ContextView, ProposeParams, ReadContextParams, Reply};
+use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
 /// and can ask again.
@@ -157,9 +160,8 @@ impl Daemon {
                 limit: Some(limit),
                 ..ReadContextParams::default()
             };
-            let read = match self.read_context(&params) {
-                Ok(Reply::Context(page)) => serde_json::to_string(&page).map_err(|_| String::new()),
-                Ok(_) => Err(String::new()),
+            let read = match context(&self.ledger, Arc::clone(&self.world), &params) {
+                Ok(page) => serde_json::to_string(&page).map_err(|_| String::new()),
                 Err(refusal) => Err(refusal.message),
             };
             match read {

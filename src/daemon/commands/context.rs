@@ -1,11 +1,15 @@
 //! `read_context`: the latest of the record and all open handoffs, as agents get it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
+use crate::core::snapshot::Snapshot;
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, now_ms};
-use crate::store::ledger::{EntryFilter, Stored};
+use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
     ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,
 };
@@ -20,73 +24,82 @@ const PAGE_MAX: u32 = 200;
 const SCAN_MAX: usize = 5_000;
 
 impl Daemon {
-    pub(in crate::daemon) fn read_context(
-        &self,
-        params: &ReadContextParams,
-    ) -> Result<Reply, Refusal> {
-        let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
-        let mut from: Option<u64> = match &params.cursor {
-            None => None,
-            Some(cursor) => Some(cursor.parse().map_err(|_| {
-                Refusal::new(
-                    RefusalCode::InvalidArguments,
-                    format!("`{cursor}` is no cursor"),
-                    "use the `cursor` of the page before",
-                )
-            })?),
-        };
-        let mut entries = Vec::new();
-        let mut scanned = 0;
-        let fits = |stored: &Stored| {
-            (params.view != ContextView::Summary || is_substance(&stored.entry))
-                && params
-                    .handoff_id
-                    .as_ref()
-                    .is_none_or(|id| stored.entry.id == *id || stored.entry.handles().contains(id))
-        };
-        let next = loop {
-            let page = self
-                .ledger
-                .page(&EntryFilter::default(), from, false, PAGE_MAX as usize)
-                .map_err(|error| unreadable(&error))?;
-            let mut last = None;
-            for stored in &page.entries {
-                last = Some(stored.entry.seq.0);
-                scanned += 1;
-                if fits(stored) {
-                    entries.push(rendered(stored, params.view));
-                    if entries.len() == limit {
-                        break;
-                    }
+    pub(super) fn read_context(&self, params: ReadContextParams, reply: ReplySender) {
+        let (ledger, world) = (self.ledger.clone(), Arc::clone(&self.world));
+        self.readers.read(reply, move || {
+            context(&ledger, world, &params).map(Reply::Context)
+        });
+    }
+}
+
+/// A page of the record and all open handoffs.
+pub(in crate::daemon) fn context(
+    ledger: &Ledger,
+    world: Arc<Snapshot>,
+    params: &ReadContextParams,
+) -> Result<ContextPage, Refusal> {
+    let now = now_ms();
+    let open_handoffs = world
+        .open_handoffs
+        .values()
+        .map(|handoff| {
+            json!({
+                "id": handoff.id, "seq": handoff.seq, "from": handoff.from,
+                "to": handoff.to, "ask": handoff.ask, "reason": handoff.reason,
+                "lane": handoff.lane(now).as_str(),
+                "age_s": (now - handoff.at_ms).max(0) / 1000,
+            })
+        })
+        .collect();
+    // While it is held, the loop has to copy it before it folds the next entry.
+    drop(world);
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
+    let mut from: Option<u64> = match &params.cursor {
+        None => None,
+        Some(cursor) => Some(cursor.parse().map_err(|_| {
+            Refusal::new(
+                RefusalCode::InvalidArguments,
+                format!("`{cursor}` is no cursor"),
+                "use the `cursor` of the page before",
+            )
+        })?),
+    };
+    let mut entries = Vec::new();
+    let mut scanned = 0;
+    let fits = |stored: &Stored| {
+        (params.view != ContextView::Summary || is_substance(&stored.entry))
+            && params
+                .handoff_id
+                .as_ref()
+                .is_none_or(|id| stored.entry.id == *id || stored.entry.handles().contains(id))
+    };
+    let next = loop {
+        let page = ledger
+            .page(&EntryFilter::default(), from, false, PAGE_MAX as usize)
+            .map_err(|error| unreadable(&error))?;
+        let mut last = None;
+        for stored in &page.entries {
+            last = Some(stored.entry.seq.0);
+            scanned += 1;
+            if fits(stored) {
+                entries.push(rendered(stored, params.view));
+                if entries.len() == limit {
+                    break;
                 }
             }
-            let more = page.next.is_some() || last != page.entries.last().map(|e| e.entry.seq.0);
-            if entries.len() == limit || scanned >= SCAN_MAX || page.next.is_none() {
-                break last.filter(|_| more);
-            }
-            from = page.next;
-        };
-        entries.reverse();
-        let now = now_ms();
-        let open_handoffs = self
-            .world
-            .open_handoffs
-            .values()
-            .map(|handoff| {
-                json!({
-                    "id": handoff.id, "seq": handoff.seq, "from": handoff.from,
-                    "to": handoff.to, "ask": handoff.ask, "reason": handoff.reason,
-                    "lane": handoff.lane(now).as_str(),
-                    "age_s": (now - handoff.at_ms).max(0) / 1000,
-                })
-            })
-            .collect();
-        Ok(Reply::Context(ContextPage {
-            entries,
-            open_handoffs,
-            cursor: next.map(|seq| seq.to_string()),
-        }))
-    }
+        }
+        let more = page.next.is_some() || last != page.entries.last().map(|e| e.entry.seq.0);
+        if entries.len() == limit || scanned >= SCAN_MAX || page.next.is_none() {
+            break last.filter(|_| more);
+        }
+        from = page.next;
+    };
+    entries.reverse();
+    Ok(ContextPage {
+        entries,
+        open_handoffs,
+        cursor: next.map(|seq| seq.to_string()),
+    })
 }
 
 /// What an agent wants to know, as opposed to the mechanics around it.

@@ -2,9 +2,10 @@
 
 use super::record::not_found;
 use crate::core::id::{EntryId, Seq};
+use crate::daemon::event::ReplySender;
 use crate::daemon::run::Daemon;
 use crate::store::blobs::Blobs;
-use crate::store::ledger::EntryFilter;
+use crate::store::ledger::{EntryFilter, Ledger};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};
 
 /// Entries per page when nobody names a number.
@@ -14,54 +15,61 @@ const PAGE: u32 = 100;
 const PAGE_MAX: u32 = 1000;
 
 impl Daemon {
-    pub(super) fn ledger_list(&self, params: &LedgerListParams) -> Result<Reply, Refusal> {
-        let from = match &params.after {
-            None => None,
-            Some(cursor) => Some(cursor.parse().map_err(|_| {
-                Refusal::new(
-                    RefusalCode::InvalidArguments,
-                    format!("`{cursor}` is no cursor"),
-                    "use the `cursor` of the page before",
-                )
-            })?),
-        };
-        let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
-        let page = self
-            .ledger
-            .page(&EntryFilter::from(params), from, params.ascending, limit)
-            .map_err(|error| unreadable(&error))?;
-        Ok(Reply::Entries(EntryPage::from(page)))
+    pub(super) fn ledger_list(&self, params: LedgerListParams, reply: ReplySender) {
+        let ledger = self.ledger.clone();
+        self.readers.read(reply, move || list(&ledger, &params));
     }
 
-    pub(super) fn ledger_show(&self, name: &str, full: bool) -> Result<Reply, Refusal> {
-        let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
-        let seq = match name.parse::<u64>() {
-            Ok(seq) => Seq(seq),
-            Err(_) => self
-                .ledger
-                .seq_of(&EntryId::new(name))
-                .ok_or_else(missing)?,
-        };
-        let stored = self
-            .ledger
-            .read(seq)
-            .map_err(|error| unreadable(&error))?
-            .ok_or_else(missing)?;
-        let mut entry = stored.to_value();
-        if let Some(whole) = stored.entry.whole.as_ref().filter(|_| full) {
-            let text = Blobs::of_ledger(self.ledger.path())
-                .get(&whole.sha256)
-                .map_err(|error| {
-                    Refusal::new(
-                        error.code(),
-                        format!("all of the text of entry {name} was kept in a file of its own, and {error}"),
-                        "see its beginning without --full, and what `ctxrelay ledger verify` says",
-                    )
-                })?;
-            entry["content"] = text.into();
-        }
-        Ok(Reply::Entry(entry))
+    pub(super) fn ledger_show(&self, name: String, full: bool, reply: ReplySender) {
+        let ledger = self.ledger.clone();
+        self.readers.read(reply, move || show(&ledger, &name, full));
     }
+}
+
+fn list(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
+    let from = match &params.after {
+        None => None,
+        Some(cursor) => Some(cursor.parse().map_err(|_| {
+            Refusal::new(
+                RefusalCode::InvalidArguments,
+                format!("`{cursor}` is no cursor"),
+                "use the `cursor` of the page before",
+            )
+        })?),
+    };
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
+    let page = ledger
+        .page(&EntryFilter::from(params), from, params.ascending, limit)
+        .map_err(|error| unreadable(&error))?;
+    Ok(Reply::Entries(EntryPage::from(page)))
+}
+
+fn show(ledger: &Ledger, name: &str, full: bool) -> Result<Reply, Refusal> {
+    let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
+    let seq = match name.parse::<u64>() {
+        Ok(seq) => Seq(seq),
+        Err(_) => ledger.seq_of(&EntryId::new(name)).ok_or_else(missing)?,
+    };
+    let stored = ledger
+        .read(seq)
+        .map_err(|error| unreadable(&error))?
+        .ok_or_else(missing)?;
+    let mut entry = stored.to_value();
+    if let Some(whole) = stored.entry.whole.as_ref().filter(|_| full) {
+        let text = Blobs::of_ledger(ledger.path())
+            .get(&whole.sha256)
+            .map_err(|error| {
+                Refusal::new(
+                    error.code(),
+                    format!(
+                        "all of the text of entry {name} was kept in a file of its own, and {error}"
+                    ),
+                    "see its beginning without --full, and what `ctxrelay ledger verify` says",
+                )
+            })?;
+        entry["content"] = text.into();
+    }
+    Ok(Reply::Entry(entry))
 }
 
 pub(super) fn unreadable(error: &std::io::Error) -> Refusal {

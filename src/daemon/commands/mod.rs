@@ -4,7 +4,7 @@ mod answers;
 mod attend;
 mod clear;
 mod compact;
-mod context;
+pub(super) mod context;
 mod decide;
 mod hook;
 mod inbox;
@@ -77,15 +77,13 @@ impl Daemon {
                 params,
                 reply: Some(reply),
             }),
-            Command::ReadContext(params) => answer(reply, self.read_context(&params)),
+            Command::ReadContext(params) => self.read_context(params, reply),
             Command::ReadSnapshot => {
                 answer(reply, Ok(Reply::Snapshot(Box::new((*self.world).clone()))))
             }
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
-            Command::LedgerList(params) => answer(reply, self.ledger_list(&params)),
-            Command::LedgerShow { entry, full } => {
-                answer(reply, self.ledger_show(&entry, full));
-            }
+            Command::LedgerList(params) => self.ledger_list(params, reply),
+            Command::LedgerShow { entry, full } => self.ledger_show(entry, full, reply),
             Command::LedgerSearch(params) => self.ledger_search(&params, reply),
             Command::LedgerRebuild(params) => answer(reply, self.ledger_rebuild(&params)),
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),

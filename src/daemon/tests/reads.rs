@@ -1,0 +1,94 @@
+//! Reads of the record beside the loop.
+
+use std::sync::mpsc;
+
+use tokio::sync::oneshot;
+
+use super::rig::Rig;
+use crate::core::agent::Agent;
+use crate::core::entry::NoteKind;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    ClearParams, Command, EntryPage, LedgerListParams, NoteParams, ReadContextParams, Refusal,
+    Reply, Role,
+};
+
+type Answer = oneshot::Receiver<Result<Reply, Refusal>>;
+
+/// Reads that take for ever, in every turn that there is.
+fn hold_reads(rig: &Rig) -> Vec<mpsc::Sender<()>> {
+    let one = |_| {
+        let (end, ended) = mpsc::channel::<()>();
+        let (reply, _) = oneshot::channel();
+        rig.daemon.readers.read(reply, move || {
+            let _ = ended.recv();
+            Ok(Reply::Done)
+        });
+        end
+    };
+    (0..8).map(one).collect()
+}
+
+fn note(text: &str) -> Command {
+    Command::AppendNote(NoteParams {
+        agent: Agent::Codex,
+        text: text.to_owned(),
+        kind: NoteKind::Decision,
+        handles: Vec::new(),
+        runtime_session_id: None,
+    })
+}
+
+async fn entries(answer: Answer) -> EntryPage {
+    match answer.await.unwrap() {
+        Ok(Reply::Entries(page)) => page,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_delays_nobody_and_gets_what_was_acknowledged_to_it() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let held = hold_reads(&rig);
+    rig.call(&codex, note("we use a lock")).await.unwrap();
+    let mut list = rig.ask(&codex, Command::LedgerList(LedgerListParams::default()));
+    let context = rig.ask(&codex, Command::ReadContext(ReadContextParams::default()));
+    // With both reads begun and none done.
+    rig.call(&codex, note("and a queue")).await.unwrap();
+    assert_eq!(list.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    drop(held);
+    let page = entries(list).await;
+    let told = serde_json::to_string(&page.entries).unwrap();
+    assert!(told.contains("we use a lock"), "{told}");
+    let Ok(Reply::Context(context)) = context.await.unwrap() else {
+        panic!("no context");
+    };
+    let told = serde_json::to_string(&context.entries).unwrap();
+    assert!(told.contains("we use a lock"), "{told}");
+}
+
+#[tokio::test]
+async fn a_read_that_a_clear_overtakes_is_of_the_session_that_it_was_asked_of() {
+    for discard in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let codex = rig.connect(Role::Codex, None, false);
+        let deck = rig.connect(Role::Deck, None, true);
+        rig.call(&codex, note("we use a lock")).await.unwrap();
+        let held = hold_reads(&rig);
+        let list = rig.ask(&codex, Command::LedgerList(LedgerListParams::default()));
+        let clear = ClearParams {
+            session_id: None,
+            discard,
+        };
+        rig.call(&deck, Command::Clear(clear)).await.unwrap();
+        let after = rig.ask(&codex, Command::LedgerList(LedgerListParams::default()));
+        drop(held);
+        let old = serde_json::to_string(&entries(list).await.entries).unwrap();
+        assert!(old.contains("we use a lock"), "{old}");
+        let new = serde_json::to_string(&entries(after).await.entries).unwrap();
+        assert!(!new.contains("we use a lock"), "{new}");
+    }
+}
