@@ -14,7 +14,7 @@ use super::lines::Lines;
 use ctxrelay_core::wire::line::{BadLine, ChainLink, ParsedLine, hash_line};
 
 /// How many bytes of lines are worked on together: enough to make the handing over cheap.
-const BATCH_BYTES: usize = 128 * 1024;
+const BATCH_BYTES: usize = 256 * 1024;
 
 /// How many batches are under way for each worker: one in hand, one waiting.
 const BATCHES_EACH: usize = 2;

@@ -46,7 +46,12 @@ pub(super) struct Meta {
 ///
 /// When it is not JSON, or no object.
 pub(super) fn members(line: &[u8]) -> Result<Members, BadLine> {
-    serde_json::from_slice(line).map_err(|error| {
+    // Looked at once for all its texts, and not for each of them.
+    let members = match std::str::from_utf8(line) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(line),
+    };
+    members.map_err(|error| {
         if line.trim_ascii_start().first() == Some(&b'{') {
             return BadLine::NotJson(error.to_string());
         }
