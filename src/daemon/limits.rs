@@ -271,6 +271,11 @@ impl Daemon {
                 ..self.delivery_entry(id, agent, DeliveryResult::Requeued, None, None)
             })
             .collect();
+        // The row that it had is gone for good before it is to have another one: brought back by a
+        // loss of power, it would tell of the attempt before this one. A failing queue is told, and
+        // the next row cannot be written then either.
+        let synced = self.outbox.sync();
+        let _ = self.queue_written(synced);
         self.record_fact(
             entries,
             Box::new(move |daemon, _| {

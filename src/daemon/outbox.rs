@@ -70,6 +70,15 @@ impl Outbox {
         self.backlog.insert(message.delivery(id));
     }
 
+    /// Has all that was done to the rows so far on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When `queue.db` cannot be written.
+    pub fn sync(&self) -> Result<(), QueueError> {
+        self.queue.sync()
+    }
+
     /// Takes a message in again that was settled and is to be sent once more.
     pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot) {
         self.backlog.insert_again(message.delivery(id));

@@ -86,6 +86,8 @@ pub struct Queue {
     generation: Cell<u64>,
     /// Where that is kept outside of the project; nowhere until [`Self::bound_to`].
     outside: Option<Generation>,
+    /// Whether a commit is synced now.
+    syncs: Cell<bool>,
 }
 
 impl Queue {
@@ -192,6 +194,7 @@ impl Queue {
             is_new,
             generation: Cell::new(0),
             outside: None,
+            syncs: Cell::new(true),
         };
         // A database of the right version that lacks its tables shows itself here, and not when
         // the first message is sent.
@@ -275,6 +278,7 @@ impl Queue {
     ) -> Result<(), QueueError> {
         let generation = self.generation.get() + 1;
         let write = || {
+            self.sync_commits(true)?;
             // Unchecked only in that the compiler does not see that there is no other one: a
             // connection is used by one thread, and no call here leaves a transaction open.
             let step = self.db.unchecked_transaction()?;
@@ -318,14 +322,39 @@ impl Queue {
 
     /// Forgets a delivery that is settled. Fine if there is none.
     ///
+    /// Not synced: a loss of power may bring the row back, and the next start drops it because the
+    /// ledger has settled its message. What is written later stands behind it in the log, so that
+    /// it is on the disk with the next row at the latest; see [`Self::sync`].
+    ///
     /// # Errors
     ///
     /// As [`Self::put`].
     pub fn remove(&self, id: &EntryId) -> Result<(), QueueError> {
-        self.db
-            .execute("DELETE FROM deliveries WHERE id = ?1", [id.as_str()])
-            .map(|_| ())
-            .map_err(|error| self.failed(error))
+        let remove = || {
+            self.sync_commits(false)?;
+            self.db
+                .execute("DELETE FROM deliveries WHERE id = ?1", [id.as_str()])
+        };
+        remove().map(|_| ()).map_err(|error| self.failed(error))
+    }
+
+    /// Has everything that was done so far on the disk.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub fn sync(&self) -> Result<(), QueueError> {
+        self.record(&[], None)
+    }
+
+    /// Sets whether commits are synced from now on.
+    fn sync_commits(&self, syncs: bool) -> rusqlite::Result<()> {
+        if self.syncs.get() != syncs {
+            let level = if syncs { "FULL" } else { "NORMAL" };
+            self.db.pragma_update(None, "synchronous", level)?;
+            self.syncs.set(syncs);
+        }
+        Ok(())
     }
 
     /// Forgets every delivery, and leaves nothing of them in the files: neither in free pages nor
@@ -335,8 +364,8 @@ impl Queue {
     ///
     /// As [`Self::put`]; the log can also be held by somebody else who reads it.
     pub fn erase(&self) -> Result<(), QueueError> {
-        self.db
-            .execute("DELETE FROM deliveries", [])
+        self.sync_commits(true)
+            .and_then(|()| self.db.execute("DELETE FROM deliveries", []))
             .map_err(|error| self.failed(error))?;
         self.scrub()
     }
@@ -348,6 +377,7 @@ impl Queue {
     /// As [`Self::erase`].
     pub fn scrub(&self) -> Result<(), QueueError> {
         let scrub = || {
+            self.sync_commits(true)?;
             self.db.execute_batch("VACUUM")?;
             let busy: i64 = self
                 .db

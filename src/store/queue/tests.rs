@@ -100,6 +100,43 @@ fn it_is_a_write_ahead_log_and_synced() {
 }
 
 #[test]
+fn a_settled_row_goes_without_a_sync_and_the_next_row_is_synced() {
+    let place = Place::new();
+    let queue = Queue::open(&place.dirs).unwrap();
+    let level = || -> i64 {
+        let level = queue
+            .db
+            .query_row("PRAGMA synchronous", [], |row| row.get(0));
+        level.unwrap()
+    };
+    let (normal, full) = (1, 2);
+    let steps: [&dyn Fn() -> Result<(), QueueError>; 5] = [
+        &|| queue.put(&message("m2", 2)),
+        &|| queue.set_high_water(Seq(2)),
+        &|| queue.sync(),
+        &|| queue.scrub(),
+        &|| queue.erase(),
+    ];
+    for synced in steps {
+        queue.put(&message("m1", 1)).unwrap();
+        queue.remove(&EntryId::new("m1")).unwrap();
+        assert_eq!(level(), normal);
+        // Gone for everybody at once: a crash of the program alone brings nothing back.
+        let other = Queue::open(&place.dirs).unwrap();
+        assert!(
+            other
+                .load()
+                .unwrap()
+                .iter()
+                .all(|row| row.id.as_str() != "m1")
+        );
+        drop(other);
+        synced().unwrap();
+        assert_eq!(level(), full);
+    }
+}
+
+#[test]
 fn a_damaged_file_is_set_aside_and_the_queue_is_new() {
     let place = Place::new();
     let path = place.dirs.state_file("queue.db");
