@@ -74,6 +74,7 @@ impl ExitKind {
             | RefusalCode::SearchFailed
             | RefusalCode::StaleConfig
             | RefusalCode::StaleSession
+            | RefusalCode::StaleTree
             | RefusalCode::TrustFailed
             | RefusalCode::WrongState => Self::State,
             RefusalCode::Busy

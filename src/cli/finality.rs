@@ -10,8 +10,10 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::output::Tone;
 use super::words::{age, now_ms, short};
+use crate::adapters::git;
+use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
-use crate::core::snapshot::{ProposalSnapshot, Snapshot};
+use crate::core::snapshot::{ProposalEnd, ProposalSnapshot, Snapshot};
 use crate::wire::control::{Command, DecideParams, Reply};
 
 /// What can be done about sign-off.
@@ -110,20 +112,15 @@ async fn world(context: &CliContext) -> Result<Snapshot, Failure> {
     }
 }
 
-/// Those that wait, oldest first, then the decided ones, newest first.
+/// Those that wait, oldest first, then the others, newest first.
 fn proposals(world: &Snapshot) -> Vec<&ProposalSnapshot> {
     let mut pending: Vec<&ProposalSnapshot> = world.pending_proposals.values().collect();
     pending.sort_by_key(|proposal| proposal.seq);
-    pending.extend(world.decided_proposals.iter().rev());
+    let over = world.decided_proposals.iter().chain(&world.ended_proposals);
+    let mut over: Vec<&ProposalSnapshot> = over.collect();
+    over.sort_by_key(|proposal| std::cmp::Reverse(proposal.seq));
+    pending.extend(over);
     pending
-}
-
-fn status(proposal: &ProposalSnapshot) -> &'static str {
-    match &proposal.decision {
-        None => "pending",
-        Some((decision, _)) if decision.approved => "approved",
-        Some(_) => "rejected",
-    }
 }
 
 fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
@@ -136,10 +133,11 @@ fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
         "evidence": proposal.proposal.evidence,
         "remainingRisk": proposal.proposal.remaining_risk,
         "handles": proposal.proposal.handles,
-        "status": status(proposal),
+        "status": proposal.state(),
+        "endedBy": proposal.ended.as_ref().map(ProposalEnd::by),
         "reason": proposal.decision.as_ref().and_then(|(decision, _)| decision.reason.clone()),
         "tree": proposal.proposal.tree,
-        "blockers": if proposal.decision.is_none() {
+        "blockers": if proposal.is_pending() {
             world.blockers(&proposal.proposal)
         } else {
             Vec::new()
@@ -171,14 +169,15 @@ fn list(context: &CliContext) -> CliOutcome {
 }
 
 fn row(context: &CliContext, proposal: &ProposalSnapshot) -> Result<(), Failure> {
-    let word = status(proposal);
+    let word = proposal.state();
     let tone = match word {
         "pending" => Tone::Warning,
         "approved" => Tone::Good,
-        _ => Tone::Bad,
+        "rejected" => Tone::Bad,
+        _ => Tone::Faint,
     };
     context.out.spans(&[
-        (tone, &format!("{word:<9}")),
+        (tone, &format!("{word:<11}")),
         (
             Tone::Faint,
             &format!(
@@ -219,7 +218,11 @@ fn card(
     if let Some(risk) = &proposal.proposal.remaining_risk {
         out.spans(&[(Tone::Warning, "  risk     "), (Tone::Plain, risk)])?;
     }
-    if proposal.decision.is_none() {
+    if let Some(end) = &proposal.ended {
+        let text = format!("  {} by entry {}", end.as_str(), end.by());
+        out.spans(&[(Tone::Faint, &text)])?;
+    }
+    if proposal.is_pending() {
         for blocker in world.blockers(&proposal.proposal) {
             out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)])?;
         }
@@ -240,6 +243,13 @@ fn card(
         out.spans(&[(Tone::Faint, "  reason   "), (Tone::Plain, reason)])?;
     }
     Ok(())
+}
+
+/// What names the work tree of now, when that is not what was proposed.
+fn stale_tree(context: &CliContext, proposal: &ProposalSnapshot) -> Option<String> {
+    let now = git::work_tree(&context.setting.dirs.root);
+    let now = WorkTree::pin(now.as_ref());
+    (now != WorkTree::pin(proposal.proposal.tree.as_ref())).then(|| now.to_owned())
 }
 
 /// The proposal of this id, or the only one whose id ends like this.
@@ -270,14 +280,15 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
     runtime()?.block_on(async {
-        let params = |id: EntryId| {
+        let params = |id: EntryId, stale_tree: Option<String>| {
             Command::Decide(DecideParams {
                 proposal_id: id,
                 approve,
                 reason: rejection.clone(),
+                stale_tree,
             })
         };
-        operator::check(context, &params(EntryId::new(name))).await?;
+        operator::check(context, &params(EntryId::new(name), None)).await?;
         let live = operator::live(context).await?;
         let world = match live.ask(Command::ReadSnapshot).await? {
             Reply::Snapshot(world) => *world,
@@ -288,8 +299,16 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             card(context, &world, proposal)?;
         }
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
-        operator::confirm(context, &what, word)?;
-        match live.ask(params(proposal.id.clone())).await? {
+        let stale = stale_tree(context, proposal).filter(|_| approve);
+        match &stale {
+            Some(now) => {
+                let what =
+                    format!("STALE: the work tree is not what was proposed, but {now}. {what}");
+                operator::confirm(context, &what, "stale")?;
+            }
+            None => operator::confirm(context, &what, word)?,
+        }
+        match live.ask(params(proposal.id.clone(), stale)).await? {
             Reply::Recorded(recorded) => {
                 if context.out.is_json() {
                     context.out.json(&recorded)?;

@@ -64,6 +64,8 @@ pub enum EntryKind {
         note: NoteKind,
         /// Handoffs that the note answers.
         handles: Vec<EntryId>,
+        /// The proposal of its own that the agent takes back with it.
+        withdraws: Option<EntryId>,
     },
     /// A piece of evidence or output; always a claim of its source.
     Artifact(Artifact),
@@ -305,6 +307,17 @@ pub struct WorkTree {
     pub tree: String,
     /// Files that differ from the commit.
     pub changed: u64,
+}
+
+impl WorkTree {
+    /// What stands for a tree that git could not tell.
+    pub const UNKNOWN: &str = "unknown";
+
+    /// What names the content of the work tree: equal exactly when nothing changed. A commit of
+    /// what lay there changes nothing.
+    pub fn pin(tree: Option<&Self>) -> &str {
+        tree.map_or(Self::UNKNOWN, |tree| &tree.tree)
+    }
 }
 
 /// What the operator said.

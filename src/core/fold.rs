@@ -16,7 +16,10 @@ use super::snapshot::{
     LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
     TEXT_CHARS_MAX,
 };
-use closing::{close_answered, close_handled, decision_is_told, fold_decision, open_question};
+use closing::{
+    close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
+    withdraw,
+};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
 pub fn fold(world: &mut Snapshot, entry: &Entry) {
@@ -57,7 +60,16 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             track(world, entry);
             open_handoff(world, entry, &handoff.reason);
         }
-        EntryKind::Note { note, handles } => fold_note(world, entry, *note, handles),
+        EntryKind::Note {
+            note,
+            handles,
+            withdraws,
+        } => {
+            fold_note(world, entry, *note, handles);
+            if let Some(proposal) = withdraws {
+                withdraw(world, entry, proposal);
+            }
+        }
         EntryKind::Artifact(artifact) => push_recent(
             &mut world.artifacts,
             ArtifactSnapshot {
@@ -75,6 +87,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             },
         ),
         EntryKind::FinalityProposal(proposal) => {
+            supersede(world, entry, proposal);
             world.pending_proposals.insert(
                 entry.id.clone(),
                 ProposalSnapshot {
@@ -90,6 +103,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                         tree: proposal.tree.clone(),
                     },
                     decision: None,
+                    ended: None,
                     runtime_session: entry.runtime_session.clone(),
                 },
             );

@@ -73,6 +73,9 @@ pub struct Snapshot {
     pub pending_proposals: BTreeMap<EntryId, ProposalSnapshot>,
     /// Proposals that the operator decided lately, oldest first.
     pub decided_proposals: VecDeque<ProposalSnapshot>,
+    /// Proposals that ended lately without a decision, oldest first.
+    #[serde(default)]
+    pub ended_proposals: VecDeque<ProposalSnapshot>,
     /// Decisions, by their entry, of which not every agent has a message yet that it should have.
     #[serde(default)]
     pub untold_decisions: BTreeMap<EntryId, UntoldDecision>,
@@ -340,9 +343,55 @@ pub struct ProposalSnapshot {
     pub proposal: FinalityProposal,
     /// The operator's answer, and when it was given.
     pub decision: Option<(FinalityDecision, i64)>,
+    /// How it ended without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<ProposalEnd>,
     /// The pair that it belongs to.
     #[serde(default)]
     pub runtime_session: Option<RuntimeSession>,
+}
+
+impl ProposalSnapshot {
+    /// Whether it waits for the operator.
+    pub fn is_pending(&self) -> bool {
+        self.decision.is_none() && self.ended.is_none()
+    }
+
+    /// Where it stands, in a word for JSON and people.
+    pub fn state(&self) -> &'static str {
+        match (&self.decision, &self.ended) {
+            (Some((decision, _)), _) => decision.verdict(),
+            (None, None) => "pending",
+            (None, Some(end)) => end.as_str(),
+        }
+    }
+}
+
+/// How a proposal ended that nobody decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalEnd {
+    /// Its agent took it back with this note.
+    Withdrawn(EntryId),
+    /// This later proposal resolves all of its handoffs.
+    Superseded(EntryId),
+}
+
+impl ProposalEnd {
+    /// In a word, for JSON and people.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Withdrawn(_) => "withdrawn",
+            Self::Superseded(_) => "superseded",
+        }
+    }
+
+    /// The entry that ended it.
+    pub fn by(&self) -> &EntryId {
+        match self {
+            Self::Withdrawn(by) | Self::Superseded(by) => by,
+        }
+    }
 }
 
 /// A note.
@@ -480,6 +529,14 @@ impl Snapshot {
             .chain(questions)
             .chain(ambiguous)
             .collect()
+    }
+
+    /// A proposal that waits, or that was decided or ended lately.
+    pub fn proposal(&self, id: &EntryId) -> Option<&ProposalSnapshot> {
+        self.pending_proposals.get(id).or_else(|| {
+            let over = self.decided_proposals.iter().chain(&self.ended_proposals);
+            over.rev().find(|proposal| proposal.id == *id)
+        })
     }
 
     /// Handoffs per lane, in the order open, active, blocked, stale, done.

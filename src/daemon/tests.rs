@@ -19,6 +19,7 @@ mod limits;
 mod liveness_probe;
 mod markers;
 mod page;
+mod proposals;
 mod queue;
 mod reads;
 mod resolved;

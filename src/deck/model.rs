@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use super::present::RowFilter;
-use crate::core::entry::{DeliveryRecord, Entry, EntryKind, WorkTree};
+use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::snapshot::Snapshot;
@@ -51,8 +51,8 @@ pub struct Model {
     pub older: Option<String>,
     /// How often older ones were read.
     pub pages: u64,
-    /// The work tree, when somebody looked.
-    pub tree: Option<WorkTree>,
+    /// What names the work tree ([`pin`](crate::core::entry::WorkTree::pin)); `None` until somebody looked.
+    pub tree: Option<String>,
     /// The agents are scripted.
     pub demo: bool,
     /// Agents that were started from this deck: when, ms since the epoch.

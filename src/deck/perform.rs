@@ -28,15 +28,18 @@ const PAGES_AT_ONCE: usize = 10;
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
 pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model) -> Option<Msg> {
     match effect {
-        Effect::Approve { proposal_id } => {
-            let result = decide(operator, proposal_id, true, None).await;
+        Effect::Approve {
+            proposal_id,
+            stale_tree,
+        } => {
+            let result = decide(operator, proposal_id, true, None, stale_tree).await;
             Some(notice(result, "approved: the decision is on record"))
         }
         Effect::Reject {
             proposal_id,
             reason,
         } => {
-            let result = decide(operator, proposal_id, false, Some(reason)).await;
+            let result = decide(operator, proposal_id, false, Some(reason), None).await;
             Some(notice(result, "rejected: the decision is on record"))
         }
         Effect::Retry { id } => {
@@ -112,6 +115,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         }
         Effect::Quit(_)
         | Effect::CopyText(_)
+        | Effect::LookAtTree
         | Effect::Redraw
         | Effect::Restart
         | Effect::SetTheme(_)
@@ -137,12 +141,14 @@ async fn decide(
     proposal_id: String,
     approve: bool,
     reason: Option<String>,
+    stale_tree: Option<String>,
 ) -> Result<Reply, ClientError> {
     operator
         .call(Command::Decide(DecideParams {
             proposal_id: EntryId::new(proposal_id),
             approve,
             reason,
+            stale_tree,
         }))
         .await
 }

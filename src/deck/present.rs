@@ -14,7 +14,7 @@ use super::attention;
 use super::model::{DaemonLink, Model, session_name};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::DeliveryWay;
-use crate::core::entry::DeliveryResult;
+use crate::core::entry::{DeliveryResult, WorkTree};
 use crate::core::snapshot::{HandoffSnapshot, Lane, ProposalSnapshot};
 use crate::wire::status::{ChainState, ClaudeStatus, CodexStatus, LaneStatus};
 
@@ -379,6 +379,10 @@ fn held_card(model: &Model) -> Option<ui::InboxCard> {
 
 fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let claimed = &proposal.proposal;
+    let now = model.tree.as_deref();
+    let stale_tree = now
+        .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))
+        .map(str::to_owned);
     ui::InboxCard {
         seq: Some(proposal.seq.0),
         evidence: claimed.evidence.clone(),
@@ -394,10 +398,11 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         commit: claimed.tree.as_ref().and_then(|tree| tree.commit.clone()),
         changed_files: claimed.tree.as_ref().map_or(0, |tree| small(tree.changed)),
         tree: claimed.tree.as_ref().map(|tree| tree.tree.clone()),
-        tree_still_same: match (&claimed.tree, &model.tree) {
-            (Some(then), Some(now)) => Some(then.tree == now.tree),
-            _ => None,
+        tree_still_same: match now {
+            Some(WorkTree::UNKNOWN) | None if stale_tree.is_none() => None,
+            _ => Some(stale_tree.is_none()),
         },
+        stale_tree,
         blockers: model.world.blockers(claimed),
         ..ui::InboxCard::new(
             ui::InboxKind::Finality,

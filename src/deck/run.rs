@@ -363,6 +363,10 @@ async fn follow(
                 if let Effect::Quit(choice) = effect {
                     return DeckExit::Chosen(choice);
                 }
+                if effect == Effect::LookAtTree {
+                    look_at_tree(&options, &trees);
+                    continue;
+                }
                 if matches!(effect, Effect::StartAgent(_)) {
                     // By then it is there, or worth a hint.
                     status_due.get_or_insert(Instant::now() + STARTED_BY);
@@ -390,6 +394,10 @@ async fn follow(
                     view_due = Some(Instant::now());
                     continue;
                 }
+                if matches!(effect, Effect::Approve { .. }) {
+                    // When it is refused, the card tells why.
+                    look_at_tree(&options, &trees);
+                }
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && inputs.try_send(Input::Msg(Box::new(msg))).is_err()
                 {
@@ -398,7 +406,7 @@ async fn follow(
                 view_due = Some(Instant::now());
             }
             Some(tree) = tree_read.recv() => {
-                model.tree = tree;
+                model.tree = Some(WorkTree::pin(tree.as_ref()).to_owned());
                 view_due.get_or_insert(Instant::now());
             }
             ended = told_to_end.changed() => {

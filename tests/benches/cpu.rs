@@ -35,6 +35,7 @@ fn note(session: &SessionId, number: usize, chars: usize) -> Entry {
         kind: EntryKind::Note {
             note: NoteKind::Plan,
             handles: Vec::new(),
+            withdraws: None,
         },
         runtime_session: Some(RuntimeSession::default()),
         carried: None,

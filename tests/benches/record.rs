@@ -68,6 +68,7 @@ pub fn note(number: usize) -> Entry {
     let kind = EntryKind::Note {
         note: NoteKind::Decision,
         handles: Vec::new(),
+        withdraws: None,
     };
     entry(number, Agent::Claude, kind, 1 + number % 3)
 }
@@ -163,6 +164,7 @@ fn answer(to: usize) -> EntryKind {
     EntryKind::Note {
         note: NoteKind::Note,
         handles: vec![id(to)],
+        withdraws: None,
     }
 }
 

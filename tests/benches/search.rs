@@ -170,6 +170,7 @@ fn entry(session: &SessionId, number: u64, random: &mut u64) -> Entry {
         kind: EntryKind::Note {
             note: NoteKind::Note,
             handles: Vec::new(),
+            withdraws: None,
         },
         runtime_session: None,
         meta: serde_json::Map::new(),

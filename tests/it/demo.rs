@@ -232,6 +232,7 @@ async fn decide(client: &Client, proposal: &EntryId, reason: Option<&str>) {
         proposal_id: proposal.clone(),
         approve: reason.is_none(),
         reason: reason.map(str::to_owned),
+        stale_tree: None,
     });
     client.call(decision).await.unwrap();
 }

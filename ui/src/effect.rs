@@ -34,10 +34,14 @@ pub enum Attend {
 pub enum Effect {
     /// Leave.
     Quit(QuitChoice),
+    /// A card about the work tree is looked at: read it anew.
+    LookAtTree,
     /// The operator approves a finality proposal.
     Approve {
         /// Which.
         proposal_id: String,
+        /// The work tree that the operator saw and approves although it is not the proposed one.
+        stale_tree: Option<String>,
     },
     /// The operator rejects a finality proposal.
     Reject {

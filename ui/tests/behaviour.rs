@@ -42,7 +42,7 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
     let mut deck = deck(pair_at_work());
     assert_eq!(
         keys(&mut deck, "3a"),
-        [],
+        [Effect::LookAtTree],
         "on the row it only opens the card"
     );
     assert!(shown(&deck).contains("Is it done?"));
@@ -51,7 +51,8 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
     assert_eq!(
         keys(&mut deck, "<enter>"),
         [Effect::Approve {
-            proposal_id: "p-1198".into()
+            proposal_id: "p-1198".into(),
+            stale_tree: None,
         }]
     );
     assert!(!shown(&deck).contains("Is it done?"));
@@ -60,7 +61,10 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
 #[test]
 fn enter_on_a_card_that_is_only_read_decides_nothing() {
     let mut deck = deck(pair_at_work());
-    assert_eq!(keys(&mut deck, "3<enter><enter><enter>"), []);
+    assert_eq!(
+        keys(&mut deck, "3<enter><enter><enter>"),
+        [Effect::LookAtTree]
+    );
     assert!(shown(&deck).contains("Is it done?"));
     assert_eq!(keys(&mut deck, "a<esc><enter>"), []);
 }
@@ -68,7 +72,7 @@ fn enter_on_a_card_that_is_only_read_decides_nothing() {
 #[test]
 fn a_rejection_needs_a_reason() {
     let mut deck = deck(pair_at_work());
-    assert_eq!(keys(&mut deck, "3<enter>x<enter>"), []);
+    assert_eq!(keys(&mut deck, "3<enter>x<enter>"), [Effect::LookAtTree]);
     assert_eq!(keys(&mut deck, "  <enter>"), []);
     assert_eq!(
         keys(&mut deck, "cover rotation, aqx<enter>"),
@@ -89,6 +93,27 @@ fn a_changed_tree_and_open_blockers_are_said_before_the_yes() {
     let screen = shown(&deck);
     assert!(screen.contains("the work tree has changed since the proposal"));
     assert!(screen.contains("one blocker is open"));
+}
+
+#[test]
+fn what_is_not_as_it_was_proposed_is_approved_by_a_typed_word() {
+    let mut view = pair_at_work();
+    view.inbox[0].tree_still_same = Some(false);
+    view.inbox[0].stale_tree = Some("feedface".into());
+    let mut deck = deck(view);
+    assert_eq!(keys(&mut deck, "3<enter>a<enter>"), [Effect::LookAtTree]);
+    assert!(shown(&deck).contains("STALE: the work tree has changed since the proposal"));
+    assert_eq!(keys(&mut deck, "approve<enter>"), []);
+    keys(&mut deck, "<esc>");
+    assert!(shown(&deck).contains("Is it done?"), "back to the card");
+    assert_eq!(
+        keys(&mut deck, "astale<enter>"),
+        [Effect::Approve {
+            proposal_id: "p-1198".into(),
+            stale_tree: Some("feedface".into()),
+        }]
+    );
+    assert!(!shown(&deck).contains("Is it done?"));
 }
 
 #[test]

@@ -17,6 +17,7 @@ struct Arguments {
     #[serde(default)]
     kind: NoteKind,
     handles_handoff_id: Option<String>,
+    withdraws: Option<String>,
 }
 
 pub(super) fn definition() -> Definition {
@@ -37,6 +38,10 @@ pub(super) fn definition() -> Definition {
                     "handles_handoff_id",
                     schema::string_about("the handoff or blocker note that this settles"),
                 ),
+                (
+                    "withdraws",
+                    schema::string_about("your own proposal of finality that you take back"),
+                ),
             ],
         ),
         read_only: false,
@@ -51,6 +56,9 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         text: arguments.text,
         kind: arguments.kind,
         handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
+        withdraws: argument::ids("withdraws", arguments.withdraws)?
+            .into_iter()
+            .next(),
         runtime_session_id: None,
     });
     match call.ask(command).await? {

@@ -2,9 +2,9 @@
 
 use super::{brief, push_recent};
 use crate::agent::{Agent, Party};
-use crate::entry::{Entry, EntryKind, FinalityDecision, Message, NoteKind};
+use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind};
 use crate::id::{EntryId, RuntimeSession};
-use crate::snapshot::{QuestionSnapshot, Snapshot, UntoldDecision};
+use crate::snapshot::{ProposalEnd, ProposalSnapshot, QuestionSnapshot, Snapshot, UntoldDecision};
 
 /// A message whose sender waits for an answer.
 pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Message) {
@@ -37,7 +37,7 @@ pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Message(message) => message.in_reply_to.as_ref(),
         EntryKind::Handoff(_) => None,
         // Nobody gets a note: with it who asked says that the matter is settled.
-        EntryKind::Note { note, handles } if *note != NoteKind::Blocker => {
+        EntryKind::Note { note, handles, .. } if *note != NoteKind::Blocker => {
             return world.open_questions.retain(|_, open| {
                 open.from != entry.source
                     || !handles.contains(&open.id)
@@ -67,14 +67,62 @@ fn is_same_pair(pair: Option<&RuntimeSession>, entry: &Entry) -> bool {
     }
 }
 
+/// An agent takes its own proposal back, as long as nobody decided it.
+pub(super) fn withdraw(world: &mut Snapshot, entry: &Entry, proposal: &EntryId) {
+    let is_its_own = world
+        .pending_proposals
+        .get(proposal)
+        .is_some_and(|proposal| proposal.by == entry.source);
+    if is_its_own {
+        end(world, proposal, ProposalEnd::Withdrawn(entry.id.clone()));
+    }
+}
+
+/// Ends the proposals of which a later one resolves all handoffs. What resolves none stands for
+/// itself.
+pub(super) fn supersede(world: &mut Snapshot, entry: &Entry, later: &FinalityProposal) {
+    let earlier: Vec<EntryId> = world
+        .pending_proposals
+        .values()
+        .filter(|earlier| {
+            let handles = &earlier.proposal.handles;
+            !handles.is_empty()
+                && handles.iter().all(|id| later.handles.contains(id))
+                && is_same_pair(earlier.runtime_session.as_ref(), entry)
+        })
+        .map(|earlier| earlier.id.clone())
+        .collect();
+    for proposal in earlier {
+        end(world, &proposal, ProposalEnd::Superseded(entry.id.clone()));
+    }
+}
+
+fn end(world: &mut Snapshot, proposal: &EntryId, how: ProposalEnd) {
+    if let Some(mut proposal) = world.pending_proposals.remove(proposal) {
+        proposal.ended = Some(how);
+        push_recent(&mut world.ended_proposals, proposal);
+    }
+}
+
+/// The proposal that a decision is about: one that waits, or one that ended without a decision.
+/// Versions that knew no such end let the operator decide it, and a decision that the record has
+/// stands above it.
+fn take_undecided(world: &mut Snapshot, id: &EntryId) -> Option<ProposalSnapshot> {
+    world.pending_proposals.remove(id).or_else(|| {
+        let ended = &mut world.ended_proposals;
+        let at = ended.iter().position(|proposal| proposal.id == *id)?;
+        ended.remove(at)
+    })
+}
+
 /// Returns whether it decides something. The first decision stands: a second one for the same
-/// proposal finds nothing pending, and closes nothing.
+/// proposal finds nothing undecided, and closes nothing.
 pub(super) fn fold_decision(
     world: &mut Snapshot,
     entry: &Entry,
     decision: &FinalityDecision,
 ) -> bool {
-    let Some(mut proposal) = world.pending_proposals.remove(&decision.proposal_id) else {
+    let Some(mut proposal) = take_undecided(world, &decision.proposal_id) else {
         return false;
     };
     if decision.approved {
@@ -95,6 +143,7 @@ pub(super) fn fold_decision(
         );
     }
     proposal.decision = Some((decision.clone(), entry.timestamp_ms));
+    proposal.ended = None;
     push_recent(&mut world.decided_proposals, proposal);
     true
 }

@@ -195,5 +195,6 @@ fn note(note: NoteKind) -> EntryKind {
     EntryKind::Note {
         note,
         handles: Vec::new(),
+        withdraws: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Decisions of the operator on finality.
 
 use super::check_length;
-use super::record::not_found;
+use super::record::being_decided;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::{ReplySender, TreePurpose};
@@ -22,23 +22,20 @@ impl Daemon {
 
     fn decide(&mut self, params: DecideParams, tree: Option<WorkTree>, reply: ReplySender) {
         let Some(pending) = self.world.pending_proposals.get(&params.proposal_id) else {
-            return answer(
-                reply,
-                Err(not_found(
-                    &format!("pending proposal {}", params.proposal_id),
-                    "see `ctxrelay finality list`; it may be decided already",
-                )),
-            );
+            let refusal = self.not_pending(&params.proposal_id);
+            return answer(reply, Err(refusal));
         };
         if self.deciding.contains(&params.proposal_id) {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::InFlight,
-                    "a decision on this proposal is just being recorded",
-                    "look again: `ctxrelay finality list`",
-                )),
-            );
+            return answer(reply, Err(being_decided()));
+        }
+        if params.approve
+            && let Err(refusal) = check_tree(
+                pending.proposal.tree.as_ref(),
+                tree.as_ref(),
+                params.stale_tree.as_deref(),
+            )
+        {
+            return answer(reply, Err(refusal));
         }
         let reason = params.reason.filter(|reason| !reason.trim().is_empty());
         if !params.approve && reason.is_none() {
@@ -110,4 +107,24 @@ impl Daemon {
             }),
         );
     }
+}
+
+/// What is approved is what was proposed, or else exactly what the operator saw and named.
+fn check_tree(
+    proposed: Option<&WorkTree>,
+    now: Option<&WorkTree>,
+    seen: Option<&str>,
+) -> Result<(), Refusal> {
+    let (proposed, now) = (WorkTree::pin(proposed), WorkTree::pin(now));
+    if proposed == now || seen == Some(now) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::StaleTree,
+        match seen {
+            Some(_) => format!("the work tree has changed again: it is {now} now"),
+            None => format!("STALE: tree {proposed} was proposed, and the work tree is {now} now"),
+        },
+        "look at what changed; to approve it nonetheless, type the word that the card asks for",
+    ))
 }

@@ -1,8 +1,9 @@
 //! Notes, artifacts and proposals.
 
 use super::{check_length, check_text};
-use crate::core::agent::Party;
+use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
+use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::event::ReplySender;
 use crate::daemon::run::{Daemon, answer};
@@ -12,8 +13,9 @@ use crate::wire::control::{
 
 impl Daemon {
     pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: ReplySender) {
-        let checked =
-            check_text("text", &params.text).and_then(|()| self.check_handles(&params.handles));
+        let checked = check_text("text", &params.text)
+            .and_then(|()| self.check_handles(&params.handles))
+            .and_then(|()| self.check_withdrawal(params.agent, params.withdraws.as_ref()));
         if let Err(refusal) = checked {
             return answer(reply, Err(refusal));
         }
@@ -24,11 +26,50 @@ impl Daemon {
             EntryKind::Note {
                 note: params.kind,
                 handles: params.handles,
+                withdraws: params.withdraws,
             },
             params.text,
             Some(runtime_session),
         );
         self.record_one(entry, reply);
+    }
+
+    /// Only its own proposal can an agent take back, and only one that nobody decides or decided.
+    fn check_withdrawal(&self, agent: Agent, proposal: Option<&EntryId>) -> Result<(), Refusal> {
+        let Some(id) = proposal else { return Ok(()) };
+        let Some(pending) = self.world.pending_proposals.get(id) else {
+            return Err(self.not_pending(id));
+        };
+        if pending.by != Party::Agent(agent) {
+            return Err(Refusal::new(
+                RefusalCode::WrongState,
+                format!("proposal {id} is of {}", pending.by),
+                "only who proposed can take it back; say with `decline` or a note what is wrong",
+            ));
+        }
+        if self.deciding.contains(id) {
+            return Err(being_decided());
+        }
+        Ok(())
+    }
+
+    /// Why a proposal does not wait for a decision.
+    pub(super) fn not_pending(&self, id: &EntryId) -> Refusal {
+        let Some(over) = self.world.proposal(id) else {
+            return not_found(
+                &format!("pending proposal {id}"),
+                "see `ctxrelay finality list`",
+            );
+        };
+        let by = match &over.ended {
+            Some(end) => format!(" by entry {}", end.by()),
+            None => String::new(),
+        };
+        Refusal::new(
+            RefusalCode::WrongState,
+            format!("proposal {id} does not wait any more: {}{by}", over.state()),
+            "see `ctxrelay finality list`",
+        )
     }
 
     pub(super) fn record_artifact(
@@ -144,6 +185,15 @@ impl Daemon {
             }),
         );
     }
+}
+
+/// The operator's decision is on its way to the record.
+pub(super) fn being_decided() -> Refusal {
+    Refusal::new(
+        RefusalCode::InFlight,
+        "a decision on this proposal is just being recorded",
+        "look again: `ctxrelay finality list`",
+    )
 }
 
 fn rendering(proposal: &FinalityProposal) -> String {

@@ -46,6 +46,7 @@ pub(super) fn note(kind: NoteKind, text: &str, handles: Vec<EntryId>) -> Command
         text: text.to_owned(),
         kind,
         handles,
+        withdraws: None,
         runtime_session_id: None,
     })
 }
@@ -345,6 +346,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
                 proposal_id: ids.proposal.clone(),
                 approve: true,
                 reason: None,
+                stale_tree: None,
             },
             reply,
         },

@@ -70,6 +70,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
         proposal_id: proposal.clone(),
         approve: false,
         reason: Some("the tests are missing".to_owned()),
+        stale_tree: None,
     };
     let (reply, decided) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {

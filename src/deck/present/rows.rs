@@ -144,10 +144,12 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
                     ui::RowOutcome::new(ui::OutcomeState::Done, "approved by you")
                 }
                 Some(_) => ui::RowOutcome::new(ui::OutcomeState::Failed, "rejected by you"),
-                None if model.world.pending_proposals.contains_key(&entry.id) => {
-                    ui::RowOutcome::new(ui::OutcomeState::Attention, "waits for you")
-                }
-                None => return None,
+                None => match model.world.proposal(&entry.id)? {
+                    waits if waits.is_pending() => {
+                        ui::RowOutcome::new(ui::OutcomeState::Attention, "waits for you")
+                    }
+                    over => ui::RowOutcome::new(ui::OutcomeState::Plain, over.state()),
+                },
             })
         }
         EntryKind::Message(_) | EntryKind::Handoff(_) => delivery(model, entry),

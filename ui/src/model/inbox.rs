@@ -89,6 +89,9 @@ pub struct InboxCard {
     pub tree: Option<String>,
     /// The work tree is still the one proposed; `None` when nobody could tell.
     pub tree_still_same: Option<bool>,
+    /// What names the work tree of now, when that is not the proposed one: approving it wants a
+    /// typed word.
+    pub stale_tree: Option<String>,
     /// What stands against it.
     pub blockers: Vec<String>,
 }
@@ -117,6 +120,7 @@ impl InboxCard {
             changed_files: 0,
             tree: None,
             tree_still_same: None,
+            stale_tree: None,
             blockers: Vec::new(),
         }
     }

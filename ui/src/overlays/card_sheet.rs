@@ -59,6 +59,7 @@ impl CardSheet {
             CardStage::Reading => None,
             CardStage::Approving => Some(Effect::Approve {
                 proposal_id: self.id.clone(),
+                stale_tree: None,
             }),
             CardStage::Rejecting(field) if field.is_blank() => None,
             CardStage::Rejecting(field) => Some(Effect::Reject {
@@ -247,10 +248,12 @@ impl CardSheet {
 }
 
 /// What an operator should know before saying yes.
-fn warnings(card: &InboxCard) -> Vec<String> {
+pub(crate) fn warnings(card: &InboxCard) -> Vec<String> {
     let mut out = Vec::new();
     match card.tree_still_same {
-        Some(false) => out.push("the work tree has changed since the proposal".to_owned()),
+        Some(false) => {
+            out.push("STALE: the work tree has changed since the proposal".to_owned());
+        }
         None if card.kind == InboxKind::Finality => {
             out.push("nobody could tell whether the work tree is still the same".to_owned())
         }

@@ -13,7 +13,7 @@ mod search_line;
 mod sheet;
 
 pub(crate) use agent_sheet::AgentSheet;
-pub(crate) use card_sheet::{CardSheet, CardStage};
+pub(crate) use card_sheet::{CardSheet, CardStage, warnings};
 pub(crate) use choice::{Choice, ChoiceOption, Pick};
 pub(crate) use composer::Composer;
 pub(crate) use confirm::Confirm;

@@ -13,15 +13,17 @@ use crate::deck::{Deck, Fetched};
 use crate::effect::Effect;
 use crate::key::Key;
 use crate::layout::Layout;
-use crate::model::{DeckView, Level};
+use crate::model::{DeckView, InboxKind, Level};
 use crate::msg::Msg;
+use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::panes;
 use crate::tracked_list::TrackedList;
 
 /// Changes the deck by a message; what has to be done outside comes back.
 pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
-    let effects = match msg {
+    let card = opened_finality(deck);
+    let mut effects = match msg {
         Msg::Key(event) => key(deck, event),
         Msg::Mouse(event) => mouse(deck, event),
         Msg::Paste(text) => {
@@ -59,7 +61,20 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     };
     settle(deck);
     remember(deck);
+    let opened = opened_finality(deck);
+    if opened.is_some() && opened != card {
+        effects.push(Effect::LookAtTree);
+    }
     effects
+}
+
+/// The proposal whose card is in front.
+fn opened_finality(deck: &Deck) -> Option<String> {
+    let Some(Overlay::Card(sheet)) = deck.overlays.last() else {
+        return None;
+    };
+    let card = deck.card(&sheet.id)?;
+    (card.kind == InboxKind::Finality).then(|| card.id.clone())
 }
 
 fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {

@@ -5,11 +5,12 @@ use super::moving::older;
 use crate::deck::Deck;
 use crate::effect::{Effect, QuitChoice};
 use crate::model::{
-    Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxKind, Level, Party, StepAct,
+    Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxCard, InboxKind, Level, Party,
+    StepAct,
 };
 use crate::overlays::{
     AgentSheet, CardSheet, CardStage, Choice, ChoiceOption, Composer, Confirm, EntrySheet, Overlay,
-    Pick, SearchLine,
+    Pick, SearchLine, warnings,
 };
 use crate::pane::Pane;
 use crate::panes::task_at;
@@ -17,6 +18,9 @@ use crate::sanitize;
 use crate::text;
 use crate::timeline_state::Filter;
 use crate::widgets::TextField;
+
+/// What is typed to approve what is not as it was proposed.
+const STALE_WORD: &str = "stale";
 
 /// Opens what the cursor stands on.
 pub(super) fn open_selected(deck: &mut Deck) -> Vec<Effect> {
@@ -274,6 +278,26 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
         field: TextField::line(hint),
         word,
         effect: Effect::ClearSession { discard },
+    }));
+}
+
+/// Asks before what is not as it was proposed is approved nonetheless.
+pub(super) fn confirm_stale(deck: &mut Deck, card: &InboxCard) {
+    let mut lines = warnings(card);
+    lines.push(
+        "Look at what changed first. Your approval names the tree that lies there now; it is \
+         refused if that changes again."
+            .to_owned(),
+    );
+    deck.overlays.push(Overlay::Confirm(Confirm {
+        title: "Approve what was not proposed?",
+        lines,
+        field: TextField::line(STALE_WORD),
+        word: STALE_WORD.to_owned(),
+        effect: Effect::Approve {
+            proposal_id: card.id.clone(),
+            stale_tree: card.stale_tree.clone(),
+        },
     }));
 }
 

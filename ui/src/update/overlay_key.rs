@@ -2,7 +2,7 @@
 
 use super::attend::attend;
 use super::moving::{half_page, has_more};
-use super::opening::{ask_quit, ask_start, compose, pick, quit_now, search_record};
+use super::opening::{ask_quit, ask_start, compose, confirm_stale, pick, quit_now, search_record};
 use super::perform::{copy, perform, reason_field};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -23,7 +23,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::MoveFirst => scroll(deck, -isize::MAX),
         Action::MoveLast => scroll(deck, isize::MAX),
         Action::Open => return agree(deck),
-        Action::Approve => stage(deck, CardStage::Approving),
+        Action::Approve => approve(deck),
         Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
         Action::Retry => stage(deck, CardStage::Retrying),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
@@ -132,6 +132,10 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         },
         Overlay::Confirm(confirm) => {
             if confirm.is_typed() {
+                if matches!(confirm.effect, Effect::Approve { .. }) {
+                    // The card that it was asked from is answered.
+                    deck.overlays.pop();
+                }
                 return vec![confirm.effect];
             }
             deck.say(Level::Info, format!("type {} first", confirm.word));
@@ -188,6 +192,20 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(composer);
             Vec::new()
         }
+    }
+}
+
+/// What is not as it was proposed any more is approved by a typed word, anything else by `enter`.
+fn approve(deck: &mut Deck) {
+    let stale = match deck.overlays.last() {
+        Some(Overlay::Card(sheet)) => deck
+            .card(&sheet.id)
+            .filter(|card| card.stale_tree.is_some()),
+        _ => None,
+    };
+    match stale.cloned() {
+        Some(card) if super::applies(deck, Action::Approve) => confirm_stale(deck, &card),
+        _ => stage(deck, CardStage::Approving),
     }
 }
 

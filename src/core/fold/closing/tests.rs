@@ -88,10 +88,19 @@ fn handoff(handles: &[&str]) -> EntryKind {
     })
 }
 
+fn withdrawal(proposal: &str) -> EntryKind {
+    EntryKind::Note {
+        note: NoteKind::Note,
+        handles: Vec::new(),
+        withdraws: Some(EntryId::new(proposal)),
+    }
+}
+
 fn note(note: NoteKind, handles: &[&str]) -> EntryKind {
     EntryKind::Note {
         note,
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+        withdraws: None,
     }
 }
 
@@ -106,8 +115,12 @@ fn proposal(handles: &[&str]) -> EntryKind {
 }
 
 fn decision(approved: bool, handles: &[&str]) -> EntryKind {
+    decision_on("proposal", approved, handles)
+}
+
+fn decision_on(proposal: &str, approved: bool, handles: &[&str]) -> EntryKind {
     EntryKind::FinalityDecision(FinalityDecision {
-        proposal_id: EntryId::new("proposal"),
+        proposal_id: EntryId::new(proposal),
         approved,
         reason: Some("because".to_owned()),
         tree: None,
@@ -280,4 +293,66 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
         .put("proposal", claude(), Some(Party::Human), proposal(&[]))
         .put("yes", Party::Human, Some(claude()), decision(true, &[]));
     assert!(blockers(&record).is_empty());
+}
+
+fn state(world: &Snapshot, proposal: &str) -> &'static str {
+    world.proposal(&EntryId::new(proposal)).unwrap().state()
+}
+
+#[test]
+fn an_agent_takes_back_its_own_proposal_and_no_other() {
+    let mut record = Record::default();
+    record.put("proposal", claude(), None, proposal(&[])).put(
+        "n-1",
+        codex(),
+        None,
+        withdrawal("proposal"),
+    );
+    assert_eq!(state(&record.0, "proposal"), "pending");
+    record.put("n-2", claude(), None, withdrawal("proposal"));
+    assert_eq!(state(&record.0, "proposal"), "withdrawn");
+    assert!(record.0.pending_proposals.is_empty());
+}
+
+#[test]
+fn a_later_proposal_for_the_same_handoffs_takes_the_place_of_an_earlier_one() {
+    let mut record = Record::default();
+    record
+        .put("h", codex(), Some(claude()), handoff(&[]))
+        .put("other", claude(), None, proposal(&[]))
+        .put("first", claude(), None, proposal(&["h"]))
+        .put_in("second pair", "elsewhere", claude(), None, proposal(&["h"]))
+        .put("later", codex(), None, proposal(&["h", "and more"]));
+    assert_eq!(state(&record.0, "first"), "superseded");
+    for id in ["other", "elsewhere", "later"] {
+        assert_eq!(state(&record.0, id), "pending", "{id}");
+    }
+}
+
+#[test]
+fn a_decision_that_the_record_has_stands_above_an_end_without_one() {
+    let mut record = Record::default();
+    record
+        .put("h", codex(), Some(claude()), handoff(&[]))
+        .put("first", claude(), None, proposal(&["h"]))
+        .put("later", claude(), None, proposal(&["h"]))
+        .put(
+            "yes",
+            Party::Human,
+            Some(claude()),
+            decision_on("first", true, &["h"]),
+        );
+    assert_eq!(state(&record.0, "first"), "approved");
+    assert!(record.0.ended_proposals.is_empty());
+    record.put("n", claude(), None, withdrawal("first")).put(
+        "no",
+        Party::Human,
+        Some(claude()),
+        decision_on("first", false, &[]),
+    );
+    assert_eq!(
+        state(&record.0, "first"),
+        "approved",
+        "the first decision stands"
+    );
 }

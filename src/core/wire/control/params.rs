@@ -127,6 +127,9 @@ pub struct NoteParams {
     /// Handoffs that it answers.
     #[serde(default)]
     pub handles: Vec<EntryId>,
+    /// The proposal of its own that it takes back.
+    #[serde(default)]
+    pub withdraws: Option<EntryId>,
     /// The pair; the connection's own when absent.
     #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
@@ -277,6 +280,10 @@ pub struct DecideParams {
     /// Needed for a rejection.
     #[serde(default)]
     pub reason: Option<String>,
+    /// What lies in the work tree as the operator saw it ([`WorkTree::pin`]), when it is not what
+    /// was proposed and is approved nonetheless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale_tree: Option<String>,
 }
 
 /// Arguments of [`Command::AcknowledgeAlarm`](super::Command::AcknowledgeAlarm).

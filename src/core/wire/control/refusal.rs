@@ -102,6 +102,8 @@ words! {
         StaleConfig = "stale_config",
         /// The session has changed since it was shown.
         StaleSession = "stale_session",
+        /// The work tree is not what was proposed, nor what the operator saw.
+        StaleTree = "stale_tree",
         /// The program that should have taken over did not get there.
         SuccessorFailed = "successor_failed",
         /// It is larger than a bound.

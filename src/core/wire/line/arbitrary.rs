@@ -146,8 +146,13 @@ fn note() -> impl Strategy<Value = EntryKind> {
         NoteKind::NextStep,
         NoteKind::Note,
     ];
-    (prop::sample::select(kinds), ids())
-        .prop_map(|(note, handles)| EntryKind::Note { note, handles })
+    (prop::sample::select(kinds), ids(), prop::option::of(id())).prop_map(
+        |(note, handles, withdraws)| EntryKind::Note {
+            note,
+            handles,
+            withdraws,
+        },
+    )
 }
 
 fn artifact() -> impl Strategy<Value = EntryKind> {

@@ -192,6 +192,7 @@ fn read_kind(entry_type: String, mut line: Map<String, Value>, entry: &mut Entry
         "note" => EntryKind::Note {
             note: take(&mut line, "noteKind").unwrap_or_default(),
             handles: take_handles(&mut line),
+            withdraws: take_text(&mut line, "withdraws").map(EntryId::new),
         },
         "artifact" | "release_gate" => read_artifact(&entry_type, line, entry),
         "finality_proposal" => read_proposal(line, entry),

@@ -159,7 +159,8 @@ fn an_entry_with_nothing_but_id_and_type_is_one() {
         entry.kind,
         EntryKind::Note {
             note: NoteKind::Note,
-            handles: Vec::new()
+            handles: Vec::new(),
+            withdraws: None
         }
     );
 }

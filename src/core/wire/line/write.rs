@@ -72,9 +72,16 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
             put(line, "handoff", handoff_object(entry, handoff));
             put_handles(line, &handoff.handles);
         }
-        EntryKind::Note { note, handles } => {
+        EntryKind::Note {
+            note,
+            handles,
+            withdraws,
+        } => {
             put(line, "noteKind", note.as_str());
             put_handles(line, handles);
+            if let Some(proposal) = withdraws {
+                put(line, "withdraws", proposal.as_str());
+            }
         }
         EntryKind::Artifact(artifact) => put(line, "artifact", artifact_object(artifact)),
         EntryKind::FinalityProposal(proposal) => {

@@ -150,6 +150,7 @@ fn note(id: &str) -> Entry {
     let kind = EntryKind::Note {
         note: NoteKind::Note,
         handles: Vec::new(),
+        withdraws: None,
     };
     entry(id, Agent::Codex.into(), kind)
 }

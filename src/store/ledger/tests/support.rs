@@ -157,6 +157,7 @@ impl Project {
             kind: EntryKind::Note {
                 note: NoteKind::Plan,
                 handles: Vec::new(),
+                withdraws: None,
             },
             runtime_session: Some(RuntimeSession::default()),
             carried: None,

@@ -72,6 +72,7 @@ fn an_entry_rewritten_with_its_hash_is_named_by_the_one_after_it() {
     entry.kind = EntryKind::Note {
         note: NoteKind::Decision,
         handles: Vec::new(),
+        withdraws: None,
     };
     lines[2] = seal(serialize(&entry), link.seq, &link.prev)
         .unwrap()

@@ -102,6 +102,7 @@ impl Bench {
             kind: EntryKind::Note {
                 note: NoteKind::Note,
                 handles: Vec::new(),
+                withdraws: None,
             },
             runtime_session: None,
             carried: None,

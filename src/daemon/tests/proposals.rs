@@ -1,0 +1,180 @@
+//! A proposal that is not decided as it was made: it went stale, or its agent took it back.
+
+use tokio::sync::oneshot;
+
+use super::rig::{Guest, Rig};
+use crate::core::agent::Agent;
+use crate::core::entry::{NoteKind, WorkTree};
+use crate::core::id::EntryId;
+use crate::daemon::event::{Event, TreePurpose};
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, DecideParams, NoteParams, ProposeParams, Recorded, Refusal, RefusalCode, Reply, Role,
+};
+
+fn tree(hash: &str) -> Option<WorkTree> {
+    Some(WorkTree {
+        commit: Some("c0ffee".to_owned()),
+        tree: hash.to_owned(),
+        changed: 1,
+    })
+}
+
+async fn proposed(rig: &mut Rig, claude: &Guest, tree: Option<WorkTree>) -> EntryId {
+    let (reply, proposed) = oneshot::channel();
+    rig.daemon.on_event(Event::TreeRead {
+        purpose: TreePurpose::Propose {
+            conn: claude.conn,
+            params: ProposeParams {
+                agent: Agent::Claude,
+                summary: "done".to_owned(),
+                evidence: vec!["tests".to_owned()],
+                remaining_risk: None,
+                handles: Vec::new(),
+                runtime_session_id: None,
+            },
+            reply: Some(reply),
+        },
+        tree,
+    });
+    rig.settle().await;
+    match proposed.await.unwrap() {
+        Ok(Reply::Proposed(proposal)) => proposal.proposal_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The operator approves, having seen `stale_tree`, while `tree` lies there.
+fn approve(
+    rig: &mut Rig,
+    proposal: &EntryId,
+    tree: Option<WorkTree>,
+    stale_tree: Option<&str>,
+) -> oneshot::Receiver<Result<Reply, Refusal>> {
+    let (reply, answer) = oneshot::channel();
+    rig.daemon.on_event(Event::TreeRead {
+        purpose: TreePurpose::Decide {
+            params: DecideParams {
+                proposal_id: proposal.clone(),
+                approve: true,
+                reason: None,
+                stale_tree: stale_tree.map(str::to_owned),
+            },
+            reply,
+        },
+        tree,
+    });
+    answer
+}
+
+fn take_back(
+    rig: &mut Rig,
+    guest: &Guest,
+    agent: Agent,
+    proposal: &EntryId,
+) -> oneshot::Receiver<Result<Reply, Refusal>> {
+    rig.ask(
+        guest,
+        Command::AppendNote(NoteParams {
+            agent,
+            text: "one test more".to_owned(),
+            kind: NoteKind::Note,
+            handles: Vec::new(),
+            withdraws: Some(proposal.clone()),
+            runtime_session_id: None,
+        }),
+    )
+}
+
+#[tokio::test]
+async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let proposal = proposed(&mut rig, &claude, tree("proposed")).await;
+    for (lies_there, seen) in [
+        (tree("changed"), None),
+        (tree("changed again"), Some("changed")),
+        (None, None),
+    ] {
+        let refused = approve(&mut rig, &proposal, lies_there, seen)
+            .await
+            .unwrap();
+        assert_eq!(refused.unwrap_err().code, RefusalCode::StaleTree);
+    }
+    assert!(!rig.daemon.world.counts.contains_key("finality_decision"));
+    let answer = approve(&mut rig, &proposal, tree("changed"), Some("changed"));
+    rig.settle().await;
+    answer.await.unwrap().unwrap();
+    let decided = rig.daemon.world.proposal(&proposal).unwrap();
+    let (decision, _) = decided.decision.clone().unwrap();
+    assert_eq!(
+        decision.tree.unwrap().tree,
+        "changed",
+        "it names what it is about"
+    );
+}
+
+#[tokio::test]
+async fn a_commit_of_what_was_proposed_changes_nothing() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let proposal = proposed(&mut rig, &claude, tree("proposed")).await;
+    let committed = Some(WorkTree {
+        commit: Some("another".to_owned()),
+        tree: "proposed".to_owned(),
+        changed: 0,
+    });
+    let answer = approve(&mut rig, &proposal, committed, None);
+    rig.settle().await;
+    answer.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_its_agent_took_back_is_not_decided_and_what_is_decided_is_not_taken_back() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let proposal = proposed(&mut rig, &claude, None).await;
+
+    let refused = take_back(&mut rig, &codex, Agent::Codex, &proposal)
+        .await
+        .unwrap();
+    assert_eq!(
+        refused.unwrap_err().code,
+        RefusalCode::WrongState,
+        "it is of the other"
+    );
+
+    let answer = take_back(&mut rig, &claude, Agent::Claude, &proposal);
+    rig.settle().await;
+    let Ok(Reply::Recorded(Recorded { entry_id: note, .. })) = answer.await.unwrap() else {
+        panic!("not taken back");
+    };
+    let refused = approve(&mut rig, &proposal, None, None)
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(refused.code, RefusalCode::WrongState);
+    assert!(
+        refused
+            .message
+            .contains(&format!("withdrawn by entry {note}")),
+        "{refused:?}"
+    );
+
+    let proposal = proposed(&mut rig, &claude, None).await;
+    let decision = approve(&mut rig, &proposal, None, None);
+    let refused = take_back(&mut rig, &claude, Agent::Claude, &proposal)
+        .await
+        .unwrap();
+    assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
+    rig.settle().await;
+    decision.await.unwrap().unwrap();
+    let refused = take_back(&mut rig, &claude, Agent::Claude, &proposal)
+        .await
+        .unwrap();
+    assert_eq!(refused.unwrap_err().code, RefusalCode::WrongState);
+}
