@@ -1,21 +1,20 @@
 //! `ctxrelay doctor`: checks, each a sentence with the next step. Changes nothing.
 
+mod check;
+mod programs;
 mod space;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::json;
 
-use super::claude::{plugin_dir, plugin_spec};
+use self::check::{Check, bad, good, note};
 use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{Homes, Plan};
-use super::launch::capture;
 use super::output::Tone;
 use super::settings::{environment, find_program};
 use crate::adapters::port_holder::holder;
@@ -26,59 +25,13 @@ use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{head, ledger, sentinel};
 
-/// How long `codex --version` and the like may take.
-const VERSION_WAIT: Duration = Duration::from_secs(5);
-
 /// A ledger above this is not verified as a whole here; `ledger verify` is there for it.
 const VERIFY_BYTES_MAX: u64 = 64 * 1024 * 1024;
-
-/// The oldest Claude Code whose plugins have monitors.
-const CLAUDE_MIN: [u64; 3] = [2, 1, 80];
-
-/// The Codex that this version was built against.
-const CODEX_TRIED: [u64; 3] = [0, 169, 0];
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay doctor --json | jq '.checks[] | select(.ok | not)'")]
 pub struct Args {}
-
-/// What one check found.
-#[derive(Debug, Serialize)]
-struct Check {
-    id: &'static str,
-    ok: bool,
-    message: String,
-    hint: String,
-}
-
-fn good(id: &'static str, message: impl Into<String>) -> Check {
-    Check {
-        id,
-        ok: true,
-        message: message.into(),
-        hint: String::new(),
-    }
-}
-
-/// Nothing is broken, and there is something to know.
-fn note(id: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Check {
-    Check {
-        id,
-        ok: true,
-        message: message.into(),
-        hint: hint.into(),
-    }
-}
-
-fn bad(id: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Check {
-    Check {
-        id,
-        ok: false,
-        message: message.into(),
-        hint: hint.into(),
-    }
-}
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let setting = &context.setting;
@@ -93,10 +46,10 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         tokens(setting),
         record(setting),
         space::check(setting),
-        codex(setting),
-        claude(setting),
-        plugin(setting),
-        tmux(setting),
+        programs::codex(setting),
+        programs::claude(setting),
+        programs::plugin(setting),
+        programs::tmux(setting),
     ];
     let ok = checks.iter().all(|check| check.ok);
     if context.out.is_json() {
@@ -379,134 +332,5 @@ fn record(setting: &ProjectContext) -> Check {
             format!("cannot read {}: {error}", path.display()),
             "see that it is a file of yours and no link",
         ),
-    }
-}
-
-fn codex(setting: &ProjectContext) -> Check {
-    let Some(program) = &setting.codex_program else {
-        return note(
-            "codex",
-            "the `codex` program is not found; everything else works",
-            "npm install -g @openai/codex, or name it with CONTEXTRELAY_CODEX_BIN",
-        );
-    };
-    match version(setting, program) {
-        Ok(version) if version.numbers < CODEX_TRIED => note(
-            "codex",
-            format!("{}, older than what this was built against", version.text),
-            "update Codex if it does not answer",
-        ),
-        Ok(version) => good("codex", version.text),
-        Err(why) => bad("codex", why, "run `codex --version` by yourself"),
-    }
-}
-
-fn claude(setting: &ProjectContext) -> Check {
-    let Some(program) = &setting.claude_program else {
-        return note(
-            "claude",
-            "the `claude` program is not found; everything else works",
-            "npm install -g @anthropic-ai/claude-code, or name it with CONTEXTRELAY_CLAUDE_BIN",
-        );
-    };
-    match version(setting, program) {
-        Ok(version) if version.numbers < CLAUDE_MIN => bad(
-            "claude",
-            format!("{} is too old: its plugins cannot wake it", version.text),
-            "update Claude Code to 2.1.80 or later",
-        ),
-        Ok(version) => good("claude", version.text),
-        Err(why) => bad("claude", why, "run `claude --version` by yourself"),
-    }
-}
-
-/// What a program says about itself.
-struct Version {
-    text: String,
-    numbers: [u64; 3],
-}
-
-fn version(setting: &ProjectContext, program: &Path) -> Result<Version, String> {
-    let said = capture(
-        program,
-        &["--version".into()],
-        &setting.dirs.root,
-        VERSION_WAIT,
-    )?;
-    let text = said
-        .stdout
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_owned();
-    let numbers = numbers(&text).filter(|_| said.ok);
-    numbers
-        .map(|numbers| Version {
-            text: text.clone(),
-            numbers,
-        })
-        .ok_or_else(|| format!("{} does not tell its version", program.display()))
-}
-
-/// The first word of a line that begins with three numbers.
-fn numbers(line: &str) -> Option<[u64; 3]> {
-    line.split_whitespace().find_map(|word| {
-        let mut parts = word.splitn(3, '.');
-        let mut next = || {
-            let part = parts.next()?;
-            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-            part.get(..digits)?.parse().ok()
-        };
-        Some([next()?, next()?, next()?])
-    })
-}
-
-fn plugin(setting: &ProjectContext) -> Check {
-    const ID: &str = "plugin";
-    let dir = plugin_dir(setting);
-    if plugin_spec(setting).is_current(&dir) {
-        return good(ID, "the Claude plugin is of this program");
-    }
-    if exists(&dir) {
-        return note(
-            ID,
-            "the Claude plugin is of another program or version",
-            "`ctxrelay claude` renews it; restart a Claude that runs",
-        );
-    }
-    note(
-        ID,
-        "the Claude plugin is not written yet",
-        "`ctxrelay claude` writes it",
-    )
-}
-
-fn tmux(setting: &ProjectContext) -> Check {
-    const ID: &str = "tmux";
-    let Some(program) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
-        return note(
-            ID,
-            "tmux is not found: `ctxrelay pair` prints its commands instead",
-            "install tmux",
-        );
-    };
-    match capture(&program, &["-V".into()], &setting.dirs.root, VERSION_WAIT) {
-        Ok(said) => good(ID, said.stdout.trim().to_owned()),
-        Err(why) => note(ID, why, "`ctxrelay pair` needs it"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_found_in_what_the_agents_say() {
-        assert_eq!(numbers("codex-cli 0.169.0"), Some([0, 169, 0]));
-        assert_eq!(numbers("2.1.330 (Claude Code)"), Some([2, 1, 330]));
-        assert_eq!(numbers("0.170.0-alpha.1"), Some([0, 170, 0]));
-        assert_eq!(numbers("no version"), None);
-        assert!([2, 1, 79] < CLAUDE_MIN && [2, 1, 330] > CLAUDE_MIN);
     }
 }

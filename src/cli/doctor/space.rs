@@ -1,6 +1,6 @@
 //! The check of the room on the disk.
 
-use super::{Check, bad, good, note};
+use super::check::{Check, bad, good, note};
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::dirs::exists;

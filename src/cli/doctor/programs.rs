@@ -1,0 +1,149 @@
+//! The checks of the programs that are not ours: both agents, the plugin in one of them, tmux.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::check::{Check, bad, good, note};
+use crate::cli::claude::{plugin_dir, plugin_spec};
+use crate::cli::launch::capture;
+use crate::cli::settings::{environment, find_program};
+use crate::host::ProjectContext;
+use crate::store::dirs::exists;
+
+/// How long `codex --version` and the like may take.
+const VERSION_WAIT: Duration = Duration::from_secs(5);
+
+/// The oldest Claude Code whose plugins have monitors.
+const CLAUDE_MIN: [u64; 3] = [2, 1, 80];
+
+/// The Codex that this version was built against.
+const CODEX_TRIED: [u64; 3] = [0, 169, 0];
+
+pub(super) fn codex(setting: &ProjectContext) -> Check {
+    let Some(program) = &setting.codex_program else {
+        return note(
+            "codex",
+            "the `codex` program is not found; everything else works",
+            "npm install -g @openai/codex, or name it with CONTEXTRELAY_CODEX_BIN",
+        );
+    };
+    match version(setting, program) {
+        Ok(version) if version.numbers < CODEX_TRIED => note(
+            "codex",
+            format!("{}, older than what this was built against", version.text),
+            "update Codex if it does not answer",
+        ),
+        Ok(version) => good("codex", version.text),
+        Err(why) => bad("codex", why, "run `codex --version` by yourself"),
+    }
+}
+
+pub(super) fn claude(setting: &ProjectContext) -> Check {
+    let Some(program) = &setting.claude_program else {
+        return note(
+            "claude",
+            "the `claude` program is not found; everything else works",
+            "npm install -g @anthropic-ai/claude-code, or name it with CONTEXTRELAY_CLAUDE_BIN",
+        );
+    };
+    match version(setting, program) {
+        Ok(version) if version.numbers < CLAUDE_MIN => bad(
+            "claude",
+            format!("{} is too old: its plugins cannot wake it", version.text),
+            "update Claude Code to 2.1.80 or later",
+        ),
+        Ok(version) => good("claude", version.text),
+        Err(why) => bad("claude", why, "run `claude --version` by yourself"),
+    }
+}
+
+/// What a program says about itself.
+struct Version {
+    text: String,
+    numbers: [u64; 3],
+}
+
+fn version(setting: &ProjectContext, program: &Path) -> Result<Version, String> {
+    let said = capture(
+        program,
+        &["--version".into()],
+        &setting.dirs.root,
+        VERSION_WAIT,
+    )?;
+    let text = said
+        .stdout
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
+    let numbers = numbers(&text).filter(|_| said.ok);
+    numbers
+        .map(|numbers| Version {
+            text: text.clone(),
+            numbers,
+        })
+        .ok_or_else(|| format!("{} does not tell its version", program.display()))
+}
+
+/// The first word of a line that begins with three numbers.
+fn numbers(line: &str) -> Option<[u64; 3]> {
+    line.split_whitespace().find_map(|word| {
+        let mut parts = word.splitn(3, '.');
+        let mut next = || {
+            let part = parts.next()?;
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            part.get(..digits)?.parse().ok()
+        };
+        Some([next()?, next()?, next()?])
+    })
+}
+
+pub(super) fn plugin(setting: &ProjectContext) -> Check {
+    const ID: &str = "plugin";
+    let dir = plugin_dir(setting);
+    if plugin_spec(setting).is_current(&dir) {
+        return good(ID, "the Claude plugin is of this program");
+    }
+    if exists(&dir) {
+        return note(
+            ID,
+            "the Claude plugin is of another program or version",
+            "`ctxrelay claude` renews it; restart a Claude that runs",
+        );
+    }
+    note(
+        ID,
+        "the Claude plugin is not written yet",
+        "`ctxrelay claude` writes it",
+    )
+}
+
+pub(super) fn tmux(setting: &ProjectContext) -> Check {
+    const ID: &str = "tmux";
+    let Some(program) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
+        return note(
+            ID,
+            "tmux is not found: `ctxrelay pair` prints its commands instead",
+            "install tmux",
+        );
+    };
+    match capture(&program, &["-V".into()], &setting.dirs.root, VERSION_WAIT) {
+        Ok(said) => good(ID, said.stdout.trim().to_owned()),
+        Err(why) => note(ID, why, "`ctxrelay pair` needs it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_the_agents_say() {
+        assert_eq!(numbers("codex-cli 0.169.0"), Some([0, 169, 0]));
+        assert_eq!(numbers("2.1.330 (Claude Code)"), Some([2, 1, 330]));
+        assert_eq!(numbers("0.170.0-alpha.1"), Some([0, 170, 0]));
+        assert_eq!(numbers("no version"), None);
+        assert!([2, 1, 79] < CLAUDE_MIN && [2, 1, 330] > CLAUDE_MIN);
+    }
+}
