@@ -18,6 +18,7 @@ mod ladder;
 mod limits;
 mod pages;
 mod pair;
+mod proposals;
 mod published;
 #[path = "../support/mod.rs"]
 mod support;

@@ -21,7 +21,7 @@ pub use found::found_entries;
 pub use pieces::NOW_MS;
 pub use worlds::{
     disconnected, empty_first_run, failed, gated, held_up, hostile_text, long_session,
-    pair_at_work, quiet, trouble,
+    pair_at_work, quiet, stale, trouble,
 };
 
 /// A world and the keys that were pressed in it.
@@ -52,6 +52,13 @@ pub const SCENES: &[Scene] = &[
         name: "finality_card",
         world: pair_at_work,
         keys: "3<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "stale",
+        world: stale,
+        keys: "3<enter>a",
         told: None,
         size: (120, 40),
     },

@@ -43,6 +43,15 @@ pub fn gated() -> DeckView {
     view
 }
 
+/// The same, after somebody changed a file since the proposal.
+pub fn stale() -> DeckView {
+    let mut view = pair_at_work();
+    let card = &mut view.inbox[0];
+    card.tree_still_same = Some(false);
+    card.stale_tree = Some("9d1f0c3e77ab".into());
+    view
+}
+
 /// A fresh project: nothing has happened, nobody is there.
 pub fn empty_first_run() -> DeckView {
     DeckView {

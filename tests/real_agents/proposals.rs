@@ -1,0 +1,124 @@
+//! A proposal that is not decided as it was made: its work tree changed, or its agent takes it back.
+
+use serde_json::json;
+
+use crate::pair::{attached_claude, of_type, verify};
+use crate::support::child::run;
+use crate::support::model_request::{hears, says};
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::Reply;
+use crate::support::wait::{timeout, wait_until};
+
+fn proposes(summary: &str) -> Reply {
+    Reply::mcp(
+        "contextrelay",
+        "propose_final",
+        json!({"summary": summary, "evidence": ["the tests ran"]}),
+    )
+}
+
+#[track_caller]
+fn the_proposal(pair: &Pair) -> String {
+    let proposal = wait_until("the proposal", timeout(), || {
+        of_type(pair, "finality_proposal").pop()
+    });
+    proposal["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("Agents");
+    let mut claude = attached_claude(&pair);
+    pair.messages
+        .when(says("are we done?"))
+        .once()
+        .reply(proposes("all of it"));
+    claude.submit("are we done?");
+    let proposal = the_proposal(&pair);
+    pair.project.write("late.txt", "nobody has tested this\n");
+
+    // The command line asks for the same word.
+    let mut line = Pty::spawn(&pair.ctxrelay(["finality", "approve", &proposal]));
+    line.wait_for_text("STALE");
+    line.wait_for_text("Type `stale` to go on");
+    line.type_text("approve");
+    line.press(Key::Enter);
+    line.wait_for_text("not confirmed");
+    assert_ne!(line.wait_exit(), 0);
+
+    deck.wait_for_text("waits for you");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("has changed since")
+    });
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Approve what was not proposed?");
+    deck.type_text("approve");
+    deck.press(Key::Enter);
+    deck.wait_for_text("type stale first");
+    assert!(of_type(&pair, "finality_decision").is_empty());
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Approve what was not proposed?");
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Approve what was not proposed?");
+    deck.type_text("stale");
+    deck.press(Key::Enter);
+    let decision = wait_until("the decision", timeout(), || {
+        of_type(&pair, "finality_decision").pop()
+    });
+    let proposed = of_type(&pair, "finality_proposal").remove(0);
+    assert_ne!(
+        decision["finality"]["tree"]["tree"],
+        proposed["finality"]["tree"]["tree"]
+    );
+    pair.messages
+        .wait_for_request("the approval at Claude's model", |request| {
+            request.mentions(&format!("The operator approved proposal {proposal}."))
+        });
+    verify(&pair);
+}
+
+#[test]
+fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("Agents");
+    let mut claude = attached_claude(&pair);
+    pair.messages
+        .when(says("are we done?"))
+        .once()
+        .reply(proposes("all of it"));
+    claude.submit("are we done?");
+    let proposal = the_proposal(&pair);
+    deck.wait_for_text("waits for you");
+    pair.messages
+        .when(says("wait, not yet"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "append_note",
+            json!({"text": "the load test is missing", "withdraws": proposal}),
+        ));
+    pair.messages
+        .when(hears("recorded as"))
+        .reply(Reply::text("Taken back."));
+    claude.submit("wait, not yet");
+    deck.wait_until_gone("waits for you");
+    let listed = run(&pair.ctxrelay(["finality", "list", "--json"])).expect_success();
+    let listed = &listed.json()["proposals"][0];
+    let note = of_type(&pair, "note").remove(0);
+    assert_eq!(listed["status"], "withdrawn");
+    assert_eq!(listed["endedBy"], note["id"]);
+    assert_eq!(note["withdraws"], proposal);
+    let mut line = Pty::spawn(&pair.ctxrelay(["finality", "approve", &proposal]));
+    line.wait_for_text("Type `approve` to go on");
+    line.type_text("approve");
+    line.press(Key::Enter);
+    line.wait_for_text("does not wait any more: withdrawn");
+    assert_ne!(line.wait_exit(), 0);
+    assert!(of_type(&pair, "finality_decision").is_empty());
+    verify(&pair);
+}
