@@ -1,6 +1,6 @@
 //! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
 
-use ctxrelay_ui::model::{self as ui, Level, Place};
+use ctxrelay_ui::model::{self as ui, EntryPlace, Level};
 use ctxrelay_ui::{Effect, Msg};
 
 use super::attention;
@@ -153,7 +153,7 @@ async fn decide(
         .await
 }
 
-async fn open(operator: &Client, model: &Model, place: Place) -> Option<Msg> {
+async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg> {
     let show = |full| Command::LedgerShow {
         entry: place.line.to_string(),
         full,

@@ -11,7 +11,7 @@ use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
 use crate::model::{
-    AgentState, DeckView, Field, InboxCard, Level, OutcomeState, Place, TaskColumn,
+    AgentState, DeckView, EntryPlace, Field, InboxCard, Level, OutcomeState, TaskColumn,
 };
 use crate::overlays::Overlay;
 use crate::pane::Pane;
@@ -105,7 +105,7 @@ pub struct Deck {
     pub(crate) glyphs: Glyphs,
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
-    pub(crate) fetched: BTreeMap<Place, Fetched>,
+    pub(crate) fetched: BTreeMap<EntryPlace, Fetched>,
     /// [`crate::Effect::LoadOlder`] was asked for when [`DeckView::older`] said this, at this time.
     pub(crate) asked_older: Option<(u64, i64)>,
 }
@@ -281,7 +281,7 @@ impl Deck {
         });
     }
 
-    pub(crate) fn keep_fetched(&mut self, place: Place, fetched: Fetched) {
+    pub(crate) fn keep_fetched(&mut self, place: EntryPlace, fetched: Fetched) {
         if self.fetched.len() >= FETCHED_MAX {
             self.fetched.clear();
         }
@@ -289,8 +289,8 @@ impl Deck {
     }
 
     /// The entry on this line of the record that is shown.
-    pub(crate) fn place(&self, line: u64) -> Place {
-        Place {
+    pub(crate) fn place(&self, line: u64) -> EntryPlace {
+        EntryPlace {
             session: self.view.session_id.clone(),
             line,
         }

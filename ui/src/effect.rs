@@ -1,6 +1,6 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::{Agent, Place};
+use crate::model::{Agent, EntryPlace};
 
 /// How to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ pub enum Effect {
     /// Give the full text of this entry by [`crate::Msg::EntryText`].
     OpenEntry {
         /// Which.
-        place: Place,
+        place: EntryPlace,
     },
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::model::{DeckView, Field, FoundEntries, Level, Place};
+use crate::model::{DeckView, EntryPlace, Field, FoundEntries, Level};
 
 /// One input of the loop.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub enum Msg {
     /// The full text of an entry, asked for by [`crate::Effect::OpenEntry`].
     EntryText {
         /// Which entry.
-        place: Place,
+        place: EntryPlace,
         /// Its text, whole.
         text: String,
         /// Its details, whole.

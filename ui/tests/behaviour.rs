@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentState, DaemonState, DeckView, FirstStep, FoundEntries, InboxCard, InboxKind,
-    OutcomeState, Party, Place, RowOutcome, StepAct, TimelineRow, Verdict,
+    Agent, AgentState, DaemonState, DeckView, EntryPlace, FirstStep, FoundEntries, InboxCard,
+    InboxKind, OutcomeState, Party, RowOutcome, StepAct, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
@@ -18,8 +18,8 @@ fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
     deck
 }
 
-fn place(line: u64) -> Place {
-    Place {
+fn place(line: u64) -> EntryPlace {
+    EntryPlace {
         session: pair_at_work().session_id,
         line,
     }

@@ -86,7 +86,7 @@ impl Verdict {
 
 /// Where an entry stands, and so what it is: which session's record, and which line of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct EntryPlace {
     /// As [`DeckView::session_id`](super::DeckView::session_id).
     pub session: String,
     /// As [`TimelineRow::seq`].

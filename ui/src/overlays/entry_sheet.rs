@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::sheet::{SheetText, key_footer, paragraphs};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Place, TimelineRow};
+use crate::model::{EntryPlace, TimelineRow};
 use crate::panes::outcome_line;
 use crate::sanitize;
 use crate::text;
@@ -14,12 +14,12 @@ use crate::theme::ThemeRole;
 /// An opened entry.
 #[derive(Debug, Clone)]
 pub(crate) struct EntrySheet {
-    pub(crate) place: Place,
+    pub(crate) place: EntryPlace,
     pub(crate) scroll: usize,
 }
 
 impl EntrySheet {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(place: EntryPlace) -> Self {
         Self { place, scroll: 0 }
     }
 
