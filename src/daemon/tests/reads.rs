@@ -35,6 +35,7 @@ fn note(text: &str) -> Command {
         text: text.to_owned(),
         kind: NoteKind::Decision,
         handles: Vec::new(),
+        withdraws: None,
         runtime_session_id: None,
     })
 }
