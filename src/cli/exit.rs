@@ -289,6 +289,7 @@ mod tests {
                     "search_failed",
                     "stale_config",
                     "stale_session",
+                    "stale_tree",
                     "trust_failed",
                     "wrong_state",
                 ],
