@@ -38,7 +38,8 @@ impl Daemon {
                 Ok(stored) => {
                     for stored in stored {
                         let id = &stored.entry.id;
-                        let Some(message) = daemon.world.unsettled.get(id).cloned() else {
+                        let Some(message) = daemon.recorder.world().unsettled.get(id).cloned()
+                        else {
                             continue;
                         };
                         daemon.outbox.track(id.clone(), &message);

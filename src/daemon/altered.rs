@@ -27,7 +27,7 @@ impl Daemon {
     /// not as it was recorded. The loop hears of that.
     pub(super) fn message(&self, id: &EntryId) -> Option<Arc<Stored>> {
         let seq = self.outbox.get(id)?.seq;
-        let known = self.world.unsettled.get(id);
+        let known = self.recorder.world().unsettled.get(id);
         let hash = known.and_then(|message| message.hash.as_deref());
         match self.as_recorded(seq, hash) {
             Ok(stored) => stored,
@@ -44,9 +44,9 @@ impl Daemon {
 
     /// An entry whose line gives this hash, if one is known.
     fn as_recorded(&self, seq: Seq, hash: Option<&str>) -> Result<Option<Arc<Stored>>, Altered> {
-        let stored = match self.recent_entry(seq) {
+        let stored = match self.recorder.recent_entry(seq) {
             Some(stored) => stored,
-            None => match self.ledger.read(seq) {
+            None => match self.recorder.ledger().read(seq) {
                 Ok(Some(stored)) => Arc::new(stored),
                 Ok(None) => return Ok(None),
                 // Where the entry was stands something else.
@@ -122,9 +122,9 @@ impl Daemon {
     /// Refuses to carry entries on into another file when somebody edited the one they stand in
     /// since it was opened: with a new hash they would be as good as recorded.
     pub(super) fn check_unaltered(&self) -> Result<(), Refusal> {
-        let stats = self.ledger.stats();
-        let path = self.ledger.path();
-        let now = Reading::open(path, &self.session_id, None, None);
+        let stats = self.recorder.ledger().stats();
+        let path = self.recorder.ledger().path();
+        let now = Reading::open(path, self.recorder.session_id(), None, None);
         let is_as_it_was = match now {
             Ok(now) => {
                 let now = now.stats();

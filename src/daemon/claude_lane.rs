@@ -176,7 +176,7 @@ impl Daemon {
         let waiting: Vec<(&str, &str)> = ids
             .iter()
             .filter_map(|id| {
-                let message = self.world.unsettled.get(id)?;
+                let message = self.recorder.world().unsettled.get(id)?;
                 Some((message.from.as_str(), id.as_str()))
             })
             .collect();

@@ -1,8 +1,8 @@
 //! [`Clock`]: the time that the machines of delivery are told.
 
-use tokio::time::{Duration, Instant};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::run::now_ms;
+use tokio::time::{Duration, Instant};
 
 /// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline.
 #[derive(Debug, Clone, Copy)]
@@ -38,4 +38,13 @@ impl Clock {
         let since = at_ms.saturating_sub(self.wall_ms).saturating_add(1);
         self.start + Duration::from_millis(u64::try_from(since).unwrap_or(0))
     }
+}
+
+/// Wall clock, ms since the epoch.
+pub fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        })
 }

@@ -44,7 +44,7 @@ impl Daemon {
     fn apply_configuration(&mut self, config: &Config) {
         self.set_silences(config);
         self.set_limit_mode(config);
-        self.keepers.space.set_limits(config.storage);
+        self.recorder.space().set_limits(config.storage);
         self.space_changed();
     }
 
@@ -80,7 +80,7 @@ impl Daemon {
         if loaded.file.is_none() {
             return;
         }
-        self.redactor.replace(loaded.rules);
+        self.recorder.redactor().replace(loaded.rules);
         self.apply_configuration(&loaded.config);
         if let Some(configuration) = &mut self.configuration {
             configuration.config = loaded.config;

@@ -50,7 +50,7 @@ impl Daemon {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             instance_id: self.identity.instance_id.clone(),
-            session_id: self.session_id.clone(),
+            session_id: self.recorder.session_id().clone(),
             receiver: receiver || role != Role::Claude,
             operator,
         })

@@ -49,7 +49,7 @@ impl Daemon {
 
     /// Takes a message up that was just recorded, if it is one that has to be delivered.
     pub(super) fn track_recorded(&mut self, id: &EntryId) {
-        if let Some(message) = self.world.unsettled.get(id).cloned() {
+        if let Some(message) = self.recorder.world().unsettled.get(id).cloned() {
             self.outbox.track(id.clone(), &message);
         }
     }
@@ -57,8 +57,8 @@ impl Daemon {
     /// After a start: records the messages about decisions that a crash left without them.
     pub(super) fn tell_decisions(&mut self) {
         let mut entries = Vec::new();
-        for untold in self.world.untold_decisions.values() {
-            let mut decided = self.world.decided_proposals.iter();
+        for untold in self.recorder.world().untold_decisions.values() {
+            let mut decided = self.recorder.world().decided_proposals.iter();
             let proposal = decided.find(|decided| decided.id == untold.proposal_id);
             let Some((proposal, stored)) =
                 proposal.zip(self.untold(untold.seq, untold.hash.as_deref()))

@@ -234,7 +234,7 @@ impl Daemon {
     /// the app-server with it. To be called before the record says that this one started, which
     /// counts them as cut off.
     pub(super) fn note_unfinished(&mut self) {
-        let unfinished = self.world.in_turn.clone();
+        let unfinished = self.recorder.world().in_turn.clone();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
             self.keep_fact(

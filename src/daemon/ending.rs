@@ -1,16 +1,15 @@
 //! How the loop ends: [`Stop`], and the steps behind its last event. Each has a deadline of its own.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::event::{Event, TreePurpose};
-use super::run::{Daemon, Keepers, answer, now_ms};
+use super::recorder::CloseHow;
+use super::run::{Daemon, answer, now_ms};
 use crate::core::agent::Party;
 use crate::core::entry::LifecycleEvent;
-use crate::store::head::Head;
 
 /// The longest that one step of an orderly shutdown may take.
 pub(super) const STEP: Duration = Duration::from_secs(4);
@@ -62,32 +61,13 @@ impl Daemon {
         if with_codex {
             self.codex.shutdown().await;
         }
-        let (ledger, session, world) = (self.ledger, self.session_id, self.world);
-        let Keepers {
-            heads,
-            checkpoints,
-            search,
-            space: _,
-        } = self.keepers;
-        let last = self.recent.back().map(|last| last.hash.clone());
-        let disowned = self.disowned.load(Ordering::Acquire);
-        let closed = tokio::task::spawn_blocking(move || {
-            ledger.clone().close();
-            if disowned {
-                heads.abandon();
-                drop(checkpoints);
-            } else {
-                // Only who goes on with nothing, and left nothing under way, marks the end.
-                let head = ledger.stats().head.filter(|_| with_codex);
-                heads.close(head.map(|(seq, hash)| Head {
-                    seq,
-                    hash,
-                    session_id: session.clone(),
-                }));
-                checkpoints.close(ledger, session, world, last.unwrap_or_default());
-            }
-            search.close();
-        });
+        let how = if with_codex {
+            CloseHow::Ended
+        } else {
+            CloseHow::Left
+        };
+        let record = self.recorder.into_closing();
+        let closed = tokio::task::spawn_blocking(move || record.close(how));
         let closed = timeout(STEP, closed).await;
         if closed.is_err() {
             tracing::error!("the ledger's writer did not end in time");

@@ -3,7 +3,6 @@
 //! ledger's writer had taken is written, so that the next start folds all of it.
 
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -14,24 +13,19 @@ use super::ending::LAST_ANSWERS;
 use super::ending::STEP;
 use super::event::Event;
 use super::fault::DaemonFault;
-use super::run::{Daemon, Keepers};
+use super::recorder::{CloseHow, ClosingRecord};
+use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
-use crate::core::id::SessionId;
 use crate::store::failed;
-use crate::store::head::Head;
-use crate::store::ledger::Ledger;
 
 /// The key of the notice that the daemon before this one failed.
 const DAEMON_FAILED: &str = "daemon_failed";
 
 /// What of a daemon that failed can still be trusted: each has a thread or task of its own.
 struct Sound {
-    ledger: Ledger,
-    keepers: Keepers,
-    session_id: SessionId,
+    record: ClosingRecord,
     codex: CodexLane,
-    is_disowned: bool,
     clients: HashSet<ConnId>,
 }
 
@@ -45,11 +39,8 @@ impl Daemon {
         self.fault.set(fault);
         tracing::error!(code = fault.code(), "{fault}: it ends");
         let Sound {
-            ledger,
-            keepers,
-            session_id,
+            record,
             codex,
-            is_disowned,
             mut clients,
         } = self.dismantle(fault);
         // Dropping what comes in tells its sender that there is no answer. Those outside get the
@@ -66,31 +57,10 @@ impl Daemon {
         }
         drop(events);
         codex.shutdown().await;
-        let closed = tokio::task::spawn_blocking(move || {
-            ledger.clone().close();
-            let Keepers {
-                heads,
-                checkpoints,
-                search,
-                space: _,
-            } = keepers;
-            if is_disowned {
-                heads.abandon();
-            } else {
-                // Every line up to there is ours, whatever became of the loop: with the mark of an
-                // orderly end nothing that is put behind it counts. A writer that failed may have
-                // left anything.
-                let head = ledger.stats().head.filter(|_| fault != DaemonFault::Writer);
-                heads.close(head.map(|(seq, hash)| Head {
-                    seq,
-                    hash,
-                    session_id,
-                }));
-            }
-            // The last one is of a world that was folded whole.
-            drop(checkpoints);
-            search.close();
-        });
+        let how = CloseHow::Failed {
+            is_writer: fault == DaemonFault::Writer,
+        };
+        let closed = tokio::task::spawn_blocking(move || record.close(how));
         if timeout(STEP, closed).await.is_err() {
             tracing::error!("the ledger's writer did not end in time");
         }
@@ -99,18 +69,16 @@ impl Daemon {
 
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.
     fn dismantle(self, fault: DaemonFault) -> Sound {
-        let is_disowned = self.disowned.load(Ordering::Acquire);
-        if !is_disowned && let Err(error) = failed::write(&self.dirs, fault.code()) {
+        if !self.recorder.is_disowned()
+            && let Err(error) = failed::write(&self.dirs, fault.code())
+        {
             tracing::warn!(%error, "the next start will not know that this daemon failed");
         }
         self.clients.close_all();
         Sound {
             clients: self.clients.outside().collect(),
-            ledger: self.ledger,
-            keepers: self.keepers,
-            session_id: self.session_id,
+            record: self.recorder.into_closing(),
             codex: self.codex,
-            is_disowned,
         }
     }
 

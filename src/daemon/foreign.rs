@@ -20,12 +20,12 @@ impl Daemon {
     pub(super) fn raise_alarm(&mut self, alarm: Alarm) {
         tracing::warn!(text = alarm.text(), "alarm");
         let entry = self.alarm_entry(&alarm);
-        self.record_fact(vec![entry], Box::new(|_, _| {}));
+        self.record_mere_fact(entry);
     }
 
     /// The entries of the alarms that nobody has acknowledged, for the record of a next session.
     pub(super) fn open_alarms(&self) -> Vec<Entry> {
-        let alarms = self.world.open_alarms();
+        let alarms = self.recorder.world().open_alarms();
         alarms.map(|open| self.alarm_entry(&open.alarm)).collect()
     }
 
@@ -41,9 +41,6 @@ impl Daemon {
         let mut news = false;
         for stored in stored {
             news |= stored.entry.meta.contains_key(META);
-            if let Some(alarm) = Alarm::of(&stored.entry) {
-                self.keepers.heads.heads().told(&alarm);
-            }
         }
         if news && self.say_alarms() {
             self.status_changed();
@@ -52,7 +49,7 @@ impl Daemon {
 
     /// Has the banner say what is not acknowledged. Whether that is news.
     pub(super) fn say_alarms(&mut self) -> bool {
-        let open: Vec<_> = self.world.open_alarms().collect();
+        let open: Vec<_> = self.recorder.world().open_alarms().collect();
         let Some(first) = open.first() else {
             return self.notices.clear(ALARM);
         };
@@ -67,7 +64,8 @@ impl Daemon {
     /// The operator has seen an alarm. Nothing of what it is about becomes true by that.
     pub(super) fn acknowledge_alarm(&mut self, params: &AcknowledgeParams, reply: ReplySender) {
         let seen = self
-            .world
+            .recorder
+            .world()
             .open_alarms()
             .find(|open| open.id == params.alarm_id)
             .map(|open| open.alarm.text());

@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::BEGINNING_CHARS;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::EntryId;
 use crate::wire::control::InboxMessage;
 use serde_json::Value;
 
@@ -18,31 +18,6 @@ const LATE_S: i64 = 120;
 const HEAD: &str = "gitHead";
 
 impl Daemon {
-    /// An entry from memory or from disk.
-    pub(super) fn stored(&self, seq: Seq) -> Option<std::sync::Arc<crate::store::ledger::Stored>> {
-        if let Some(stored) = self.recent_entry(seq) {
-            return Some(stored);
-        }
-        match self.ledger.read(seq) {
-            Ok(found) => found.map(std::sync::Arc::new),
-            Err(error) => {
-                tracing::warn!(%error, %seq, "an entry could not be read");
-                None
-            }
-        }
-    }
-
-    /// An entry that is kept in memory.
-    pub(super) fn recent_entry(
-        &self,
-        seq: Seq,
-    ) -> Option<std::sync::Arc<crate::store::ledger::Stored>> {
-        let at = self
-            .recent
-            .binary_search_by_key(&seq, |stored| stored.entry.seq);
-        self.recent.get(at.ok()?).map(std::sync::Arc::clone)
-    }
-
     /// The message as its receiver gets it. Here and nowhere else its text is made, whichever way
     /// it goes.
     pub(super) fn enveloped(&self, entry: &Entry, repeat: bool) -> InboxMessage {

@@ -98,7 +98,7 @@ impl Daemon {
                 // A clock that was set back must not hold a lane for ever.
                 end_ms > now_ms && limit.since_ms <= now_ms
             };
-            let Some(limit) = self.world.agent(agent).limit.filter(holds) else {
+            let Some(limit) = self.recorder.world().agent(agent).limit.filter(holds) else {
                 if agent == Agent::Codex && self.codex.flow.state().is_limited() {
                     // The process before held the lane; the next message is the test.
                     self.codex_input(CodexInput::LimitOver);
@@ -124,7 +124,7 @@ impl Daemon {
     /// Holds the lane to Codex where the record says that the human stopped a turn and nothing has
     /// begun since.
     pub(super) fn recall_stop(&mut self) {
-        let codex = self.world.agent(Agent::Codex);
+        let codex = self.recorder.world().agent(Agent::Codex);
         if codex.stopped_turn.is_some() {
             let thread = codex.thread_id;
             self.codex_input(CodexInput::Stopped { thread });
@@ -230,7 +230,7 @@ impl Daemon {
     pub(super) fn cut_off(&self, agent: Agent) -> Vec<EntryId> {
         match agent {
             Agent::Codex => {
-                let mut cut_off: Vec<_> = self.world.cut_off.iter().collect();
+                let mut cut_off: Vec<_> = self.recorder.world().cut_off.iter().collect();
                 cut_off.sort_by_key(|(_, message)| message.seq);
                 cut_off.into_iter().map(|(id, _)| id.clone()).collect()
             }
@@ -241,7 +241,7 @@ impl Daemon {
     /// What is settled for good, or on its way already, cannot.
     fn can_be_sent_again(&self, agent: Agent, ids: Vec<EntryId>) -> Vec<EntryId> {
         let can = |id: &EntryId| match agent {
-            Agent::Codex => self.world.cut_off.contains_key(id),
+            Agent::Codex => self.recorder.world().cut_off.contains_key(id),
             Agent::Claude => self
                 .outbox
                 .get(id)
@@ -280,7 +280,7 @@ impl Daemon {
             entries,
             Box::new(move |daemon, _| {
                 for id in ids {
-                    let message = daemon.world.unsettled.get(&id).cloned();
+                    let message = daemon.recorder.world().unsettled.get(&id).cloned();
                     if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
                         daemon.outbox.track_again(id.clone(), &message);
                     }

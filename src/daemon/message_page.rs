@@ -150,7 +150,7 @@ impl Daemon {
     fn asked_for(&self, row: &Delivery, query: &PageQuery<'_>) -> Option<InboxMessage> {
         if let Some(question) = query.reply_to {
             // An answer stands after its question: most rows need not be read.
-            let asked_at: Option<Seq> = self.ledger.seq_of(question);
+            let asked_at: Option<Seq> = self.recorder.ledger().seq_of(question);
             if asked_at.is_some_and(|asked| row.seq < asked) {
                 return None;
             }

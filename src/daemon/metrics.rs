@@ -11,8 +11,8 @@ use crate::core::agent::Agent;
 /// The figures of now.
 pub(super) fn render(daemon: &Daemon) -> String {
     let mut registry = Registry::default();
-    let world = &daemon.world;
-    let stats = daemon.ledger.stats();
+    let world = daemon.recorder.world();
+    let stats = daemon.recorder.ledger().stats();
     let counter = |value: u64| ConstCounter::new(value);
     let gauge = |value: u64| ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
     registry.register(
@@ -68,7 +68,8 @@ pub(super) fn render(daemon: &Daemon) -> String {
 
 impl Daemon {
     fn codex_messages(&self) -> u64 {
-        self.world
+        self.recorder
+            .world()
             .delivered
             .get(&Agent::Codex)
             .copied()

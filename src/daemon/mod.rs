@@ -43,6 +43,7 @@ mod outbox;
 mod outdated;
 mod peer;
 mod readers;
+mod recorder;
 mod recording;
 mod rollover;
 mod run;

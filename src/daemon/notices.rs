@@ -28,11 +28,6 @@ impl Notices {
         self.0.remove(key).is_some()
     }
 
-    /// Whether it holds now.
-    pub fn has(&self, key: &'static str) -> bool {
-        self.0.contains_key(key)
-    }
-
     /// All of them, the urgent ones first: the deck has one line for them.
     pub fn lines(&self) -> Vec<String> {
         let is_urgent = |key: &&'static str| URGENT.contains(key);

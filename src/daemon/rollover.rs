@@ -12,7 +12,6 @@
 //! All in one turn of the loop, so that nothing is recorded in between.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::run::{Daemon, now_ms};
@@ -23,9 +22,7 @@ use crate::core::entry::{
 };
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
-use crate::store::erase::{Erased, erase};
-use crate::store::head::Kept;
-use crate::store::ledger::{self, LedgerError, Stored, WriterEvent};
+use crate::store::ledger::Stored;
 use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -59,7 +56,7 @@ pub(super) struct RolledOver {
 impl Daemon {
     /// Refuses unless this session can end now.
     pub(super) fn may_end(&self, named: Option<&SessionId>) -> Result<(), Refusal> {
-        if let Some(named) = named.filter(|named| **named != self.session_id) {
+        if let Some(named) = named.filter(|named| *named != self.recorder.session_id()) {
             return Err(Refusal::new(
                 RefusalCode::StaleSession,
                 format!("{named} is not the current session"),
@@ -69,7 +66,7 @@ impl Daemon {
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
         let is_claimed = self.outbox.backlog.has_claims();
-        let in_flight = !self.codex.is_quiet() || self.has_pending() || is_claimed;
+        let in_flight = !self.codex.is_quiet() || self.recorder.pending_count() > 0 || is_claimed;
         if in_flight {
             return Err(Refusal::new(
                 RefusalCode::InFlight,
@@ -88,58 +85,29 @@ impl Daemon {
             carried,
         } = succession;
         let stored = self
-            .ledger
+            .recorder
             .append_and_wait(closing, APPEND)
             .map_err(|error| failed(&error))?;
-        self.take_in(&stored);
+        self.publish(&stored);
+        self.forget_taken_back(&stored);
 
-        let stats = self.ledger.stats();
-        let (_, head) = stats.head.clone().unwrap_or_default();
-        let before = Predecessor {
-            session_id: self.session_id.clone(),
-            entries: stats.entries,
-            head: head.clone(),
-            fate,
-        };
+        let before = self.recorder.as_predecessor(fate);
         let next = session::new_id(now_ms(), crate::daemon::start::rand_u32());
         let mut first = vec![self.session_entry(&next, Some(before.clone()))];
         first.extend(carried);
         first.extend(self.open_alarms());
         first.extend(self.agents_as_they_are(fate));
-        for entry in &mut first {
-            entry.session_id = next.clone();
-        }
-        let kept = self.keepers.heads.heads().kept();
-        let (opened, stored) = match self.begin(&next, head, first, APPEND) {
+        let head = before.head.clone();
+        let (world, stored) = match self.recorder.go_on_as(next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
                 self.note_not_sealed(&error);
                 return Err(failed(&error));
             }
         };
-        if let Err(error) = session::write_current(&self.dirs, &next) {
-            opened.close();
-            // It may have failed behind the step that gave the file its name, and must not go on
-            // naming what is removed here.
-            if let Err(error) = session::write_current(&self.dirs, &self.session_id) {
-                tracing::error!(%error, "`current` could not be put back");
-            }
-            self.put_head_back(kept);
-            let _ = std::fs::remove_file(self.dirs.ledger(&next));
-            self.note_not_sealed(&error);
-            return Err(failed(&error));
-        }
-
-        // From here on there is no way back: `current` names the new session.
-        std::mem::replace(&mut self.ledger, opened).close();
-        self.keepers
-            .search
-            .follow(self.ledger.clone(), next.clone());
-        let world = std::mem::take(&mut self.world);
-        self.session_id = next;
         self.watch_session();
-        self.recent.clear();
-        self.take_in(&stored);
+        self.publish(&stored);
+        self.forget_taken_back(&stored);
         let (archive, left) = self.put_away(&before);
         Ok(RolledOver {
             before,
@@ -147,80 +115,6 @@ impl Daemon {
             archive,
             left,
         })
-    }
-
-    /// The head outside is that of this session again, before the file of the next one goes.
-    fn put_head_back(&self, kept: Option<Kept>) {
-        if let Some(kept) = kept
-            && let Err(error) = self.keepers.heads.heads().replace(kept)
-        {
-            tracing::error!(%error, "the head outside could not be put back");
-        }
-    }
-
-    /// Makes the ledger of a session and writes its first entries. On an error there is no such
-    /// session, and nothing is heard of it.
-    pub(super) fn begin(
-        &self,
-        next: &SessionId,
-        head: String,
-        first: Vec<Entry>,
-        deadline: Duration,
-    ) -> Result<(ledger::Ledger, Vec<Arc<Stored>>), LedgerError> {
-        let begun = Arc::new(AtomicBool::new(false));
-        let kept = self.keepers.heads.heads().kept();
-        let opened = ledger::open(
-            ledger::OpenOptions {
-                dirs: self.dirs.clone(),
-                session: next.clone(),
-                prev_head: Some(head),
-                redactor: Arc::clone(&self.redactor),
-                checkpoint: None,
-                outside: Some(ledger::Outside {
-                    heads: self.keepers.heads.heads().clone(),
-                    origin: ledger::Origin::Begun,
-                }),
-                space: Some(Arc::clone(&self.keepers.space)),
-            },
-            self.events_once(&begun),
-        )?;
-        match opened.ledger.append_and_wait(first, deadline) {
-            Ok(stored) => {
-                begun.store(true, Ordering::Release);
-                Ok((opened.ledger, stored))
-            }
-            Err(error) => {
-                // An empty session, or half of one, must not be found at the next start.
-                opened.ledger.close();
-                self.put_head_back(kept);
-                let _ = std::fs::remove_file(self.dirs.ledger(next));
-                Err(error)
-            }
-        }
-    }
-
-    /// What a writer says, once its session has begun. Until then the answer to the only append is
-    /// waited for, and what comes after the deadline is of a session that is being taken back: the
-    /// loop would fold it into the world of the old one. It would also wait for a place in the
-    /// queue of this very loop, which waits for the writer's end.
-    fn events_once(&self, begun: &Arc<AtomicBool>) -> Box<dyn Fn(WriterEvent) + Send> {
-        let (begun, say) = (Arc::clone(begun), (self.writer_events)());
-        Box::new(move |event: WriterEvent| {
-            if begun.load(Ordering::Acquire) {
-                say(event);
-            } else {
-                tracing::warn!("the disk was too late for a session that is taken back");
-            }
-        })
-    }
-
-    /// Folds and publishes what became durable outside of the usual way.
-    fn take_in(&mut self, stored: &[Arc<Stored>]) {
-        for stored in stored {
-            self.publish(stored);
-        }
-        self.forget_taken_back(stored);
-        self.come_to(stored);
     }
 
     /// What the record says was taken back is not delivered any more, be it that the disk was so
@@ -248,19 +142,13 @@ impl Daemon {
     fn put_away(&mut self, before: &Predecessor) -> (Option<String>, Vec<String>) {
         let old = &before.session_id;
         if before.fate == Fate::Discarded {
-            // Nobody must write down once more what is just being deleted.
-            if let Err(error) = self.keepers.checkpoints.begin_anew() {
-                tracing::warn!(%error, "no checkpoints are written any more");
-            }
-            let Erased { removed, mut left } = erase(&self.dirs, old, &self.session_id);
-            tracing::info!(%old, removed, "a session was deleted for good");
-            self.keepers.space.blobs_removed();
+            let mut left = self.recorder.delete(old);
             if let Err(error) = self.outbox.erase() {
                 left.push(error.to_string());
             }
             // It follows the new session, and has thrown the old index away before it puts a
             // word of that one in.
-            if !self.keepers.search.wait_for(1, APPEND) {
+            if !self.recorder.search().wait_for(1, APPEND) {
                 left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
             }
             if !left.is_empty() {
@@ -275,7 +163,7 @@ impl Daemon {
             }
             return (None, left);
         }
-        match ledger::seal(&self.dirs, old) {
+        match self.recorder.archive(old) {
             Ok(archive) => (Some(archive.display().to_string()), Vec::new()),
             Err(error) => {
                 self.note_fact(
@@ -295,7 +183,7 @@ impl Daemon {
         let mut entries = Vec::new();
         // Texts of a session that is deleted stay in it.
         let is_kept = fate != Fate::Discarded;
-        for (agent, was) in &self.world.agents {
+        for (agent, was) in &self.recorder.world().agents {
             if !was.state.is_attached() && was.thread_id.is_none() {
                 continue;
             }
@@ -376,13 +264,13 @@ impl Daemon {
 
     /// Begins the record of a session that follows none.
     pub(super) fn start_session(&mut self) {
-        let first = self.session_entry(&self.session_id, None);
+        let first = self.session_entry(self.recorder.session_id(), None);
         self.note_fact(first.source, first.kind, first.content);
     }
 
     /// The entries that take back what nobody has settled, and their messages.
     pub(super) fn take_back_all(&self) -> (Vec<EntryId>, Vec<Entry>) {
-        let mut unsettled: Vec<_> = self.world.unsettled.iter().collect();
+        let mut unsettled: Vec<_> = self.recorder.world().unsettled.iter().collect();
         unsettled.sort_by_key(|(_, message)| message.seq);
         unsettled
             .into_iter()

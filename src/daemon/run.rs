@@ -1,11 +1,9 @@
 //! [`Daemon`]: the loop. It takes one [`Event`] after the other, decides, appends, and only when
 //! an entry is durable folds it, publishes it and lets it have effects.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -14,6 +12,7 @@ use super::agent_processes::AgentProcesses;
 use super::claude_lane::ClaudeLane;
 use super::clients::Clients;
 use super::clock::Clock;
+pub(super) use super::clock::now_ms;
 use super::codex_lane::{BoundedMap, CodexLane};
 use super::configuration::Configuration;
 use super::ending::Stop;
@@ -26,38 +25,23 @@ use super::loop_times::LoopTimes;
 use super::notices::Notices;
 use super::outbox::Outbox;
 use super::readers::Readers;
-use super::recording::{Pending, ThenDurable};
+use super::recorder::Recorder;
+use super::recording::GoOn;
 use super::running::Replacement;
 use super::silence::Silences;
-use super::start::WriterEvents;
 use super::takeover::Leaving;
 use super::tamper::{Alarms, TamperWatch};
 use crate::core::delivery::LimitInput;
-use crate::core::entry::Entry;
-use crate::core::id::{EntryId, SessionId};
-use crate::core::redact::Redactor;
-use crate::core::snapshot::Snapshot;
+use crate::core::id::EntryId;
 use crate::store::dirs::ProjectDirs;
-use crate::store::disk_space::DiskSpace;
-use crate::store::head::HeadKeeper;
-use crate::store::ledger::{CheckpointKeeper, Ledger, Stored};
 use crate::store::publisher::Board;
-use crate::store::search::Search;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
-
-/// How many of the latest entries are kept in memory for reading context.
-pub(super) const RECENT_ENTRIES_MAX: usize = 1000;
 
 /// The only owner of mutable world state.
 pub struct Daemon {
     pub(super) dirs: ProjectDirs,
     pub(super) identity: Identity,
-    pub(super) ledger: Ledger,
-    pub(super) redactor: Arc<Redactor>,
-    pub(super) keepers: Keepers,
-    pub(super) session_id: SessionId,
-    pub(super) world: Arc<Snapshot>,
-    pub(super) recent: VecDeque<Arc<Stored>>,
+    pub(super) recorder: Recorder<GoOn>,
     pub(super) outbox: Outbox,
     pub(super) clock: Clock,
     pub(super) clients: Clients,
@@ -71,19 +55,8 @@ pub struct Daemon {
     pub(super) handoff_dedup: HandoffDedup,
     /// Proposals whose decision is being recorded.
     pub(super) deciding: HashSet<EntryId>,
-    /// Entries of which the record says already that their whole text is lost.
-    pub(super) lost_texts: HashSet<EntryId>,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
-    pub(super) writer_events: WriterEvents,
-    pub(super) pending: HashMap<u64, Pending>,
-    pub(super) unwritten: Vec<(Vec<Entry>, ThenDurable)>,
-    pub(super) write_again_at: Option<Instant>,
-    /// The session's file was taken away, and nothing has been recorded since.
-    pub(super) ledger_gone: bool,
-    /// The project's folder is not where it was: nothing is written there any more.
-    pub(super) disowned: Arc<AtomicBool>,
-    pub(super) next_token: u64,
     pub(super) idle_since: Option<Instant>,
     pub(super) stopping: Option<Stop>,
     /// What of ours failed, so that it ends; told to whoever has a handle, too.
@@ -103,15 +76,6 @@ pub struct Daemon {
     pub(super) readers: Readers,
 }
 
-/// What writes down, beside the ledger, how far it has come.
-#[derive(Debug)]
-pub(super) struct Keepers {
-    pub heads: HeadKeeper,
-    pub checkpoints: CheckpointKeeper,
-    pub search: Search,
-    pub space: Arc<DiskSpace>,
-}
-
 impl std::fmt::Debug for Daemon {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Daemon").finish_non_exhaustive()
@@ -119,35 +83,20 @@ impl std::fmt::Debug for Daemon {
 }
 
 impl Daemon {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the one place where the parts are put together"
-    )]
     pub(super) fn new(
         dirs: ProjectDirs,
         identity: Identity,
-        ledger: Ledger,
-        redactor: Arc<Redactor>,
-        keepers: Keepers,
-        session_id: SessionId,
-        world: Snapshot,
-        recent: VecDeque<Arc<Stored>>,
+        recorder: Recorder<GoOn>,
         outbox: Outbox,
         codex: CodexLane,
         events: mpsc::WeakSender<Event>,
-        writer_events: WriterEvents,
     ) -> Self {
         let clock = Clock::start();
-        let handoff_dedup = HandoffDedup::of(&world, clock.now_ms());
+        let handoff_dedup = HandoffDedup::of(recorder.world(), clock.now_ms());
         Self {
             dirs,
             identity,
-            ledger,
-            redactor,
-            keepers,
-            session_id,
-            world: Arc::new(world),
-            recent,
+            recorder,
             outbox,
             clock,
             clients: Clients::default(),
@@ -159,16 +108,8 @@ impl Daemon {
             notices: Notices::default(),
             handoff_dedup,
             deciding: HashSet::new(),
-            lost_texts: HashSet::new(),
             agent_processes: AgentProcesses::default(),
             events,
-            writer_events,
-            pending: HashMap::new(),
-            unwritten: Vec::new(),
-            write_again_at: None,
-            ledger_gone: false,
-            disowned: Arc::default(),
-            next_token: 0,
             idle_since: None,
             stopping: None,
             fault: FaultSlot::default(),
@@ -303,7 +244,7 @@ impl Daemon {
             .chain(self.next_probe())
             .chain(self.next_refusals())
             .chain(self.clients.outdated().next_deadline())
-            .chain(self.write_again_at)
+            .chain(self.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
             .chain(idle)
             .chain(self.stopping.map(|stop| stop.by))
@@ -340,10 +281,10 @@ impl Daemon {
             && !self.codex.is_needed()
             // What a file that was taken away would have been told keeps nobody here: the project
             // may be gone for good.
-            && (self.pending.is_empty()
-                && self.unwritten.is_empty()
+            && (self.recorder.pending_count() == 0
+                && !self.recorder.has_unwritten()
                 && !self.outbox.has_waiting()
-                || self.ledger_gone);
+                || self.recorder.is_ledger_gone());
         match (idle, self.idle_since) {
             (true, None) => self.idle_since = Some(Instant::now()),
             (false, Some(_)) => self.idle_since = None,
@@ -364,13 +305,4 @@ pub(super) fn stopping() -> Refusal {
 /// Answers, unless the asker has gone.
 pub(super) fn answer(reply: ReplySender, result: Result<Reply, Refusal>) {
     let _ = reply.send(result);
-}
-
-/// Wall clock, ms since the epoch.
-pub(super) fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        })
 }

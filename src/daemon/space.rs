@@ -3,8 +3,8 @@
 //!
 //! [`DiskSpace`]: crate::store::disk_space::DiskSpace
 
+use super::recorder::space_refused;
 use super::run::Daemon;
-use crate::store::disk_space::SpaceRefusal;
 use crate::wire::control::{Command, Refusal};
 
 /// The key of the sentence about the disk.
@@ -23,7 +23,7 @@ impl Daemon {
             | Command::AppendNote(_)
             | Command::RecordArtifact(_)
             | Command::ProposeFinal(_) => {
-                let admitted = self.keepers.space.admit_message();
+                let admitted = self.recorder.space().admit_message();
                 admitted.map_err(|refusal| space_refused(&refusal))
             }
             _ => Ok(()),
@@ -32,7 +32,7 @@ impl Daemon {
 
     /// Says what there is to say about the disk now.
     pub(super) fn space_changed(&mut self) {
-        let space = &self.keepers.space;
+        let space = self.recorder.space();
         // First, so that what changes meanwhile is found by the next measure.
         space.say_now();
         let said = [
@@ -50,9 +50,4 @@ impl Daemon {
             self.status_changed();
         }
     }
-}
-
-/// The refusal for whoever asked.
-pub(super) fn space_refused(refusal: &SpaceRefusal) -> Refusal {
-    Refusal::new(refusal.code(), refusal.to_string(), refusal.hint())
 }

@@ -13,11 +13,11 @@ use crate::wire::status::{
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
-        let stats = self.ledger.stats();
+        let stats = self.recorder.ledger().stats();
         let claude = self.claude_as_it_is();
-        let codex = self.world.agent(Agent::Codex);
+        let codex = self.recorder.world().agent(Agent::Codex);
         let parts = self.codex.status_parts();
-        let [open, active, blocked, stale, done] = self.world.lanes(now_ms());
+        let [open, active, blocked, stale, done] = self.recorder.world().lanes(now_ms());
         let mut codex_delivery = parts.delivery;
         codex_delivery.proven = codex
             .proven_rung
@@ -37,9 +37,9 @@ impl Daemon {
             control_port: Some(self.identity.control_port),
             codex_port: parts.port,
             proxy_port: Some(self.identity.proxy_port),
-            session_id: Some(self.session_id.clone()),
+            session_id: Some(self.recorder.session_id().clone()),
             ledger: LedgerStatus {
-                path: self.ledger.path().display().to_string(),
+                path: self.recorder.ledger().path().display().to_string(),
                 entries: stats.entries,
                 bytes: stats.bytes,
                 chain: self.chain_state(&stats),
@@ -83,7 +83,7 @@ impl Daemon {
                 codex: self.lane_status(Agent::Codex),
             },
             handoffs: HandoffsStatus {
-                open: self.world.open_handoffs.len() as u64,
+                open: self.recorder.world().open_handoffs.len() as u64,
             },
             tasks: TasksStatus {
                 open,
@@ -92,13 +92,13 @@ impl Daemon {
                 stale,
                 done,
             },
-            finality: FinalityStatus::of(&self.world),
+            finality: FinalityStatus::of(self.recorder.world()),
             approvals: ApprovalsStatus {
                 pending: parts.approvals,
             },
             policy: PolicyStatus {
                 coordinator: "claude".to_owned(),
-                read_only: self.is_read_only(),
+                read_only: self.recorder.is_read_only(),
             },
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),
@@ -110,7 +110,7 @@ impl Daemon {
     fn chain_state(&self, stats: &Stats) -> ChainState {
         if !stats.chain_ok || self.alarms.is_altered() {
             ChainState::Broken
-        } else if self.world.open_alarms().next().is_some() {
+        } else if self.recorder.world().open_alarms().next().is_some() {
             ChainState::Touched
         } else {
             ChainState::Ok

@@ -18,8 +18,4 @@ impl Daemon {
             let _ = events.send(Event::TreeRead { purpose, tree }).await;
         });
     }
-
-    pub(super) fn has_pending(&self) -> bool {
-        self.pending_count() > 0
-    }
 }

@@ -153,7 +153,7 @@ impl Daemon {
         if left.is_empty() {
             return self.answer_asked(asked);
         }
-        if self.is_read_only() {
+        if self.recorder.is_read_only() {
             // Said again while the disk refuses: it is kept since the first time.
             return answer(asked.reply, Err(unwritable()));
         }

@@ -25,7 +25,7 @@ impl Daemon {
         let Some(whole) = &entry.whole else {
             return Cow::Borrowed(&entry.content);
         };
-        let error = match Blobs::of_ledger(self.ledger.path()).get(&whole.sha256) {
+        let error = match Blobs::of_ledger(self.recorder.ledger().path()).get(&whole.sha256) {
             Ok(text) => return Cow::Owned(text),
             Err(error) => error,
         };
@@ -49,7 +49,7 @@ impl Daemon {
 
     /// Records it, once for each entry.
     pub(super) fn on_text_lost(&mut self, lost: &LostText) {
-        if !self.lost_texts.insert(lost.entry.clone()) {
+        if !self.recorder.note_lost_text(&lost.entry) {
             return;
         }
         self.note_fact(

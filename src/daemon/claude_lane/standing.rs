@@ -67,7 +67,8 @@ impl Daemon {
         .to_owned();
         let since = receiver.map_or(0, |bridge| bridge.since_ms);
         let arrived_by = self
-            .world
+            .recorder
+            .world()
             .agent(Agent::Claude)
             .proven_rung
             .filter(|(_, at_ms)| *at_ms >= since)

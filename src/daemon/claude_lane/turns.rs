@@ -57,7 +57,7 @@ impl Daemon {
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
                     tracing::warn!(code = %refusal.code, "Claude's state was not recorded");
-                    let known = daemon.world.agent(Agent::Claude);
+                    let known = daemon.recorder.world().agent(Agent::Claude);
                     let known = (known.state, known.pid);
                     daemon.claude_hears(ClaudeInput::NotRecorded { change, known });
                 }
@@ -67,7 +67,7 @@ impl Daemon {
 
     /// For the status: as the record tells it, and as it is where the record is behind.
     pub(in crate::daemon) fn claude_as_it_is(&self) -> AgentSnapshot {
-        let recorded = self.world.agent(Agent::Claude);
+        let recorded = self.recorder.world().agent(Agent::Claude);
         let now = self.claude.state.now();
         if recorded.state == now.state {
             return recorded;

@@ -197,7 +197,7 @@ impl Daemon {
     }
 
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
-        let known = self.world.agent(Agent::Codex);
+        let known = self.recorder.world().agent(Agent::Codex);
         let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
         if changed {
             let pid = self.codex.server().map(|server| server.pid);

@@ -160,7 +160,11 @@ impl Daemon {
                 limit: Some(limit),
                 ..ReadContextParams::default()
             };
-            let read = match context(&self.ledger, Arc::clone(&self.world), &params) {
+            let read = match context(
+                self.recorder.ledger(),
+                Arc::clone(self.recorder.world()),
+                &params,
+            ) {
                 Ok(page) => serde_json::to_string(&page).map_err(|_| String::new()),
                 Err(refusal) => Err(refusal.message),
             };

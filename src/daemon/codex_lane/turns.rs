@@ -55,7 +55,7 @@ impl Daemon {
         self.codex.trouble = None;
         let is_ours = message_id
             .as_ref()
-            .is_some_and(|id| self.ledger.seq_of(id).is_some());
+            .is_some_and(|id| self.recorder.ledger().seq_of(id).is_some());
         let message_id = message_id
             .filter(|id| self.outbox.get(id).is_some() || self.codex.receipts.get(id).is_some());
         let is_first = self.codex.turns_noted.insert(turn_id.clone());
@@ -68,7 +68,7 @@ impl Daemon {
             // envelope.
             let about = message_id
                 .as_ref()
-                .and_then(|id| self.stored(self.ledger.seq_of(id)?))
+                .and_then(|id| self.recorder.stored(self.recorder.ledger().seq_of(id)?))
                 .map_or_else(
                     || first_line(preview),
                     |stored| first_line(&stored.entry.content),
@@ -102,7 +102,11 @@ impl Daemon {
             }
             return;
         };
-        let stored = self.ledger.seq_of(&id).and_then(|seq| self.stored(seq));
+        let stored = self
+            .recorder
+            .ledger()
+            .seq_of(&id)
+            .and_then(|seq| self.recorder.stored(seq));
         if let Some(stored) = stored {
             let relayed = Relayed {
                 id: id.clone(),
@@ -183,7 +187,7 @@ impl Daemon {
         let ids: Vec<EntryId> = client_ids
             .iter()
             .map(|id| EntryId::new(id.as_str()))
-            .filter(|id| self.ledger.seq_of(id).is_some())
+            .filter(|id| self.recorder.ledger().seq_of(id).is_some())
             .collect();
         // A turn that worked ends a limit; what died of it goes before what has come since, so the
         // lane rests until the record says that it is sent again.
@@ -259,7 +263,7 @@ impl Daemon {
     /// into the Codex terminal.
     pub(in crate::daemon) fn sender_of(&self, message: Option<&EntryId>) -> Party {
         message
-            .and_then(|id| self.stored(self.ledger.seq_of(id)?))
+            .and_then(|id| self.recorder.stored(self.recorder.ledger().seq_of(id)?))
             .map_or(Party::Human, |stored| stored.entry.source.clone())
     }
 }

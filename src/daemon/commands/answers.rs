@@ -25,7 +25,11 @@ impl Daemon {
         let Some(named) = named else {
             return Ok(());
         };
-        let stored = self.ledger.seq_of(named).and_then(|seq| self.stored(seq));
+        let stored = self
+            .recorder
+            .ledger()
+            .seq_of(named)
+            .and_then(|seq| self.recorder.stored(seq));
         let is_his = stored.is_some_and(|stored| {
             let entry = &stored.entry;
             let is_of_pair = entry.runtime_session.as_ref().is_none_or(|of| of == pair);
@@ -62,13 +66,14 @@ impl Daemon {
         turn: Option<&TurnId>,
     ) -> Vec<EntryId> {
         let is_had = |id: &EntryId| {
-            let unsettled = self.world.unsettled.get(id);
+            let unsettled = self.recorder.world().unsettled.get(id);
             unsettled.is_none_or(|message| message.is_proven())
         };
         let of_pair =
             |open: &QuestionSnapshot| open.runtime_session.as_ref().is_none_or(|of| of == pair);
         let to_come = turn.and_then(|turn| Some(&self.codex.question_of(turn)?.id));
-        self.world
+        self.recorder
+            .world()
             .open_questions
             .values()
             .filter(|open| Party::Agent(open.to) == *agent && of_pair(open) && is_had(&open.id))
@@ -118,7 +123,7 @@ impl Daemon {
             Agent::Claude => self.identity.claude_installed,
             Agent::Codex => self.identity.codex_installed,
         };
-        !is_installed && !self.world.agent(agent).state.is_attached()
+        !is_installed && !self.recorder.world().agent(agent).state.is_attached()
     }
 
     /// A process of the agent has our tools: it can ask, wherever it came from.
@@ -138,7 +143,7 @@ impl Daemon {
     pub(super) fn told_of_decisions(&self, proposer: &Party) -> Vec<Agent> {
         let is_told = |agent: &Agent| {
             *proposer == Party::Agent(*agent)
-                || self.world.agents.contains_key(agent)
+                || self.recorder.world().agents.contains_key(agent)
                 || !self.is_missing(*agent)
                 || self.has_client(*agent)
         };

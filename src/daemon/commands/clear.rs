@@ -30,8 +30,8 @@ impl Daemon {
             format!(
                 "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
                 cancelled.len(),
-                self.world.open_handoffs.len(),
-                self.world.pending_proposals.len(),
+                self.recorder.world().open_handoffs.len(),
+                self.recorder.world().pending_proposals.len(),
             ),
             None,
         );
@@ -45,7 +45,7 @@ impl Daemon {
         // it took nothing at all.
         let cancelled: Vec<_> = cancelled
             .into_iter()
-            .filter(|id| !self.world.unsettled.contains_key(id))
+            .filter(|id| !self.recorder.world().unsettled.contains_key(id))
             .collect();
         self.answer_receipts_of(&cancelled);
         let rolled_over = rolled_over?;
@@ -57,7 +57,7 @@ impl Daemon {
             archive: rolled_over.archive,
             entries: rolled_over.before.entries,
             head: rolled_over.before.head,
-            session_id: self.session_id.clone(),
+            session_id: self.recorder.session_id().clone(),
             cancelled,
             left: rolled_over.left,
         })

@@ -42,9 +42,9 @@ impl Daemon {
             closing: vec![word],
             carried,
         })?;
-        self.outbox.move_to(&self.world);
+        self.outbox.move_to(self.recorder.world());
         self.move_cursors(&rolled_over.world);
-        let world = &self.world;
+        let world = self.recorder.world();
         self.handoff_dedup
             .retain(|id| world.open_handoffs.contains_key(id));
         Ok(Compacted {
@@ -52,7 +52,7 @@ impl Daemon {
             archive: rolled_over.archive.unwrap_or_default(),
             entries: rolled_over.before.entries,
             head: rolled_over.before.head,
-            session_id: self.session_id.clone(),
+            session_id: self.recorder.session_id().clone(),
             carried: count,
         })
     }
@@ -60,11 +60,14 @@ impl Daemon {
     /// What is open, in the order in which it was recorded, as it will stand in the new file.
     fn carried_entries(&self) -> Result<Vec<Entry>, Refusal> {
         let mut entries = Vec::new();
-        let mut wanted = wanted(&self.world, |id| self.ledger.seq_of(id));
+        let mut wanted = wanted(self.recorder.world(), |id| {
+            self.recorder.ledger().seq_of(id)
+        });
         wanted.extend(self.resolved_for_now());
         for seq in wanted {
             let stored = self
-                .ledger
+                .recorder
+                .ledger()
                 .read(seq)
                 .map_err(|error| unreadable(&error))?
                 .ok_or_else(|| {
@@ -78,14 +81,14 @@ impl Daemon {
             let (session_id, seq) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
                 Some(first) => (first.session_id, first.seq),
-                None => (self.session_id.clone(), seq),
+                None => (self.recorder.session_id().clone(), seq),
             };
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
                 settled: entry.receiver().is_some()
-                    && !self.world.unsettled.contains_key(&entry.id),
-                answered: asks(&entry) && !is_open_question(&self.world, &entry.id),
+                    && !self.recorder.world().unsettled.contains_key(&entry.id),
+                answered: asks(&entry) && !is_open_question(self.recorder.world(), &entry.id),
             });
             entry.seq = Seq(0);
             entries.push(entry);
@@ -97,16 +100,18 @@ impl Daemon {
     /// opens them again.
     fn resolved_for_now(&self) -> Vec<Seq> {
         let named: BTreeSet<&EntryId> = self
-            .world
+            .recorder
+            .world()
             .pending_proposals
             .values()
             .flat_map(|pending| &pending.proposal.handles)
             .collect();
         let mut resolved = Vec::new();
-        let closed = self.world.closed_handoffs.iter();
+        let closed = self.recorder.world().closed_handoffs.iter();
         for handoff in closed.filter(|closed| named.contains(&closed.id)) {
             let closer = handoff.handled_by.as_ref();
-            let closer = closer.and_then(|(id, _)| self.stored(self.ledger.seq_of(id)?));
+            let closer =
+                closer.and_then(|(id, _)| self.recorder.stored(self.recorder.ledger().seq_of(id)?));
             // A decision closes nothing without its proposal, and a handoff would be open again:
             // without what closed it, it is better not there.
             if let Some(closer) = closer.filter(|closer| {
@@ -126,13 +131,13 @@ impl Daemon {
     fn delivery_facts(&self) -> Vec<Entry> {
         let mut facts: BTreeMap<Seq, (EntryId, Agent, DeliveryResult, Option<String>)> =
             BTreeMap::new();
-        for (id, message) in &self.world.unsettled {
+        for (id, message) in &self.recorder.world().unsettled {
             if let Some(result) = message.result {
                 let fact = (id.clone(), message.to, result, message.rung.clone());
                 facts.insert(message.seq, fact);
             }
         }
-        for (id, handoff) in &self.world.open_handoffs {
+        for (id, handoff) in &self.recorder.world().open_handoffs {
             if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
                 facts
                     .entry(handoff.seq)
@@ -150,8 +155,8 @@ impl Daemon {
     }
 
     fn digest_entry(&self, carried: u64) -> Result<Entry, Refusal> {
-        let digest =
-            Digest::of(&self.ledger, &self.world, carried).map_err(|error| unreadable(&error))?;
+        let digest = Digest::of(self.recorder.ledger(), self.recorder.world(), carried)
+            .map_err(|error| unreadable(&error))?;
         Ok(self.entry(
             Party::System,
             None,
@@ -170,7 +175,7 @@ impl Daemon {
         let places: BTreeMap<Seq, Seq> = before
             .unsettled
             .iter()
-            .filter_map(|(id, old)| Some((old.seq, self.world.unsettled.get(id)?.seq)))
+            .filter_map(|(id, old)| Some((old.seq, self.recorder.world().unsettled.get(id)?.seq)))
             .collect();
         self.clients.waiters_mut().move_cursors(|mut cursor| {
             cursor.after = place_now(&places, cursor.after);

@@ -25,7 +25,10 @@ const SCAN_MAX: usize = 5_000;
 
 impl Daemon {
     pub(super) fn read_context(&self, params: ReadContextParams, reply: ReplySender) {
-        let (ledger, world) = (self.ledger.clone(), Arc::clone(&self.world));
+        let (ledger, world) = (
+            self.recorder.ledger().clone(),
+            Arc::clone(self.recorder.world()),
+        );
         self.readers.read(reply, move || {
             context(&ledger, world, &params).map(Reply::Context)
         });

@@ -21,7 +21,12 @@ impl Daemon {
     }
 
     fn decide(&mut self, params: DecideParams, tree: Option<WorkTree>, reply: ReplySender) {
-        let Some(pending) = self.world.pending_proposals.get(&params.proposal_id) else {
+        let Some(pending) = self
+            .recorder
+            .world()
+            .pending_proposals
+            .get(&params.proposal_id)
+        else {
             let refusal = self.not_pending(&params.proposal_id);
             return answer(reply, Err(refusal));
         };

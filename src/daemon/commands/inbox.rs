@@ -87,7 +87,9 @@ impl Daemon {
     /// A cursor of this session. One that stands behind its end is of a session that was cleared,
     /// and would hide everything that has come since.
     fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
-        after.filter(|place| place.after.max(place.until.unwrap_or_default()) <= self.world.seq)
+        after.filter(|place| {
+            place.after.max(place.until.unwrap_or_default()) <= self.recorder.world().seq
+        })
     }
 
     /// These bodies were handed to the agent: that proves them delivered.

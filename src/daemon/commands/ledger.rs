@@ -16,12 +16,12 @@ const PAGE_MAX: u32 = 1000;
 
 impl Daemon {
     pub(super) fn ledger_list(&self, params: LedgerListParams, reply: ReplySender) {
-        let ledger = self.ledger.clone();
+        let ledger = self.recorder.ledger().clone();
         self.readers.read(reply, move || list(&ledger, &params));
     }
 
     pub(super) fn ledger_show(&self, name: String, full: bool, reply: ReplySender) {
-        let ledger = self.ledger.clone();
+        let ledger = self.recorder.ledger().clone();
         self.readers.read(reply, move || show(&ledger, &name, full));
     }
 }

@@ -78,9 +78,10 @@ impl Daemon {
                 reply: Some(reply),
             }),
             Command::ReadContext(params) => self.read_context(params, reply),
-            Command::ReadSnapshot => {
-                answer(reply, Ok(Reply::Snapshot(Box::new((*self.world).clone()))))
-            }
+            Command::ReadSnapshot => answer(
+                reply,
+                Ok(Reply::Snapshot(Box::new((**self.recorder.world()).clone()))),
+            ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
             Command::LedgerList(params) => self.ledger_list(params, reply),
             Command::LedgerShow { entry, full } => self.ledger_show(entry, full, reply),
@@ -120,11 +121,12 @@ impl Daemon {
     /// while its receiver believes it closed. One that is closed already may be named again.
     pub(in crate::daemon) fn check_handles(&self, handles: &[EntryId]) -> Result<(), Refusal> {
         let is_asked = |id: &EntryId| {
-            self.world.open_handoffs.contains_key(id)
+            self.recorder.world().open_handoffs.contains_key(id)
                 || self
-                    .ledger
+                    .recorder
+                    .ledger()
                     .seq_of(id)
-                    .and_then(|seq| self.stored(seq))
+                    .and_then(|seq| self.recorder.stored(seq))
                     .is_some_and(|stored| {
                         matches!(
                             stored.entry.kind,
@@ -141,7 +143,8 @@ impl Daemon {
             None => Ok(()),
             Some(unknown) => {
                 let open: Vec<&str> = self
-                    .world
+                    .recorder
+                    .world()
                     .open_handoffs
                     .keys()
                     .take(HANDOFFS_NAMED)

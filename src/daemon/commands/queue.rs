@@ -23,7 +23,8 @@ impl Daemon {
                 state: row.state.as_str().to_owned(),
                 attempts: row.attempts,
                 age_ms: self
-                    .world
+                    .recorder
+                    .world()
                     .unsettled
                     .get(&row.id)
                     .map_or(0, |message| (now - message.at_ms).max(0)),
@@ -125,7 +126,9 @@ impl Daemon {
             .map(|row| (row.id.clone(), row.to))
             .collect();
         let rebuild = |daemon: &mut Self| {
-            let rebuilt = daemon.outbox.rebuild(&daemon.dirs, daemon.world.seq);
+            let rebuilt = daemon
+                .outbox
+                .rebuild(&daemon.dirs, daemon.recorder.world().seq);
             daemon.queue_written(rebuilt)
         };
         self.end_all(rows, DeliveryResult::Ambiguous, rebuild, reply);

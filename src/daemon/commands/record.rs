@@ -37,7 +37,7 @@ impl Daemon {
     /// Only its own proposal can an agent take back, and only one that nobody decides or decided.
     fn check_withdrawal(&self, agent: Agent, proposal: Option<&EntryId>) -> Result<(), Refusal> {
         let Some(id) = proposal else { return Ok(()) };
-        let Some(pending) = self.world.pending_proposals.get(id) else {
+        let Some(pending) = self.recorder.world().pending_proposals.get(id) else {
             return Err(self.not_pending(id));
         };
         if pending.by != Party::Agent(agent) {
@@ -55,7 +55,7 @@ impl Daemon {
 
     /// Why a proposal does not wait for a decision.
     pub(super) fn not_pending(&self, id: &EntryId) -> Refusal {
-        let Some(over) = self.world.proposal(id) else {
+        let Some(over) = self.recorder.world().proposal(id) else {
             return not_found(
                 &format!("pending proposal {id}"),
                 "see `ctxrelay finality list`",
@@ -177,7 +177,7 @@ impl Daemon {
                             Reply::Proposed(Proposed {
                                 proposal_id,
                                 seq: stored[0].entry.seq,
-                                blockers: daemon.world.blockers(&proposal),
+                                blockers: daemon.recorder.world().blockers(&proposal),
                             })
                         })
                         .map_err(Clone::clone),

@@ -22,7 +22,7 @@ impl Daemon {
                 return answer(reply, Err(refusal));
             }
         };
-        self.keepers.search.find(request, move |found| {
+        self.recorder.search().find(request, move |found| {
             let found = found.map(|found| Reply::Found(found.into_page(None)));
             answer(reply, found.map_err(|error| refusal(&error)));
         });
@@ -39,14 +39,14 @@ impl Daemon {
                     "see that the state folder is yours and can be written",
                 )
             })?;
-            self.keepers.search.rebuild();
+            self.recorder.search().rebuild();
             removed.push(derived::INDEX.to_owned());
         }
-        let state = self.keepers.search.state();
+        let state = self.recorder.search().state();
         Ok(Reply::Index(IndexReport {
-            session_id: Some(self.session_id.clone()),
+            session_id: Some(self.recorder.session_id().clone()),
             indexed_to: state.indexed_to,
-            head: self.world.seq.0,
+            head: self.recorder.world().seq.0,
             removed,
             fault: state.fault,
         }))

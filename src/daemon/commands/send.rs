@@ -208,7 +208,7 @@ impl Daemon {
         match agent {
             Agent::Codex => self.codex.is_busy(),
             Agent::Claude => matches!(
-                self.world.agent(Agent::Claude).state,
+                self.recorder.world().agent(Agent::Claude).state,
                 AgentState::Busy | AgentState::Waiting
             ),
         }
@@ -216,7 +216,7 @@ impl Daemon {
 
     /// What the sender of a repeated handoff hears of the first one.
     fn sent_before(&self, first: EntryId) -> Result<Sent, Refusal> {
-        let seq = self.ledger.seq_of(&first).ok_or_else(|| {
+        let seq = self.recorder.ledger().seq_of(&first).ok_or_else(|| {
             Refusal::new(
                 RefusalCode::NotFound,
                 format!("the same handoff was recorded as {first}, which is not in this session"),

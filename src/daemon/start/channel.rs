@@ -5,10 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::daemon::event::Event;
 use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
-use crate::store::ledger::WriterEvent;
-
-/// Makes what a ledger's writer tells the loop through; a new one for each session.
-pub(in crate::daemon) type WriterEvents = Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>;
+use crate::daemon::recorder::WriterEvents;
 
 /// Both ends of the loop's queue.
 #[derive(Debug)]

@@ -137,6 +137,6 @@ fn foreign_history(is_clone: bool, daemon: &Daemon) -> String {
     format!(
         "nothing outside of the project vouches for the entries up to {}: they are somebody else's \
          word, and no decision or message of yours in them counts",
-        daemon.world.foreign_through
+        daemon.recorder.world().foreign_through
     )
 }

@@ -23,7 +23,6 @@ mod serving;
 mod watches;
 
 pub use self::builder::Builder;
-pub(super) use self::channel::WriterEvents;
 #[cfg(test)]
 pub(super) use self::claimed::Claimed;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::channel::Channel;
 use super::choice::SessionChoice;
@@ -16,7 +17,8 @@ use crate::core::snapshot::Snapshot;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::identity::Identity;
 use crate::daemon::outbox::Outbox;
-use crate::daemon::run::{Daemon, Keepers};
+use crate::daemon::recorder::{Keepers, Recorder, RecorderParts};
+use crate::daemon::run::Daemon;
 use crate::store::disk_space::DiskSpace;
 use crate::store::head::{HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, Stored};
@@ -39,6 +41,8 @@ pub(in crate::daemon) struct Opened {
     redactor: Arc<Redactor>,
     /// Every line was read.
     is_read: bool,
+    /// Set once the project's folder is not where it was.
+    disowned: Arc<AtomicBool>,
     first_words: FirstWords,
     channel: Channel,
     pub(super) claimed: Claimed,
@@ -165,6 +169,7 @@ impl Claimed {
             outbox,
             redactor,
             is_read: report.is_read,
+            disowned: Arc::default(),
             first_words,
             channel,
             claimed: self,
@@ -183,6 +188,11 @@ impl Opened {
         self.world.agent(Agent::Codex).thread_id
     }
 
+    /// Set once the project's folder is not where it was: what lies there then is not ours.
+    pub(super) fn disowned(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.disowned)
+    }
+
     /// Every line of the record was read, or none was changed since a run that read them.
     pub(super) fn is_read(&self) -> bool {
         self.is_read
@@ -193,24 +203,29 @@ impl Opened {
         let mut writing = self.writing;
         writing.goes_on = true;
         let (weak, writer_events) = (self.channel.weak(), self.channel.writer_events());
-        let daemon = Daemon::new(
-            self.claimed.builder.dirs.clone(),
-            identity,
-            writing.ledger.clone(),
-            self.redactor,
-            Keepers {
+        let recorder = Recorder::new(RecorderParts {
+            dirs: self.claimed.builder.dirs.clone(),
+            ledger: writing.ledger.clone(),
+            redactor: self.redactor,
+            keepers: Keepers {
                 heads: self.heads,
                 checkpoints: self.checkpoints,
                 search: self.search,
                 space: self.space,
             },
-            self.session,
-            self.world,
-            self.recent,
+            session_id: self.session,
+            world: self.world,
+            recent: self.recent,
+            writer_events,
+            disowned: self.disowned,
+        });
+        let daemon = Daemon::new(
+            self.claimed.builder.dirs.clone(),
+            identity,
+            recorder,
             self.outbox,
             codex,
             weak,
-            writer_events,
         );
         Assembled {
             daemon,

@@ -93,7 +93,6 @@ impl Bound {
             proxy,
             operator,
         } = listeners;
-        let disowned = Arc::new(AtomicBool::new(false));
         let builder = &opened.claimed.builder;
         let (adapter, facts) = codex::start(CodexOptions {
             project_root: builder.dirs.root.clone(),
@@ -107,7 +106,7 @@ impl Bound {
             inherited: codex_left,
             hold_program: builder.own_program.clone(),
             instance_id: identity.instance_id.clone(),
-            record_child: record_child(builder.dirs.clone(), Arc::clone(&disowned)),
+            record_child: record_child(builder.dirs.clone(), opened.disowned()),
         });
         let is_read = opened.is_read();
         let Assembled {
@@ -123,7 +122,6 @@ impl Bound {
         }
         let (ask_successor, successors) = mpsc::channel(1);
         daemon.successors = Some(ask_successor);
-        daemon.disowned = disowned;
         daemon.board = board;
         first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let Claimed {
@@ -143,7 +141,7 @@ impl Bound {
         }
         let weak = channel.weak();
         daemon.watch = builder.watch(&daemon, &lock, loaded, !is_read, &weak);
-        let space = Arc::clone(&daemon.keepers.space);
+        let space = Arc::clone(daemon.recorder.space());
         let owner_watch = builder.watch_owner(&lock, space, &weak);
         let handle = channel.handle;
         tokio::spawn(forward(facts, handle.clone()));

@@ -80,7 +80,7 @@ impl Daemon {
             let _ = reply.send(Err(crate::daemon::run::stopping()));
             return;
         }
-        if self.has_unwritten() {
+        if self.recorder.has_unwritten() {
             let refusal = Refusal::new(
                 RefusalCode::LedgerUnwritable,
                 "something that happened is not recorded yet",
@@ -137,13 +137,14 @@ impl Daemon {
             return false;
         };
         let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
-        left && self.pending_count() == 0 || Instant::now() >= stop.by
+        left && self.recorder.pending_count() == 0 || Instant::now() >= stop.by
     }
 
     /// What the next process gets; `None` when it has to begin without.
     pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
         let leaving = self.leaving.take()?;
-        if self.pending_count() > 0 || self.has_unwritten() || !leaving.is_over() {
+        if self.recorder.pending_count() > 0 || self.recorder.has_unwritten() || !leaving.is_over()
+        {
             tracing::error!("the daemon cannot hand over what is under way; it ends instead");
             return None;
         }

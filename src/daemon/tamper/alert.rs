@@ -1,7 +1,6 @@
 //! [`Alarms`]: what the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
 //! and for `current` the right name again.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,7 +11,6 @@ use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
 use crate::daemon::ending::Stop;
 use crate::daemon::run::Daemon;
-use crate::store::session;
 
 /// How long between two times that `current` is put back at least: somebody who keeps changing it
 /// must not make us write without end.
@@ -58,8 +56,8 @@ impl Daemon {
                 session,
                 touches,
                 verdict,
-            } if session == self.session_id => self.on_touched(&touches, &verdict),
-            WatchFact::Chain { session, is_whole } if session == self.session_id => {
+            } if session == *self.recorder.session_id() => self.on_touched(&touches, &verdict),
+            WatchFact::Chain { session, is_whole } if session == *self.recorder.session_id() => {
                 self.alarms.is_altered = !is_whole;
                 self.status_changed();
             }
@@ -111,14 +109,14 @@ impl Daemon {
             return;
         }
         tracing::error!("somebody removed or renamed this project's folder: its daemon ends");
-        self.disowned.store(true, Ordering::Release);
+        self.recorder.disown();
         self.stop_serving(false);
         self.stopping = Some(Stop::now(false));
     }
 
     fn on_current(&mut self, found: Option<SessionId>) {
         // A session that was begun meanwhile, by us.
-        if found.as_ref() == Some(&self.session_id) {
+        if found.as_ref() == Some(self.recorder.session_id()) {
             return;
         }
         let named = found.map_or_else(
@@ -127,7 +125,7 @@ impl Daemon {
         );
         let text = format!(
             "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
-            self.session_id
+            self.recorder.session_id()
         );
         if self.notices.set(CURRENT, text.clone()) {
             self.status_changed();
@@ -163,7 +161,7 @@ impl Daemon {
     fn put_current_back(&mut self) {
         self.alarms.put_back_at = None;
         self.alarms.put_back = Some(Instant::now());
-        if let Err(error) = session::write_current(&self.dirs, &self.session_id) {
+        if let Err(error) = self.recorder.name_current() {
             tracing::warn!(%error, "`current` could not be put back");
             let notice = format!(
                 "somebody else changed .contextrelay/current, and it could not be put back: {error}"
@@ -177,7 +175,10 @@ impl Daemon {
     /// Watches the session that has just begun.
     pub(in crate::daemon) fn watch_session(&mut self) {
         if let Some(watch) = &self.watch {
-            watch.follow(self.session_id.clone(), self.ledger.clone());
+            watch.follow(
+                self.recorder.session_id().clone(),
+                self.recorder.ledger().clone(),
+            );
         }
         self.alarms.is_altered = false;
         // They spoke of the session before.

@@ -51,13 +51,13 @@ async fn asked_codex(rig: &mut Rig, claude: &Guest) -> EntryId {
 }
 
 fn open(rig: &Rig) -> Vec<EntryId> {
-    let open = rig.daemon.world.open_questions.values();
+    let open = rig.daemon.recorder.world().open_questions.values();
     open.map(|question| question.id.clone()).collect()
 }
 
 /// What Codex sent, with what it answers.
 fn of_codex(rig: &Rig) -> Vec<(String, Option<EntryId>)> {
-    let messages = rig.daemon.recent.iter().filter_map(|stored| {
+    let messages = rig.daemon.recorder.recent().iter().filter_map(|stored| {
         let EntryKind::Message(Message { in_reply_to, .. }) = &stored.entry.kind else {
             return None;
         };
@@ -156,7 +156,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
     let own = send(&mut rig, &claude, said(Agent::Claude, "hello"))
         .await
         .unwrap();
-    let before = rig.daemon.world.counts["message"];
+    let before = rig.daemon.recorder.world().counts["message"];
     for (id, pair) in [
         (EntryId::new("made-up"), None),
         (own.message_id, None),
@@ -165,7 +165,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
         let refused = send(&mut rig, &claude, reply(&id, pair)).await.unwrap_err();
         assert_eq!(refused.code, RefusalCode::NotFound, "{id}");
     }
-    assert_eq!(rig.daemon.world.counts["message"], before);
+    assert_eq!(rig.daemon.recorder.world().counts["message"], before);
     assert_eq!(open(&rig), std::slice::from_ref(&asked.message_id));
     // By the other name too it is no answer from there.
     let far = SendParams {

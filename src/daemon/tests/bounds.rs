@@ -101,7 +101,13 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
     let Ok(Reply::Sent(sent)) = rig.call(&claude, send).await else {
         panic!("not sent");
     };
-    assert!(rig.daemon.world.unsettled.contains_key(&sent.message_id));
+    assert!(
+        rig.daemon
+            .recorder
+            .world()
+            .unsettled
+            .contains_key(&sent.message_id)
+    );
     // Whoever gave up makes room.
     waiting.pop();
     let mut more = rig.ask(&codex, wait());
@@ -130,5 +136,5 @@ async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_record
     for answer in &mut asked {
         answered(answer).unwrap();
     }
-    assert!(!rig.daemon.world.unsettled.contains_key(&id));
+    assert!(!rig.daemon.recorder.world().unsettled.contains_key(&id));
 }

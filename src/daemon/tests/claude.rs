@@ -28,7 +28,7 @@ async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     rig.settle().await;
     assert_eq!(
-        rig.daemon.world.agent(Agent::Claude).state,
+        rig.daemon.recorder.world().agent(Agent::Claude).state,
         AgentState::Idle
     );
 }
@@ -41,7 +41,7 @@ async fn a_bridge_that_leaves_at_once_is_not_called_attached() {
     rig.daemon.disconnect(bridge.conn);
     rig.settle().await;
     assert_eq!(
-        rig.daemon.world.agent(Agent::Claude).state,
+        rig.daemon.recorder.world().agent(Agent::Claude).state,
         AgentState::Offline
     );
 }
@@ -60,7 +60,7 @@ async fn the_hook_of_a_second_claude_gets_no_bodies_of_the_first_one() {
     };
     assert_eq!(ids, []);
     assert_eq!(
-        rig.daemon.world.agent(Agent::Claude).state,
+        rig.daemon.recorder.world().agent(Agent::Claude).state,
         AgentState::Idle
     );
     let reply = rig.call(&hook, prompt(7_000_000)).await;

@@ -45,7 +45,7 @@ async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
     rig.call(&codex, Command::Fetched(fetched)).await.unwrap();
     rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), []);
-    assert!(rig.daemon.world.unsettled.is_empty());
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last(
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), []);
     assert!(rig.daemon.outbox.get(&id).is_none());
-    assert!(rig.daemon.world.unsettled.is_empty());
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -229,12 +229,15 @@ async fn a_usage_limit_ends_on_the_record_too() {
     rig.fact(ended(true));
     rig.settle().await;
     assert_eq!(
-        rig.daemon.world.agent(Agent::Codex).state,
+        rig.daemon.recorder.world().agent(Agent::Codex).state,
         AgentState::Limited
     );
     rig.fact(ended(false));
     rig.settle().await;
-    assert_eq!(rig.daemon.world.agent(Agent::Codex).state, AgentState::Idle);
+    assert_eq!(
+        rig.daemon.recorder.world().agent(Agent::Codex).state,
+        AgentState::Idle
+    );
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ impl Rig {
     pub async fn newest(&mut self, guest: &Guest, command: Command) -> EntryId {
         drop(self.ask(guest, command));
         self.settle().await;
-        let unsettled = self.daemon.world.unsettled.iter();
+        let unsettled = self.daemon.recorder.world().unsettled.iter();
         let newest = unsettled.max_by_key(|(_, message)| message.seq);
         newest.unwrap().0.clone()
     }
@@ -234,8 +234,8 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     let ids = at_work(&mut rig, &claude, &operator).await;
-    let old = rig.daemon.session_id.clone();
-    let before = rig.daemon.world.clone();
+    let old = rig.daemon.recorder.session_id().clone();
+    let before = rig.daemon.recorder.world().clone();
     assert_eq!(before.unsettled.len(), 3);
     assert_eq!(before.open_handoffs.len(), 2);
     assert_eq!(before.open_questions.len(), 1);
@@ -245,7 +245,7 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
 
     let compacted = rig.compact(&operator).await;
     assert_eq!(compacted.sealed, old);
-    let live = (*rig.daemon.world).clone();
+    let live = (**rig.daemon.recorder.world()).clone();
     assert_eq!(open_world(&live), open_world(&before));
     for (id, state) in &states {
         let row = rig.daemon.outbox.get(id).unwrap();
@@ -271,6 +271,7 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
     // Carried entries say where they stood, and are the same but for that.
     let carried = rig
         .daemon
+        .recorder
         .stored(live.open_handoffs[&ids.delivered].seq)
         .unwrap();
     let origin = carried.entry.carried.clone().unwrap();
@@ -338,7 +339,13 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
         vec![ids.blocked.clone()],
     );
     rig.call(&claude, close).await.unwrap();
-    assert!(!rig.daemon.world.open_handoffs.contains_key(&ids.blocked));
+    assert!(
+        !rig.daemon
+            .recorder
+            .world()
+            .open_handoffs
+            .contains_key(&ids.blocked)
+    );
     let (reply, decided) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide {
@@ -355,7 +362,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     rig.settle().await;
     decided.await.unwrap().unwrap();
     assert_eq!(
-        rig.daemon.world.open_handoffs.len(),
+        rig.daemon.recorder.world().open_handoffs.len(),
         0,
         "as the proposal said"
     );
@@ -382,17 +389,18 @@ async fn compacted_twice_an_entry_still_names_where_it_stood_first() {
     let operator = rig.connect(Role::Deck, None, true);
     let ids = at_work(&mut rig, &claude, &operator).await;
     let (first, seq) = (
-        rig.daemon.session_id.clone(),
-        rig.daemon.world.open_handoffs[&ids.delivered].seq,
+        rig.daemon.recorder.session_id().clone(),
+        rig.daemon.recorder.world().open_handoffs[&ids.delivered].seq,
     );
-    let before = rig.daemon.world.clone();
+    let before = rig.daemon.recorder.world().clone();
     let one = rig.compact(&operator).await;
     let two = rig.compact(&operator).await;
     assert_eq!((&one.sealed, &two.sealed), (&first, &one.session_id));
-    let world = rig.daemon.world.clone();
+    let world = rig.daemon.recorder.world().clone();
     assert_eq!(open_world(&world), open_world(&before));
     let carried = rig
         .daemon
+        .recorder
         .stored(world.open_handoffs[&ids.delivered].seq)
         .unwrap();
     let origin = carried.entry.carried.clone().unwrap();
@@ -400,7 +408,8 @@ async fn compacted_twice_an_entry_still_names_where_it_stood_first() {
     // The second digest knows of the first.
     let digest = rig
         .daemon
-        .recent
+        .recorder
+        .recent()
         .iter()
         .find_map(|stored| match &stored.entry.kind {
             EntryKind::Other {
@@ -444,7 +453,7 @@ async fn a_long_text_is_carried_by_its_hash() {
         after = page.cursor;
     }
     assert!(read.contains(&text));
-    let report = verify(rig.daemon.ledger.path(), None).unwrap();
+    let report = verify(rig.daemon.recorder.ledger().path(), None).unwrap();
     assert_eq!((report.ok, report.blobs.texts), (true, 1));
 }
 
@@ -454,7 +463,7 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
-    let session = rig.daemon.session_id.clone();
+    let session = rig.daemon.recorder.session_id().clone();
     let compact = || Command::Compact(CompactParams::default());
     let refusal = rig.call(&claude, compact()).await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::OperatorOnly);
@@ -470,10 +479,13 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
         rig.call(&operator, stale).await.unwrap_err().code,
         RefusalCode::StaleSession
     );
-    assert_eq!(rig.daemon.session_id, session);
+    assert_eq!(*rig.daemon.recorder.session_id(), session);
     let compacted = rig.compact(&operator).await;
     // The decision stands in both files, as the operator's.
-    for path in [compacted.archive.as_ref(), rig.daemon.ledger.path()] {
+    for path in [
+        compacted.archive.as_ref(),
+        rig.daemon.recorder.ledger().path(),
+    ] {
         let mut by_human = 0;
         ledger::read(path, |stored| {
             let is_decision = matches!(

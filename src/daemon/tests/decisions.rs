@@ -63,7 +63,7 @@ async fn of_two_decisions_at_once_one_is_recorded() {
         second.await.unwrap().unwrap_err().code,
         RefusalCode::InFlight
     );
-    assert_eq!(rig.daemon.world.counts["finality_decision"], 1);
+    assert_eq!(rig.daemon.recorder.world().counts["finality_decision"], 1);
 }
 
 #[tokio::test]
@@ -131,7 +131,12 @@ async fn decided(rig: &mut Rig, proposal: &EntryId, rejection: Option<&str>) {
 
 /// The messages about decisions, by their receivers.
 fn told(rig: &Rig) -> Vec<(Agent, EntryId)> {
-    let entries = rig.daemon.recent.iter().map(|stored| &stored.entry);
+    let entries = rig
+        .daemon
+        .recorder
+        .recent()
+        .iter()
+        .map(|stored| &stored.entry);
     let told = entries.filter_map(|entry| match &entry.kind {
         EntryKind::Message(message) if message.decision.is_some() => {
             assert_eq!(entry.source, Party::Human);
@@ -180,7 +185,7 @@ async fn a_decision_reaches_both_agents_as_a_message_of_the_operator_once() {
     pair.rig.call(&claude, acked).await.unwrap();
     pair.rig.user_message("turn-1", Some(to_codex));
     pair.rig.settle().await;
-    assert!(pair.rig.daemon.world.unsettled.is_empty());
+    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
     assert_eq!(pair.rig.delivered_ids(), []);
     let status = pair.rig.daemon.status().finality;
     assert_eq!(status.decided[0].proposal_id, proposal);
@@ -217,7 +222,7 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
     let mut rig = Rig::start(&place).await;
     let ids = told(&rig);
     assert_eq!(ids.len(), 2, "{ids:?}");
-    assert!(rig.daemon.world.untold_decisions.is_empty());
+    assert!(rig.daemon.recorder.world().untold_decisions.is_empty());
     rig.codex_runs().await;
     assert_eq!(rig.delivered_ids(), [ids[1].1.clone()]);
     rig.user_message("turn-1", Some(&ids[1].1));
@@ -265,7 +270,7 @@ async fn an_agent_that_was_never_there_is_not_told_of_decisions() {
     decided(&mut rig, &first, None).await;
     let receivers = |rig: &Rig| -> Vec<Agent> { told(rig).iter().map(|(to, _)| *to).collect() };
     assert_eq!(receivers(&rig), [Agent::Claude]);
-    assert!(rig.daemon.world.untold_decisions.is_empty());
+    assert!(rig.daemon.recorder.world().untold_decisions.is_empty());
     let _codex = rig.connect(Role::Codex, None, false);
     let second = proposed(&mut rig, &claude, Vec::new()).await;
     decided(&mut rig, &second, None).await;

@@ -110,12 +110,18 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     let id = rig.delivered_ids().pop().unwrap();
     rig.user_message("turn-1", Some(&id));
     rig.settle().await;
-    let text = rig.daemon.world.agent(Agent::Codex).turn_text.unwrap();
+    let text = rig
+        .daemon
+        .recorder
+        .world()
+        .agent(Agent::Codex)
+        .turn_text
+        .unwrap();
     assert!(text.contains(MARKER));
     fs::write(place.dirs.state_file("checkpoint"), MARKER).unwrap();
     // The search index has the words of it, in lower case and cut.
-    let seq = rig.daemon.world.seq.0;
-    assert!(rig.daemon.keepers.search.wait_for(seq, DEADLINE));
+    let seq = rig.daemon.recorder.world().seq.0;
+    assert!(rig.daemon.recorder.search().wait_for(seq, DEADLINE));
     let words = holding(&place.dirs.state, "velvet");
     let in_index = |path: &PathBuf| path.to_string_lossy().contains("index.db");
     assert!(words.iter().any(in_index), "{words:?}");
@@ -123,7 +129,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     fs::write(place.dirs.sessions().join(foreign), MARKER).unwrap();
     assert!(holding(&place.dirs.relay, MARKER).len() >= 6);
 
-    let before = rig.daemon.ledger.stats();
+    let before = rig.daemon.recorder.ledger().stats();
     let Ok(Reply::Cleared(cleared)) = rig.call(&operator, discard()).await else {
         panic!("not cleared");
     };
@@ -131,16 +137,20 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     assert_eq!(holding(&place.dirs.relay, MARKER), Vec::<PathBuf>::new());
     assert_eq!(holding(&place.dirs.relay, "velvet"), Vec::<PathBuf>::new());
     // The number of entries and the head are what is left.
-    let kept = rig.daemon.world.predecessor.clone().unwrap();
+    let kept = rig.daemon.recorder.world().predecessor.clone().unwrap();
     assert_eq!(kept.fate, Fate::Discarded);
     assert!(kept.entries > before.entries);
     assert_eq!((kept.entries, kept.head), (cleared.entries, cleared.head));
 
     // Everything goes on, here and after a restart.
     let id = rig.send(&claude, Agent::Claude, Default::default()).await;
-    let live = (*rig.daemon.world).clone();
+    let live = (**rig.daemon.recorder.world()).clone();
     assert!(live.unsettled.contains_key(&id));
-    assert!(verify(rig.daemon.ledger.path(), None).unwrap().ok);
+    assert!(
+        verify(rig.daemon.recorder.ledger().path(), None)
+            .unwrap()
+            .ok
+    );
     drop(rig);
     assert_eq!(Rig::replayed(&place).0, live);
     assert_eq!(holding(&place.dirs.relay, MARKER), Vec::<PathBuf>::new());
@@ -151,7 +161,7 @@ async fn sessions_before_it_are_left_alone() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let first = rig.daemon.session_id.clone();
+    let first = rig.daemon.recorder.session_id().clone();
     let long = format!("{MARKER} {}", "word ".repeat(5_000));
     let send = Command::Send(SendParams {
         from: None,
@@ -183,6 +193,6 @@ async fn what_cannot_be_deleted_is_said_and_recorded() {
     };
     assert_eq!(cleared.left.len(), 1, "{:?}", cleared.left);
     assert!(cleared.left[0].contains("checkpoint"));
-    let error = rig.daemon.world.errors.back().unwrap();
+    let error = rig.daemon.recorder.world().errors.back().unwrap();
     assert_eq!(error.code, ErrorCode::NotDeleted);
 }

@@ -30,7 +30,7 @@ async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_do
     rig.daemon.on_deadline();
     rig.settle().await;
     assert!(rig.daemon.outbox.get(&id).is_none());
-    assert!(rig.daemon.world.unsettled.is_empty());
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
     assert!(rig.daemon.notices.lines().is_empty());
 }
 

@@ -174,7 +174,7 @@ impl Pair {
     }
 
     fn state(&self) -> AgentState {
-        self.rig.daemon.world.agent(Agent::Claude).state
+        self.rig.daemon.recorder.world().agent(Agent::Claude).state
     }
 }
 
@@ -206,7 +206,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
         (DeliveryWay::Doorbell, true)
     );
     // What it was given can be seen.
-    let entries = pair.rig.daemon.recent.iter();
+    let entries = pair.rig.daemon.recorder.recent().iter();
     let proof = entries.filter_map(|stored| match &stored.entry.kind {
         EntryKind::Delivery(record) => record.given.clone(),
         _ => None,
@@ -219,7 +219,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
     // The turn that had it ends: nobody has to acknowledge it, and nothing of it comes by itself
     // any more, whatever Claude does.
     pair.hook("Stop").await;
-    assert!(pair.rig.daemon.world.unsettled.is_empty());
+    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
     assert_eq!(pair.get().await, []);
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
         pair.rig.later(IDLE_OVER_MS).await;
@@ -281,7 +281,7 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
         pair.hook_with(stop(false)).await;
     }
     assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
-    let dead = pair.rig.daemon.recent.iter();
+    let dead = pair.rig.daemon.recorder.recent().iter();
     let dead = dead.filter(|stored| stored.line.contains("doorbell_dead"));
     assert_eq!(dead.count(), 1, "it is told once");
     let id = pair.send("plum").await;
@@ -482,7 +482,10 @@ async fn a_backlog_larger_than_one_hook_comes_without_anybody_prompting() {
     }
     assert_eq!(came, sent, "once, and in their order");
     assert!(rings > 1);
-    assert!(pair.rig.daemon.world.unsettled.is_empty(), "all are read");
+    assert!(
+        pair.rig.daemon.recorder.world().unsettled.is_empty(),
+        "all are read"
+    );
     assert_eq!(pair.rung(), Vec::<String>::new());
 }
 
@@ -495,9 +498,9 @@ async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limi
     // The human pressed Esc: no stop comes.
     pair.send("pear").await;
     take(&mut pair, "UserPromptSubmit").await;
-    assert_eq!(pair.rig.daemon.world.unsettled.len(), 2);
+    assert_eq!(pair.rig.daemon.recorder.world().unsettled.len(), 2);
     pair.hook("Stop").await;
-    assert!(pair.rig.daemon.world.unsettled.is_empty());
+    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
 
     pair.send("fig").await;
     take(&mut pair, "UserPromptSubmit").await;
@@ -510,7 +513,7 @@ async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limi
     pair.hook("UserPromptSubmit").await;
     pair.hook("Stop").await;
     assert_eq!(
-        pair.rig.daemon.world.unsettled.len(),
+        pair.rig.daemon.recorder.world().unsettled.len(),
         1,
         "it can be sent again"
     );

@@ -64,7 +64,7 @@ async fn whoever_sent_is_not_told_that_nothing_was_sent() {
         assert_eq!(sent.outcome, Outcome::QueuedForNextTurn);
     }
     let rig = Rig::start_after(&place, Some(known)).await;
-    assert_eq!(rig.daemon.world.unsettled.len(), 2);
+    assert_eq!(rig.daemon.recorder.world().unsettled.len(), 2);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_turn_that_goes_on_is_answered_and_recorded_once() {
         turn_ended(&mut rig, "turn-1", TurnStatus::Interrupted, &ids);
         rig.settle().await;
     }
-    let began = rig.daemon.recent.iter().filter(|stored| {
+    let began = rig.daemon.recorder.recent().iter().filter(|stored| {
         matches!(&stored.entry.kind, EntryKind::Turn(turn)
             if turn.status == TurnStatus::InProgress)
     });
@@ -174,7 +174,8 @@ async fn an_answer_goes_back_to_whoever_asked_the_process_before() {
     rig.settle().await;
     let answers: Vec<_> = rig
         .daemon
-        .recent
+        .recorder
+        .recent()
         .iter()
         .filter_map(|stored| match &stored.entry.kind {
             EntryKind::Message(message) if stored.entry.source == Party::Agent(Agent::Codex) => {

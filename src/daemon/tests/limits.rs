@@ -81,7 +81,10 @@ async fn messages_for_a_limited_codex_wait_until_its_vendor_says_so() {
     answer(&mut rig, Checked::Over).await;
     assert_eq!(rig.delivered_ids(), [second]);
     assert_eq!(rig.daemon.status().agents.codex.limit, None);
-    assert_eq!(rig.daemon.world.agent(Agent::Codex).state, AgentState::Idle);
+    assert_eq!(
+        rig.daemon.recorder.world().agent(Agent::Codex).state,
+        AgentState::Idle
+    );
 }
 
 #[tokio::test]
@@ -333,7 +336,7 @@ async fn a_limit_goes_along_to_the_process_that_goes_on() {
     assert_eq!(limit.next_try, Some(ends + 2_000));
     rig.codex_runs().await;
     assert_eq!(
-        rig.daemon.world.agent(Agent::Codex).state,
+        rig.daemon.recorder.world().agent(Agent::Codex).state,
         AgentState::Limited
     );
 }

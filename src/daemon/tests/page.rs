@@ -149,7 +149,7 @@ async fn a_long_text_arrives_whole_though_its_beginning_was_acknowledged() {
     assert!(whole.contains(&long));
     assert!(whole.ends_with(&end(&id)));
     assert_eq!(pair.ack(&id).await, Reply::Acked(vec![id]));
-    assert!(pair.rig.daemon.world.unsettled.is_empty());
+    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]

@@ -102,11 +102,17 @@ async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
             .unwrap();
         assert_eq!(refused.unwrap_err().code, RefusalCode::StaleTree);
     }
-    assert!(!rig.daemon.world.counts.contains_key("finality_decision"));
+    assert!(
+        !rig.daemon
+            .recorder
+            .world()
+            .counts
+            .contains_key("finality_decision")
+    );
     let answer = approve(&mut rig, &proposal, tree("changed"), Some("changed"));
     rig.settle().await;
     answer.await.unwrap().unwrap();
-    let decided = rig.daemon.world.proposal(&proposal).unwrap();
+    let decided = rig.daemon.recorder.world().proposal(&proposal).unwrap();
     let (decision, _) = decided.decision.clone().unwrap();
     assert_eq!(
         decision.tree.unwrap().tree,

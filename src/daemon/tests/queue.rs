@@ -159,7 +159,7 @@ async fn two_equal_handoffs_at_once_are_one() {
     rig.settle().await;
     let second = sent(second.await.unwrap());
     assert!(second.duplicate);
-    let open = &rig.daemon.world.open_handoffs;
+    let open = &rig.daemon.recorder.world().open_handoffs;
     assert_eq!(open[&second.message_id].ask, "Review  the parser");
     assert_eq!(open.len(), 2);
 }
@@ -196,7 +196,14 @@ async fn a_handoff_repeated_after_a_restart_is_the_first_one() {
     let ask = handoff("review the parser", OnBusy::Queue);
     drop(rig.ask(&claude, ask.clone()));
     rig.settle().await;
-    let first: Vec<EntryId> = rig.daemon.world.open_handoffs.keys().cloned().collect();
+    let first: Vec<EntryId> = rig
+        .daemon
+        .recorder
+        .world()
+        .open_handoffs
+        .keys()
+        .cloned()
+        .collect();
     drop(rig);
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
@@ -234,14 +241,14 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.daemon.codex.flow.set_expiry(Some(60_000));
-    let recorded_ms = rig.daemon.world.unsettled[&id].at_ms;
+    let recorded_ms = rig.daemon.recorder.world().unsettled[&id].at_ms;
     rig.tick_codex(recorded_ms + 59_999);
     rig.settle().await;
     assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
     rig.tick_codex(recorded_ms + 60_000);
     rig.settle().await;
     assert_eq!(state(&rig, &id), None);
-    let last = &rig.daemon.recent.back().unwrap().entry;
+    let last = &rig.daemon.recorder.recent().back().unwrap().entry;
     let EntryKind::Delivery(record) = &last.kind else {
         panic!("{last:?}");
     };

@@ -30,7 +30,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
         .await
         .unwrap();
     let blockers = |rig: &Rig| -> Vec<EntryId> {
-        let open = rig.daemon.world.open_blockers.iter();
+        let open = rig.daemon.recorder.world().open_blockers.iter();
         open.map(|blocker| blocker.id.clone()).collect()
     };
     let lifted = blockers(&rig)[1].clone();
@@ -62,10 +62,17 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&handoff));
     rig.compact(&operator).await;
-    assert!(rig.daemon.world.open_handoffs.is_empty());
+    assert!(rig.daemon.recorder.world().open_handoffs.is_empty());
     assert_eq!(blockers(&rig), standing);
 
-    let proposal = rig.daemon.world.pending_proposals.keys().next().unwrap();
+    let proposal = rig
+        .daemon
+        .recorder
+        .world()
+        .pending_proposals
+        .keys()
+        .next()
+        .unwrap();
     let params = DecideParams {
         proposal_id: proposal.clone(),
         approve: false,
@@ -79,6 +86,12 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     });
     rig.settle().await;
     decided.await.unwrap().unwrap();
-    assert!(rig.daemon.world.open_handoffs.contains_key(&handoff));
+    assert!(
+        rig.daemon
+            .recorder
+            .world()
+            .open_handoffs
+            .contains_key(&handoff)
+    );
     assert_eq!(rig.delivered().len(), 1, "the decision, and no old handoff");
 }

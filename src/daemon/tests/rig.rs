@@ -217,7 +217,7 @@ impl Rig {
 
     /// Hands in what the writer says until nothing is being written.
     pub async fn settle(&mut self) {
-        while self.daemon.pending_count() > 0 {
+        while self.daemon.recorder.pending_count() > 0 {
             let event = self.inbox.recv().await.unwrap();
             self.daemon.on_event(event);
         }
@@ -241,10 +241,10 @@ impl Rig {
 
     /// As `settle`, on a disk that refuses everything.
     pub async fn fail_writes(&mut self) {
-        while self.daemon.pending_count() > 0 {
+        while self.daemon.recorder.pending_count() > 0 {
             let event = match self.inbox.recv().await.unwrap() {
                 Event::Ledger(WriterEvent::Durable { token, .. }) => {
-                    let path = self.daemon.ledger.path().to_owned();
+                    let path = self.daemon.recorder.ledger().path().to_owned();
                     let error = LedgerError::Gone { path };
                     Event::Ledger(WriterEvent::Failed { token, error })
                 }
@@ -397,7 +397,7 @@ impl Rig {
         };
         drop(self.ask(guest, Command::Send(send)));
         self.settle().await;
-        let newest = self.daemon.world.unsettled.iter();
+        let newest = self.daemon.recorder.world().unsettled.iter();
         let newest = newest.max_by_key(|(_, message)| message.seq);
         newest.unwrap().0.clone()
     }

@@ -49,7 +49,8 @@ fn entries(path: &std::path::Path) -> Vec<Stored> {
 
 fn lifecycle(rig: &Rig, wanted: &str) -> bool {
     rig.daemon
-        .recent
+        .recorder
+        .recent()
         .iter()
         .any(|stored| match &stored.entry.kind {
             EntryKind::Lifecycle { event } => event.to_string() == wanted,
@@ -85,11 +86,11 @@ async fn what_nobody_settled_is_taken_back_in_the_record_that_is_sealed() {
     assert_eq!(last.entry.source, Party::Human);
     assert_eq!(last.hash, cleared.head);
     // In the new record they are nowhere, and nobody gets them.
-    assert!(rig.daemon.world.unsettled.is_empty());
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
     assert_eq!(rig.daemon.outbox.lane(Agent::Claude).count(), 0);
-    let first = &entries(rig.daemon.ledger.path())[0].entry;
+    let first = &entries(rig.daemon.recorder.ledger().path())[0].entry;
     assert_eq!(first.source, Party::Human);
-    let live = (*rig.daemon.world).clone();
+    let live = (**rig.daemon.recorder.world()).clone();
     drop(rig);
     assert_eq!(Rig::replayed(&place).0, live);
 }
@@ -128,7 +129,7 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = write_to_claude(&mut rig, &operator).await;
-    let session = rig.daemon.session_id.clone();
+    let session = rig.daemon.recorder.session_id().clone();
     // `current` cannot be replaced by a file while a folder has its name.
     fs::remove_file(place.dirs.current()).unwrap();
     fs::create_dir(place.dirs.current()).unwrap();
@@ -137,10 +138,10 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
         .await;
     assert_eq!(refused.unwrap_err().code, RefusalCode::ClearFailed);
     rig.settle().await;
-    assert_eq!(rig.daemon.session_id, session);
+    assert_eq!(*rig.daemon.recorder.session_id(), session);
     assert!(lifecycle(&rig, "not_sealed"));
     assert!(
-        !rig.daemon.world.unsettled.contains_key(&id),
+        !rig.daemon.recorder.world().unsettled.contains_key(&id),
         "taken back all the same"
     );
     assert!(rig.daemon.outbox.get(&id).is_none());
@@ -153,8 +154,8 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
 async fn what_a_session_that_never_began_writes_late_is_not_heard() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    let world = Arc::clone(&rig.daemon.world);
-    let (_, head) = rig.daemon.ledger.stats().head.unwrap();
+    let world = Arc::clone(rig.daemon.recorder.world());
+    let (_, head) = rig.daemon.recorder.ledger().stats().head.unwrap();
     // No disk is so fast; a system that lets this thread wait is.
     let late = (0..100).any(|n| {
         let next = session::new_id(1_795_000_000_000, n);
@@ -163,6 +164,7 @@ async fn what_a_session_that_never_began_writes_late_is_not_heard() {
         first.session_id = next.clone();
         let begun = rig
             .daemon
+            .recorder
             .begin(&next, head.clone(), vec![first], Duration::ZERO);
         match begun {
             Ok((ledger, _)) => {
@@ -178,7 +180,7 @@ async fn what_a_session_that_never_began_writes_late_is_not_heard() {
     });
     assert!(late);
     rig.pump().await;
-    assert_eq!(rig.daemon.world, world);
+    assert_eq!(*rig.daemon.recorder.world(), world);
 }
 
 /// As after a crash before the old file was put away.
@@ -200,9 +202,9 @@ async fn a_crash_before_the_old_file_is_put_away_is_mended_at_the_next_start() {
     drop(rig);
     undo_archive(&place, &cleared.sealed);
     let rig = Rig::start(&place).await;
-    assert_eq!(rig.daemon.session_id, cleared.session_id);
+    assert_eq!(*rig.daemon.recorder.session_id(), cleared.session_id);
     assert!(lifecycle(&rig, "session_archived"));
-    let before = rig.daemon.world.predecessor.clone().unwrap();
+    let before = rig.daemon.recorder.world().predecessor.clone().unwrap();
     assert_eq!(
         (before.session_id, before.head),
         (cleared.sealed.clone(), cleared.head)
@@ -223,7 +225,7 @@ async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going()
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = write_to_claude(&mut rig, &operator).await;
-    let heads = rig.daemon.keepers.heads.heads().clone();
+    let heads = rig.daemon.recorder.heads().clone();
     let before = heads.kept().unwrap();
     let cleared = clear(&mut rig, &operator, false).await;
     drop(rig);
@@ -232,10 +234,10 @@ async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going()
     heads.replace(before).unwrap();
     session::write_current(&place.dirs, &cleared.sealed).unwrap();
     let rig = Rig::start(&place).await;
-    assert_eq!(rig.daemon.session_id, cleared.sealed);
+    assert_eq!(*rig.daemon.recorder.session_id(), cleared.sealed);
     assert!(lifecycle(&rig, "clear_cut_short"));
     assert!(!place.dirs.ledger(&cleared.session_id).exists());
-    assert!(!rig.daemon.world.unsettled.contains_key(&id));
+    assert!(!rig.daemon.recorder.world().unsettled.contains_key(&id));
     assert!(rig.daemon.outbox.get(&id).is_none());
 }
 
@@ -244,12 +246,12 @@ async fn a_crash_before_the_deletion_is_mended_at_the_next_start() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let path = rig.daemon.ledger.path().to_owned();
+    let path = rig.daemon.recorder.ledger().path().to_owned();
     let cleared = clear(&mut rig, &operator, true).await;
     drop(rig);
     fs::write(&path, "{}\n").unwrap();
     let rig = Rig::start(&place).await;
-    assert_eq!(rig.daemon.session_id, cleared.session_id);
+    assert_eq!(*rig.daemon.recorder.session_id(), cleared.session_id);
     assert!(lifecycle(&rig, "session_deleted"));
     assert!(!path.exists());
 }

@@ -32,7 +32,7 @@ fn level(rig: &Rig, agent: Agent) -> Option<Watched> {
 }
 
 fn told(rig: &Rig) -> usize {
-    let errors = rig.daemon.world.errors.iter();
+    let errors = rig.daemon.recorder.world().errors.iter();
     errors
         .filter(|error| error.code == ErrorCode::TurnSilent)
         .count()
@@ -226,7 +226,7 @@ async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
     rig.settle().await;
     ended(&mut rig, "turn-2", TurnStatus::Completed, &[&id], false).await;
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
-    assert!(rig.daemon.world.unsettled.is_empty());
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
     let (replayed, _) = Rig::replayed(&place);
     assert!(replayed.unsettled.is_empty() && replayed.cut_off.is_empty());
 }

@@ -22,7 +22,7 @@ async fn configured(place: &Place) -> (Rig, Guest) {
     let mut rig = Rig::start(place).await;
     let loaded = config::load(&place.dirs, &place.user);
     rig.daemon.configure(place.user.clone(), &loaded);
-    rig.daemon.redactor.replace(loaded.rules);
+    rig.daemon.recorder.redactor().replace(loaded.rules);
     let operator = rig.connect(Role::Deck, None, true);
     (rig, operator)
 }
@@ -36,7 +36,8 @@ fn changed(rig: &mut Rig, place: &Place, keys: &[&str]) {
 
 fn contents(rig: &Rig) -> Vec<String> {
     rig.daemon
-        .recent
+        .recorder
+        .recent()
         .iter()
         .map(|stored| stored.entry.content.clone())
         .collect()
@@ -44,7 +45,8 @@ fn contents(rig: &Rig) -> Vec<String> {
 
 fn codes(rig: &Rig) -> Vec<String> {
     rig.daemon
-        .recent
+        .recorder
+        .recent()
         .iter()
         .filter_map(|stored| match &stored.entry.kind {
             EntryKind::Error { code } => Some(code.to_string()),
@@ -119,19 +121,26 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
         panic!("not trusted");
     };
     assert_eq!(trust::read(&place.user, &id).digest, digest);
-    let entry = &rig.daemon.ledger.read(recorded.seq).unwrap().unwrap().entry;
+    let entry = &rig
+        .daemon
+        .recorder
+        .ledger()
+        .read(recorded.seq)
+        .unwrap()
+        .unwrap()
+        .entry;
     assert_eq!(entry.source, Party::Human);
     assert!(entry.content.contains("redaction.allow"));
     assert!(!entry.content.contains(&allowed));
     assert!(rig.daemon.notices.lines().is_empty());
-    assert_eq!(rig.daemon.redactor.redact_text(&allowed).1, 0);
+    assert_eq!(rig.daemon.recorder.redactor().redact_text(&allowed).1, 0);
 }
 
 #[tokio::test]
 async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    let own = rig.daemon.session_id.clone();
+    let own = rig.daemon.recorder.session_id().clone();
     let other = SessionId::new("session_1795000000001_00000000");
     let current = || session::read_current(&place.dirs).unwrap();
     let fact = |rig: &mut Rig, found: &SessionId| {
@@ -188,7 +197,14 @@ async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
     let rows: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).cloned().collect();
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].state, DeliveryState::Ambiguous);
-    let entry = rig.daemon.ledger.read(rows[0].seq).unwrap().unwrap().entry;
+    let entry = rig
+        .daemon
+        .recorder
+        .ledger()
+        .read(rows[0].seq)
+        .unwrap()
+        .unwrap()
+        .entry;
     assert_eq!(entry.content, "did you see [REDACTED_GITHUB_TOKEN]?");
     assert_eq!(entry.meta["bridgeMessageId"], json!("m-1"));
     let id = rows[0].id.clone();

@@ -61,7 +61,7 @@ async fn both_agents_get_all_of_a_long_text_and_the_line_holds_its_beginning() {
     drop(rig.ask(&codex, send(Agent::Claude)));
     rig.settle().await;
     assert!(text_for_claude(&mut rig, &bridge).await.contains(&long()));
-    let line = fs::read_to_string(rig.daemon.ledger.path()).unwrap();
+    let line = fs::read_to_string(rig.daemon.recorder.ledger().path()).unwrap();
     assert!(!line.contains("the very end"));
     assert!(line.contains("\\n[TRUNCATED "));
 }
@@ -74,10 +74,24 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude)));
     rig.settle().await;
-    let (id, message) = rig.daemon.world.unsettled.first_key_value().unwrap();
+    let (id, message) = rig
+        .daemon
+        .recorder
+        .world()
+        .unsettled
+        .first_key_value()
+        .unwrap();
     let (id, seq): (EntryId, _) = (id.clone(), message.seq);
-    let whole = rig.daemon.stored(seq).unwrap().entry.whole.clone().unwrap();
-    let blobs = Blobs::of_ledger(rig.daemon.ledger.path());
+    let whole = rig
+        .daemon
+        .recorder
+        .stored(seq)
+        .unwrap()
+        .entry
+        .whole
+        .clone()
+        .unwrap();
+    let blobs = Blobs::of_ledger(rig.daemon.recorder.ledger().path());
     let path = blobs.dir().join(&whole.sha256);
 
     fs::write(&path, "somebody else's words").unwrap();
@@ -89,7 +103,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
         assert!(!text.contains("somebody else's words"));
         rig.pump().await;
     }
-    let errors = &rig.daemon.world.errors;
+    let errors = &rig.daemon.recorder.world().errors;
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].code, ErrorCode::BlobAltered);
     assert!(errors[0].text.contains(id.as_str()));
@@ -113,7 +127,15 @@ async fn show_gives_all_of_it_when_asked() {
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude)));
     rig.settle().await;
-    let seq = rig.daemon.world.unsettled.first_key_value().unwrap().1.seq;
+    let seq = rig
+        .daemon
+        .recorder
+        .world()
+        .unsettled
+        .first_key_value()
+        .unwrap()
+        .1
+        .seq;
     for full in [true, false] {
         let show = Command::LedgerShow {
             entry: seq.to_string(),
@@ -126,7 +148,8 @@ async fn show_gives_all_of_it_when_asked() {
         let is_error = |kind: &EntryKind| matches!(kind, EntryKind::Error { .. });
         assert!(
             !rig.daemon
-                .recent
+                .recorder
+                .recent()
                 .iter()
                 .any(|stored| is_error(&stored.entry.kind))
         );

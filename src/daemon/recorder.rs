@@ -1,0 +1,324 @@
+//! [`Recorder`]: append → fold → publish, in one place.
+//!
+//! - Owns the open ledger and what follows it on the disk (head, checkpoints, search index, room),
+//!   the world that is folded from it, its latest entries, and what waits for the disk.
+//! - Takes [`WriterEvent`](crate::store::ledger::WriterEvent)s and the loop's deadline.
+//! - Returns [`RecorderAction`]s, to be done in their order: what is published, who goes on, what
+//!   the operator is told. It calls nobody.
+//!
+//! `T` is how whoever appends goes on; it is kept, handed back and not looked at.
+
+mod action;
+mod close;
+mod refusals;
+mod successor;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Map;
+use tokio::time::Instant;
+
+pub(super) use action::RecorderAction;
+pub(super) use close::{CloseHow, ClosingRecord};
+pub(super) use refusals::space_refused;
+pub(super) use successor::WriterEvents;
+pub(super) use writing::LEDGER_UNWRITABLE;
+
+use super::clock::now_ms;
+use crate::core::alarm::Alarm;
+use crate::core::entry::{Entry, EntryKind};
+use crate::core::fold::fold;
+use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use crate::core::redact::Redactor;
+use crate::core::snapshot::Snapshot;
+use crate::core::{agent::Party, trace};
+use crate::store::dirs::ProjectDirs;
+use crate::store::disk_space::DiskSpace;
+use crate::store::head::{Head, HeadKeeper};
+use crate::store::ledger::{CheckpointKeeper, Ledger, Stored};
+use crate::store::search::Search;
+
+/// How many of the latest entries are kept in memory for reading context.
+const RECENT_ENTRIES_MAX: usize = 1000;
+
+/// What a recorder is made of.
+pub(super) struct RecorderParts {
+    /// The project's folders.
+    pub(super) dirs: ProjectDirs,
+    /// Open for writing.
+    pub(super) ledger: Ledger,
+    /// What masks secrets in what is written.
+    pub(super) redactor: Arc<Redactor>,
+    /// What writes down, beside the ledger, how far it has come.
+    pub(super) keepers: Keepers,
+    /// The session whose ledger it is.
+    pub(super) session_id: SessionId,
+    /// The fold of the ledger.
+    pub(super) world: Snapshot,
+    /// Its latest entries, in their order.
+    pub(super) recent: VecDeque<Arc<Stored>>,
+    /// Makes what the writer of a next session tells the loop through.
+    pub(super) writer_events: WriterEvents,
+    /// Set once the project's folder is not where it was.
+    pub(super) disowned: Arc<AtomicBool>,
+}
+
+/// What writes down, beside the ledger, how far it has come.
+#[derive(Debug)]
+pub(super) struct Keepers {
+    /// The head outside of the project.
+    pub(super) heads: HeadKeeper,
+    /// The folded state, for a fast start.
+    pub(super) checkpoints: CheckpointKeeper,
+    /// The full text of the session.
+    pub(super) search: Search,
+    /// The room on the disk.
+    pub(super) space: Arc<DiskSpace>,
+}
+
+/// The owner of the record and of the world that is folded from it.
+pub(super) struct Recorder<T> {
+    dirs: ProjectDirs,
+    ledger: Ledger,
+    redactor: Arc<Redactor>,
+    keepers: Keepers,
+    session_id: SessionId,
+    world: Arc<Snapshot>,
+    recent: VecDeque<Arc<Stored>>,
+    writer_events: WriterEvents,
+    /// What the writer has been given and has not answered, by token.
+    pending: HashMap<u64, Pending<T>>,
+    next_token: u64,
+    /// Facts that the disk refused, in their order.
+    unwritten: Vec<(Vec<Entry>, Option<T>)>,
+    write_again_at: Option<Instant>,
+    /// The last append failed, and none has succeeded since.
+    is_refusing: bool,
+    /// The session's file was taken away, and nothing has been recorded since.
+    is_ledger_gone: bool,
+    /// The writer has failed: nothing can be recorded any more.
+    is_writer_gone: bool,
+    /// The project's folder is not where it was: nothing is written there any more.
+    disowned: Arc<AtomicBool>,
+    /// Entries of which the record says already that their whole text is lost.
+    lost_texts: HashSet<EntryId>,
+}
+
+/// A batch that is being written.
+struct Pending<T> {
+    then: Option<T>,
+    /// The entries of a fact, which is tried again when the disk refuses it.
+    fact: Option<Vec<Entry>>,
+}
+
+impl<T> Recorder<T> {
+    /// The owner of an open record.
+    pub(super) fn new(parts: RecorderParts) -> Self {
+        let RecorderParts {
+            dirs,
+            ledger,
+            redactor,
+            keepers,
+            session_id,
+            world,
+            recent,
+            writer_events,
+            disowned,
+        } = parts;
+        Self {
+            dirs,
+            ledger,
+            redactor,
+            keepers,
+            session_id,
+            world: Arc::new(world),
+            recent,
+            writer_events,
+            pending: HashMap::new(),
+            next_token: 0,
+            unwritten: Vec::new(),
+            write_again_at: None,
+            is_refusing: false,
+            is_ledger_gone: false,
+            is_writer_gone: false,
+            disowned,
+            lost_texts: HashSet::new(),
+        }
+    }
+
+    /// The session's ledger, for reading.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The session that is being recorded.
+    pub(super) fn session_id(&self) -> &SessionId {
+        &self.session_id
+    }
+
+    /// The fold of everything that is durable.
+    pub(super) fn world(&self) -> &Arc<Snapshot> {
+        &self.world
+    }
+
+    /// The latest entries, in their order.
+    #[cfg(test)]
+    pub(super) fn recent(&self) -> &VecDeque<Arc<Stored>> {
+        &self.recent
+    }
+
+    /// What masks secrets in what is written.
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// The index of the session's full text.
+    pub(super) fn search(&self) -> &Search {
+        &self.keepers.search
+    }
+
+    /// The room on the disk.
+    pub(super) fn space(&self) -> &Arc<DiskSpace> {
+        &self.keepers.space
+    }
+
+    /// The head outside of the project.
+    #[cfg(test)]
+    pub(super) fn heads(&self) -> &crate::store::head::Heads {
+        self.keepers.heads.heads()
+    }
+
+    /// An entry that is kept in memory.
+    pub(super) fn recent_entry(&self, seq: Seq) -> Option<Arc<Stored>> {
+        let at = self
+            .recent
+            .binary_search_by_key(&seq, |stored| stored.entry.seq);
+        self.recent.get(at.ok()?).map(Arc::clone)
+    }
+
+    /// An entry from memory or from disk; nothing where it cannot be read.
+    pub(super) fn stored(&self, seq: Seq) -> Option<Arc<Stored>> {
+        if let Some(stored) = self.recent_entry(seq) {
+            return Some(stored);
+        }
+        match self.ledger.read(seq) {
+            Ok(found) => found.map(Arc::new),
+            Err(error) => {
+                tracing::warn!(%error, %seq, "an entry could not be read");
+                None
+            }
+        }
+    }
+
+    /// An entry of now.
+    pub(super) fn entry(
+        &self,
+        source: Party,
+        target: Option<Party>,
+        kind: impl Into<EntryKind>,
+        content: impl Into<String>,
+        runtime_session: Option<RuntimeSession>,
+    ) -> Entry {
+        Entry {
+            id: EntryId::new(uuid::Uuid::now_v7().to_string()),
+            timestamp_ms: now_ms(),
+            session_id: self.session_id.clone(),
+            source,
+            target,
+            content: content.into(),
+            whole: None,
+            kind: kind.into(),
+            runtime_session,
+            carried: None,
+            meta: Map::new(),
+            seq: Seq(0),
+        }
+    }
+
+    /// How many appends the writer has not answered yet.
+    pub(super) fn pending_count(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether something that has happened is not recorded because the disk refuses.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// The last append failed, and none has succeeded since.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.is_refusing
+    }
+
+    /// Whether the session's file was taken away, and nothing has been recorded since.
+    pub(super) fn is_ledger_gone(&self) -> bool {
+        self.is_ledger_gone
+    }
+
+    /// The project's folder is not where it was: nothing is written there any more.
+    pub(super) fn disown(&self) {
+        self.disowned.store(true, Ordering::Release);
+    }
+
+    /// Whether the project's folder is not where it was.
+    pub(super) fn is_disowned(&self) -> bool {
+        self.disowned.load(Ordering::Acquire)
+    }
+
+    /// The whole text of an entry is lost. Whether the record is still to say so.
+    pub(super) fn note_lost_text(&mut self, id: &EntryId) -> bool {
+        self.lost_texts.insert(id.clone())
+    }
+
+    /// Folds what is durable, and has everybody on the disk who follows the record know how far
+    /// it is.
+    fn take_in(&mut self, entries: &[Arc<Stored>]) {
+        for stored in entries {
+            log_progress(&stored.entry);
+            let world = Arc::make_mut(&mut self.world);
+            fold(world, &stored.entry);
+            world.note_hash(&stored.entry.id, &stored.hash);
+            if self.recent.len() == RECENT_ENTRIES_MAX {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(Arc::clone(stored));
+        }
+        self.keepers.search.grown();
+        for stored in entries {
+            if let Some(alarm) = Alarm::of(&stored.entry) {
+                self.keepers.heads.heads().told(&alarm);
+            }
+        }
+        if let Some(last) = entries.last() {
+            self.keepers.heads.set(Head {
+                seq: last.entry.seq.0,
+                hash: last.hash.clone(),
+                session_id: self.session_id.clone(),
+            });
+            self.keepers
+                .checkpoints
+                .moved(&self.ledger, &self.session_id, &self.world, &last.hash);
+        }
+    }
+}
+
+/// Has the log say how far a message has come.
+fn log_progress(entry: &Entry) {
+    let seq = entry.seq.0;
+    match &entry.kind {
+        EntryKind::Message(_) | EntryKind::Handoff(_) => {
+            trace::message(&entry.id).in_scope(|| tracing::debug!(seq, "recorded"));
+        }
+        EntryKind::Delivery(record) => {
+            trace::attempt(&record.message_id, record.attempt_id.as_ref()).in_scope(|| {
+                tracing::debug!(seq, result = ?record.result, rung = record.rung, "settled");
+            });
+        }
+        _ => {}
+    }
+}

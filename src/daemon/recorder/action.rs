@@ -1,0 +1,49 @@
+//! [`RecorderAction`]: what the loop has to do about something that happened to the record.
+
+use std::sync::Arc;
+
+use crate::core::alarm::Alarm;
+use crate::core::entry::Entry;
+use crate::store::ledger::Stored;
+use crate::wire::control::Refusal;
+
+/// What the loop has to do about something that happened to the record. Several are done in
+/// their order.
+#[derive(Debug)]
+pub(in crate::daemon) enum RecorderAction<T> {
+    /// These entries are durable and folded: they are published, and who waited goes on.
+    Recorded {
+        /// As they lie on the disk, in their order.
+        entries: Vec<Arc<Stored>>,
+        /// Who waited for them.
+        then: Option<T>,
+        /// They were given up as too late before: nobody went on with them.
+        is_late: bool,
+    },
+    /// Nothing of this append was recorded, and who waited for it hears why.
+    Refused {
+        /// Who waited for it.
+        then: T,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The disk refused what has happened already.
+    FactRefused {
+        /// What was to be recorded.
+        entries: Vec<Entry>,
+        /// Why it was not.
+        refusal: Refusal,
+        /// It is kept and tried again; otherwise it is given up for good.
+        is_kept: bool,
+    },
+    /// The record cannot be written, and this is why.
+    Unwritable(String),
+    /// The record can be written again.
+    Writable,
+    /// There is less room on the disk, or more.
+    SpaceChanged,
+    /// Somebody else wrote to the record.
+    Foreign(Alarm),
+    /// The writer has failed: nothing can be recorded any more.
+    WriterGone,
+}

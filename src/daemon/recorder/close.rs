@@ -1,0 +1,88 @@
+//! [`ClosingRecord`]: the record at the end of its daemon.
+
+use std::sync::Arc;
+
+use super::{Keepers, Recorder};
+use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
+use crate::store::head::Head;
+use crate::store::ledger::Ledger;
+
+/// How a record is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::daemon) enum CloseHow {
+    /// Nothing is under way: its head is marked as that of an orderly end.
+    Ended,
+    /// Another process goes on with what is under way.
+    Left,
+    /// Something of ours failed. The world may be folded by halves and is not written down; every
+    /// line is ours, so that nothing that is put behind them counts.
+    Failed {
+        /// It was the writer, which may have left anything.
+        is_writer: bool,
+    },
+}
+
+/// The record at the end of its daemon: what has threads of its own, without what anybody waits
+/// for.
+#[derive(Debug)]
+pub(in crate::daemon) struct ClosingRecord {
+    ledger: Ledger,
+    keepers: Keepers,
+    session_id: SessionId,
+    world: Arc<Snapshot>,
+    last_hash: String,
+    is_disowned: bool,
+}
+
+impl<T> Recorder<T> {
+    /// Takes nothing more. Whoever still waits for the disk gets no answer.
+    pub(in crate::daemon) fn into_closing(self) -> ClosingRecord {
+        let last = self.recent.back().map(|last| last.hash.clone());
+        ClosingRecord {
+            is_disowned: self.is_disowned(),
+            ledger: self.ledger,
+            keepers: self.keepers,
+            session_id: self.session_id,
+            world: self.world,
+            last_hash: last.unwrap_or_default(),
+        }
+    }
+}
+
+impl ClosingRecord {
+    /// Writes what was taken, and closes everything. Blocks for as long as the disk needs.
+    pub(in crate::daemon) fn close(self, how: CloseHow) {
+        let Keepers {
+            heads,
+            checkpoints,
+            search,
+            space: _,
+        } = self.keepers;
+        self.ledger.clone().close();
+        if self.is_disowned {
+            heads.abandon();
+            drop(checkpoints);
+        } else {
+            // Only who goes on with nothing, and left nothing under way, marks the end.
+            let is_end = match how {
+                CloseHow::Ended => true,
+                CloseHow::Left => false,
+                CloseHow::Failed { is_writer } => !is_writer,
+            };
+            let head = self.ledger.stats().head.filter(|_| is_end);
+            heads.close(head.map(|(seq, hash)| Head {
+                seq,
+                hash,
+                session_id: self.session_id.clone(),
+            }));
+            if matches!(how, CloseHow::Failed { .. }) {
+                // The last one is of a world that was folded whole.
+                drop(checkpoints);
+            } else {
+                checkpoints.close(self.ledger, self.session_id, self.world, self.last_hash);
+            }
+        }
+        search.close();
+    }
+}

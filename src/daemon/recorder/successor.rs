@@ -1,0 +1,196 @@
+//! How the record of one session is followed by that of the next, on the disk.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::Recorder;
+use crate::core::entry::{Entry, Fate, Predecessor};
+use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
+use crate::store::erase::{Erased, erase};
+use crate::store::head::Kept;
+use crate::store::ledger::{self, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::session;
+
+/// Makes what a ledger's writer tells the loop through; a new one for each session.
+pub(in crate::daemon) type WriterEvents = Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>;
+
+/// Why a session did not begin; the one before goes on.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::daemon) enum NotBegun {
+    /// Its ledger did not take its first entries.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// `current` could not be made to name it.
+    #[error(transparent)]
+    Current(#[from] io::Error),
+}
+
+impl<T> Recorder<T> {
+    /// Appends and folds at once. Everybody waits with the caller, at most until the deadline.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses, or is too late; then the entries may come as durable later.
+    pub(in crate::daemon) fn append_and_wait(
+        &mut self,
+        entries: Vec<Entry>,
+        at_most: Duration,
+    ) -> Result<Vec<Arc<Stored>>, LedgerError> {
+        let stored = self.ledger.append_and_wait(entries, at_most)?;
+        self.take_in(&stored);
+        Ok(stored)
+    }
+
+    /// This session, as the next one names it.
+    pub(in crate::daemon) fn as_predecessor(&self, fate: Fate) -> Predecessor {
+        let stats = self.ledger.stats();
+        let (_, head) = stats.head.unwrap_or_default();
+        Predecessor {
+            session_id: self.session_id.clone(),
+            entries: stats.entries,
+            head,
+            fate,
+        }
+    }
+
+    /// Goes on with the record of another session, which begins with these entries. The world
+    /// that the one before ended with, and the entries as they lie on the disk, folded.
+    ///
+    /// # Errors
+    ///
+    /// When it did not begin: this session goes on.
+    pub(in crate::daemon) fn go_on_as(
+        &mut self,
+        next: SessionId,
+        head: String,
+        mut first: Vec<Entry>,
+        at_most: Duration,
+    ) -> Result<(Arc<Snapshot>, Vec<Arc<Stored>>), NotBegun> {
+        for entry in &mut first {
+            entry.session_id = next.clone();
+        }
+        let kept = self.keepers.heads.heads().kept();
+        let (opened, stored) = self.begin(&next, head, first, at_most)?;
+        if let Err(error) = session::write_current(&self.dirs, &next) {
+            opened.close();
+            // It may have failed behind the step that gave the file its name, and must not go on
+            // naming what is removed here.
+            if let Err(error) = self.name_current() {
+                tracing::error!(%error, "`current` could not be put back");
+            }
+            self.put_head_back(kept);
+            let _ = std::fs::remove_file(self.dirs.ledger(&next));
+            return Err(error.into());
+        }
+        // From here on there is no way back: `current` names the new session.
+        std::mem::replace(&mut self.ledger, opened).close();
+        self.keepers
+            .search
+            .follow(self.ledger.clone(), next.clone());
+        let world = std::mem::take(&mut self.world);
+        self.session_id = next;
+        self.recent.clear();
+        self.take_in(&stored);
+        Ok((world, stored))
+    }
+
+    /// Has `current` name this session.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(in crate::daemon) fn name_current(&self) -> io::Result<()> {
+        session::write_current(&self.dirs, &self.session_id)
+    }
+
+    /// The head outside is that of this session again, before the file of the next one goes.
+    fn put_head_back(&self, kept: Option<Kept>) {
+        if let Some(kept) = kept
+            && let Err(error) = self.keepers.heads.heads().replace(kept)
+        {
+            tracing::error!(%error, "the head outside could not be put back");
+        }
+    }
+
+    /// Makes the ledger of a session and writes its first entries. On an error there is no such
+    /// session, and nothing is heard of it.
+    pub(in crate::daemon) fn begin(
+        &self,
+        next: &SessionId,
+        head: String,
+        first: Vec<Entry>,
+        at_most: Duration,
+    ) -> Result<(Ledger, Vec<Arc<Stored>>), LedgerError> {
+        let begun = Arc::new(AtomicBool::new(false));
+        let kept = self.keepers.heads.heads().kept();
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: self.dirs.clone(),
+                session: next.clone(),
+                prev_head: Some(head),
+                redactor: Arc::clone(&self.redactor),
+                checkpoint: None,
+                outside: Some(ledger::Outside {
+                    heads: self.keepers.heads.heads().clone(),
+                    origin: ledger::Origin::Begun,
+                }),
+                space: Some(Arc::clone(&self.keepers.space)),
+            },
+            self.events_once(&begun),
+        )?;
+        match opened.ledger.append_and_wait(first, at_most) {
+            Ok(stored) => {
+                begun.store(true, Ordering::Release);
+                Ok((opened.ledger, stored))
+            }
+            Err(error) => {
+                // An empty session, or half of one, must not be found at the next start.
+                opened.ledger.close();
+                self.put_head_back(kept);
+                let _ = std::fs::remove_file(self.dirs.ledger(next));
+                Err(error)
+            }
+        }
+    }
+
+    /// What a writer says, once its session has begun. Until then the answer to the only append is
+    /// waited for, and what comes after the deadline is of a session that is being taken back: the
+    /// loop would fold it into the world of the old one. It would also wait for a place in the
+    /// queue of this very loop, which waits for the writer's end.
+    fn events_once(&self, begun: &Arc<AtomicBool>) -> Box<dyn Fn(WriterEvent) + Send> {
+        let (begun, say) = (Arc::clone(begun), (self.writer_events)());
+        Box::new(move |event: WriterEvent| {
+            if begun.load(Ordering::Acquire) {
+                say(event);
+            } else {
+                tracing::warn!("the disk was too late for a session that is taken back");
+            }
+        })
+    }
+
+    /// Moves the file of a session that has ended to the archives. Where it lies then.
+    ///
+    /// # Errors
+    ///
+    /// When it stays where it was.
+    pub(in crate::daemon) fn archive(&self, old: &SessionId) -> io::Result<PathBuf> {
+        ledger::seal(&self.dirs, old)
+    }
+
+    /// Deletes the file of a session that has ended, with its long texts. What is still there, and
+    /// why.
+    pub(in crate::daemon) fn delete(&mut self, old: &SessionId) -> Vec<String> {
+        // Nobody must write down once more what is just being deleted.
+        if let Err(error) = self.keepers.checkpoints.begin_anew() {
+            tracing::warn!(%error, "no checkpoints are written any more");
+        }
+        let Erased { removed, left } = erase(&self.dirs, old, &self.session_id);
+        tracing::info!(%old, removed, "a session was deleted for good");
+        self.keepers.space.blobs_removed();
+        left
+    }
+}

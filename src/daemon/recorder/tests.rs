@@ -1,0 +1,329 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use super::writing::UNWRITTEN_MAX;
+use super::{
+    CloseHow, Keepers, LEDGER_UNWRITABLE, Recorder, RecorderAction, RecorderParts, WriterEvents,
+};
+use crate::core::agent::Party;
+use crate::core::entry::{Entry, EntryKind, Fate, LifecycleEvent};
+use crate::core::id::SessionId;
+use crate::core::redact::Redactor;
+use crate::store::disk_space::DiskSpace;
+use crate::store::head::{HeadKeeper, Heads};
+use crate::store::ledger::{self, CheckpointKeeper, LedgerError, WriterEvent};
+use crate::store::search::Search;
+use crate::store::session;
+use crate::store::testing::Place;
+use crate::wire::config::StorageKeys;
+
+/// Generous: only a writer that does not work takes so long.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+struct Written {
+    recorder: Recorder<&'static str>,
+    events: Receiver<WriterEvent>,
+    place: Place,
+}
+
+impl Written {
+    fn new() -> Self {
+        let place = Place::new();
+        let session = SessionId::new("session_1795000000000_a1b2c3d4");
+        session::write_current(&place.dirs, &session).unwrap();
+        let (sender, events) = channel();
+        let writer_events: WriterEvents = Box::new(move || {
+            let sender = sender.clone();
+            Box::new(move |event| {
+                let _ = sender.send(event);
+            })
+        });
+        let redactor = Arc::new(Redactor::new());
+        let heads = Heads::open(&place.user, &place.dirs.instance_id()).unwrap();
+        let space = Arc::new(DiskSpace::new(&place.dirs, StorageKeys::default()));
+        let opened = ledger::open(
+            ledger::OpenOptions {
+                dirs: place.dirs.clone(),
+                session: session.clone(),
+                prev_head: None,
+                redactor: Arc::clone(&redactor),
+                checkpoint: None,
+                outside: Some(ledger::Outside {
+                    heads: heads.clone(),
+                    origin: ledger::Origin::Known,
+                }),
+                space: Some(Arc::clone(&space)),
+            },
+            writer_events(),
+        )
+        .unwrap();
+        let search = Search::start(
+            &place.dirs,
+            Arc::clone(&redactor),
+            opened.ledger.clone(),
+            session.clone(),
+            false,
+        )
+        .unwrap();
+        let recorder = Recorder::new(RecorderParts {
+            dirs: place.dirs.clone(),
+            ledger: opened.ledger,
+            redactor,
+            keepers: Keepers {
+                heads: HeadKeeper::start(heads).unwrap(),
+                checkpoints: CheckpointKeeper::start(&place.dirs, &place.user, 0).unwrap(),
+                search,
+                space,
+            },
+            session_id: session,
+            world: opened.snapshot,
+            recent: opened.report.recent,
+            writer_events,
+            disowned: Arc::default(),
+        });
+        Self {
+            recorder,
+            events,
+            place,
+        }
+    }
+
+    fn said(&self, text: &str) -> Entry {
+        let kind = EntryKind::Lifecycle {
+            event: LifecycleEvent::Other("test".to_owned()),
+        };
+        self.recorder.entry(Party::System, None, kind, text, None)
+    }
+
+    fn append(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
+        let entry = self.said(text);
+        self.recorder.append(vec![entry], then)
+    }
+
+    fn append_fact(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
+        let entry = self.said(text);
+        self.recorder.append_fact(vec![entry], Some(then))
+    }
+
+    fn next(&mut self) -> Vec<RecorderAction<&'static str>> {
+        let event = self.events.recv_timeout(DEADLINE).unwrap();
+        self.recorder.on_writer(event)
+    }
+
+    /// What the writer took is refused by the disk.
+    fn next_fails(&mut self, error: LedgerError) -> Vec<RecorderAction<&'static str>> {
+        match self.events.recv_timeout(DEADLINE).unwrap() {
+            WriterEvent::Durable { token, .. } => self
+                .recorder
+                .on_writer(WriterEvent::Failed { token, error }),
+            event => panic!("{event:?}"),
+        }
+    }
+
+    fn no_space(&self) -> LedgerError {
+        let path = self.recorder.ledger().path().to_owned();
+        LedgerError::NoSpace { path }
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        let recent = self.recorder.recent().iter();
+        recent.map(|stored| stored.entry.content.as_str()).collect()
+    }
+}
+
+/// What is done about something, in words.
+fn words(actions: &[RecorderAction<&'static str>]) -> Vec<String> {
+    actions
+        .iter()
+        .map(|action| match action {
+            RecorderAction::Recorded {
+                entries,
+                then,
+                is_late,
+            } => format!(
+                "recorded {} {then:?} {}",
+                entries[0].entry.content,
+                if *is_late { "late" } else { "in time" }
+            ),
+            RecorderAction::Refused { then, refusal } => format!("refused {then} {}", refusal.code),
+            RecorderAction::FactRefused {
+                entries,
+                refusal,
+                is_kept,
+            } => format!(
+                "fact {} {} {}",
+                entries[0].content,
+                refusal.code,
+                if *is_kept { "kept" } else { "given up" }
+            ),
+            RecorderAction::Unwritable(_) => "unwritable".to_owned(),
+            RecorderAction::Writable => "writable".to_owned(),
+            RecorderAction::SpaceChanged => "space".to_owned(),
+            RecorderAction::Foreign(_) => "foreign".to_owned(),
+            RecorderAction::WriterGone => "writer gone".to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_told_is_on_the_disk_and_folded() {
+    let mut written = Written::new();
+    assert!(written.append("one", "asked").is_empty());
+    assert_eq!(written.recorder.pending_count(), 1);
+    assert!(written.texts().is_empty(), "nothing before the disk has it");
+    let actions = written.next();
+    assert_eq!(words(&actions), [r#"recorded one Some("asked") in time"#]);
+    assert_eq!(written.recorder.pending_count(), 0);
+    assert_eq!(written.recorder.world().seq.0, 1);
+    let [RecorderAction::Recorded { entries, .. }] = &actions[..] else {
+        panic!("{actions:?}");
+    };
+    let seq = entries[0].entry.seq;
+    assert_eq!(written.recorder.stored(seq).unwrap().hash, entries[0].hash);
+    let line = std::fs::read_to_string(written.recorder.ledger().path()).unwrap();
+    assert!(line.contains(&entries[0].hash));
+}
+
+#[test]
+fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once() {
+    let mut written = Written::new();
+    assert!(written.append_fact("happened", "then").is_empty());
+    let actions = written.next_fails(written.no_space());
+    assert_eq!(
+        words(&actions),
+        ["unwritable", "fact happened ledger_unwritable kept"]
+    );
+    assert!(written.recorder.is_read_only() && written.recorder.has_unwritten());
+    // Behind it, however soon.
+    assert!(written.append_fact("later", "later").is_empty());
+    let outage = written.next();
+    assert_eq!(outage.len(), 1);
+    assert!(written.texts()[0].contains("could not be written"));
+    let recovered = written.recorder.on_writer(WriterEvent::Recovered);
+    assert_eq!(words(&recovered), ["writable"]);
+    assert!(!written.recorder.is_read_only());
+    assert!(written.recorder.next_deadline().is_some());
+    written.recorder.write_again_now();
+    assert!(written.recorder.write_again().is_empty());
+    assert!(!written.recorder.has_unwritten());
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded happened Some("then") in time"#]
+    );
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded later Some("later") in time"#]
+    );
+    assert!(written.events.try_recv().is_err(), "and nothing twice");
+}
+
+#[test]
+fn what_somebody_asked_for_is_refused_and_not_tried_again() {
+    let mut written = Written::new();
+    let _ = written.append("one", "asked");
+    let path = written.recorder.ledger().path().to_owned();
+    let actions = written.next_fails(LedgerError::Gone { path });
+    let code = LEDGER_UNWRITABLE;
+    assert_eq!(
+        words(&actions),
+        ["unwritable", &format!("refused asked {code}")]
+    );
+    assert!(written.recorder.is_ledger_gone());
+    assert!(!written.recorder.has_unwritten());
+    assert!(written.recorder.next_deadline().is_none());
+}
+
+#[test]
+fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
+    let mut written = Written::new();
+    for n in 0..=UNWRITTEN_MAX {
+        assert!(written.append_fact(&n.to_string(), "then").is_empty());
+    }
+    let mut given_up = Vec::new();
+    for _ in 0..=UNWRITTEN_MAX {
+        let actions = written.next_fails(written.no_space());
+        let words = words(&actions);
+        given_up.extend(words.into_iter().filter(|word| word.ends_with("given up")));
+    }
+    let last = format!("fact {UNWRITTEN_MAX} ledger_unwritable given up");
+    assert_eq!(given_up, [last]);
+}
+
+#[test]
+fn once_the_writer_is_gone_nobody_waits_and_nothing_is_kept() {
+    let mut written = Written::new();
+    let _ = written.append("one", "asked");
+    let path = written.recorder.ledger().path().to_owned();
+    let gone = WriterEvent::Gone(LedgerError::WriterGone { path });
+    let actions = written.recorder.on_writer(gone);
+    assert_eq!(
+        words(&actions),
+        ["writer gone", "refused asked writer_gone"]
+    );
+    assert_eq!(written.recorder.pending_count(), 0);
+    written.recorder.ledger().clone().close();
+    assert_eq!(
+        words(&written.append_fact("happened", "then")),
+        ["writer gone", "fact happened writer_gone given up"]
+    );
+    assert!(!written.recorder.has_unwritten());
+    // It came to the disk all the same.
+    assert_eq!(words(&written.next()), ["recorded one None late"]);
+}
+
+#[test]
+fn nothing_is_written_where_the_folder_is_not_ours_any_more() {
+    let mut written = Written::new();
+    written.recorder.disown();
+    assert_eq!(
+        words(&written.append("one", "asked")),
+        ["refused asked folder_lost"]
+    );
+    assert_eq!(
+        words(&written.append_fact("happened", "then")),
+        ["fact happened folder_lost kept"]
+    );
+    assert_eq!(written.recorder.ledger().stats().entries, 0);
+}
+
+#[test]
+fn the_next_session_goes_on_from_the_head_with_its_own_world() {
+    let mut written = Written::new();
+    let entry = written.said("last words");
+    written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE)
+        .unwrap();
+    assert_eq!(written.texts(), ["last words"]);
+    let before = written.recorder.as_predecessor(Fate::Archived);
+    let next = SessionId::new("session_1795000000001_a1b2c3d5");
+    let kind = EntryKind::SessionStarted {
+        predecessor: Some(before.clone()),
+    };
+    let first = written
+        .recorder
+        .entry(Party::Human, None, kind, "first words", None);
+    let (world, stored) = written
+        .recorder
+        .go_on_as(next.clone(), before.head.clone(), vec![first], DEADLINE)
+        .unwrap();
+    assert_eq!(world.seq.0, 1, "of the session before");
+    assert_eq!(written.texts(), ["first words"]);
+    assert_eq!(stored[0].entry.session_id, next);
+    assert_eq!(*written.recorder.session_id(), next);
+    let current = session::read_current(&written.place.dirs).unwrap();
+    assert_eq!(current.as_ref(), Some(&next));
+    let archive = written.recorder.archive(&before.session_id).unwrap();
+    assert!(archive.exists());
+    let Written {
+        recorder, place, ..
+    } = written;
+    recorder.into_closing().close(CloseHow::Ended);
+    let heads = Heads::open(&place.user, &place.dirs.instance_id()).unwrap();
+    let kept = heads.kept().unwrap();
+    assert_eq!(kept.head.session_id, next);
+    assert_eq!(kept.head.hash, stored[0].hash);
+}

@@ -1,0 +1,193 @@
+//! Appending, and what the writer says of it; what becomes of facts while the disk refuses.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::refusals;
+use super::{Pending, Recorder, RecorderAction};
+use crate::core::agent::Party;
+use crate::core::entry::{Entry, ErrorCode};
+use crate::store::ledger::{Ledger, LedgerError, NotTaken, WriterEvent};
+use crate::wire::control::{Refusal, RefusalCode};
+
+/// After the disk refused what has happened already, it is asked again this often.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+
+/// The key of the sentence that the record cannot be written.
+pub(in crate::daemon) const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
+
+/// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
+/// can come.
+pub(super) const UNWRITTEN_MAX: usize = 256;
+
+type Actions<T> = Vec<RecorderAction<T>>;
+
+impl<T> Recorder<T> {
+    /// Appends. Who waits goes on once it is durable, or has failed.
+    pub(in crate::daemon) fn append(&mut self, entries: Vec<Entry>, then: T) -> Actions<T> {
+        let pending = Pending {
+            then: Some(then),
+            fact: None,
+        };
+        self.give(entries, Ledger::append, pending)
+    }
+
+    /// Appends what has happened already. While the disk refuses it is kept and tried again: it
+    /// cannot be undone, and nobody else would tell it a second time.
+    pub(in crate::daemon) fn append_fact(
+        &mut self,
+        entries: Vec<Entry>,
+        then: Option<T>,
+    ) -> Actions<T> {
+        if self.has_unwritten() && self.unwritten.len() < UNWRITTEN_MAX {
+            // Behind what waits already: the record tells things in their order.
+            self.unwritten.push((entries, then));
+            return Vec::new();
+        }
+        let fact = Some(entries.clone());
+        self.give(entries, Ledger::append_fact, Pending { then, fact })
+    }
+
+    fn give(
+        &mut self,
+        entries: Vec<Entry>,
+        append: fn(&Ledger, u64, Vec<Entry>) -> Result<(), NotTaken>,
+        pending: Pending<T>,
+    ) -> Actions<T> {
+        if self.is_disowned() {
+            return self.refuse(pending, refusals::folder_lost());
+        }
+        let token = self.next_token;
+        self.next_token += 1;
+        match append(&self.ledger, token, entries) {
+            Ok(()) => {
+                self.pending.insert(token, pending);
+                Vec::new()
+            }
+            Err(NotTaken::WriterGone) => {
+                let path = self.ledger.path().to_path_buf();
+                let refusal = refusals::writer_gone(&LedgerError::WriterGone { path });
+                self.is_writer_gone = true;
+                let mut actions = vec![RecorderAction::WriterGone];
+                actions.extend(self.refuse(pending, refusal));
+                actions
+            }
+            Err(NotTaken::Full) => self.refuse(pending, refusals::overloaded()),
+        }
+    }
+
+    /// Nothing of it was recorded: a fact is kept, and whoever asked hears why.
+    fn refuse(&mut self, pending: Pending<T>, refusal: Refusal) -> Actions<T> {
+        let Pending { then, fact } = pending;
+        let Some(entries) = fact else {
+            let refused = then.map(|then| RecorderAction::Refused { then, refusal });
+            return refused.into_iter().collect();
+        };
+        let is_kept = refusal.code != RefusalCode::EntryRefused
+            && !self.is_writer_gone
+            && self.unwritten.len() < UNWRITTEN_MAX;
+        if is_kept {
+            self.unwritten.push((entries.clone(), then));
+            self.write_again_at
+                .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
+        } else {
+            tracing::error!(code = %refusal.code, "a fact could not be recorded");
+        }
+        vec![RecorderAction::FactRefused {
+            entries,
+            refusal,
+            is_kept,
+        }]
+    }
+
+    /// When the disk is asked again.
+    pub(in crate::daemon) fn next_deadline(&self) -> Option<Instant> {
+        self.write_again_at
+    }
+
+    /// Asks the disk again, when it is time to.
+    pub(in crate::daemon) fn write_again(&mut self) -> Actions<T> {
+        let mut actions = Vec::new();
+        if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
+            self.write_again_at = None;
+            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+                // The session that they were of may be sealed by now.
+                for entry in &mut entries {
+                    entry.session_id = self.session_id.clone();
+                }
+                actions.extend(self.append_fact(entries, then));
+            }
+        }
+        actions
+    }
+
+    /// It is time to ask the disk again.
+    #[cfg(test)]
+    pub(in crate::daemon) fn write_again_now(&mut self) {
+        self.write_again_at = Some(Instant::now() - WRITE_AGAIN);
+    }
+
+    /// Takes what the writer says.
+    pub(in crate::daemon) fn on_writer(&mut self, event: WriterEvent) -> Actions<T> {
+        match event {
+            WriterEvent::Durable { token, entries } => {
+                self.is_ledger_gone = false;
+                self.take_in(&entries);
+                let pending = self.pending.remove(&token);
+                vec![RecorderAction::Recorded {
+                    entries,
+                    is_late: pending.is_none(),
+                    then: pending.and_then(|pending| pending.then),
+                }]
+            }
+            WriterEvent::Failed { token, error } => {
+                let refusal = refusals::of_error(&error);
+                let mut actions = match &error {
+                    LedgerError::Refused { .. } | LedgerError::HeadUnwritable { .. } => Vec::new(),
+                    LedgerError::NoRoom(_) => vec![RecorderAction::SpaceChanged],
+                    error => self.refuses(error, &refusal.message),
+                };
+                if let Some(pending) = self.pending.remove(&token) {
+                    actions.extend(self.refuse(pending, refusal));
+                }
+                actions
+            }
+            WriterEvent::Foreign(alarm) => vec![RecorderAction::Foreign(alarm)],
+            WriterEvent::Gone(error) => {
+                let refusal = refusals::writer_gone(&error);
+                self.is_writer_gone = true;
+                let mut actions = vec![RecorderAction::WriterGone];
+                for (_, pending) in std::mem::take(&mut self.pending) {
+                    actions.extend(self.refuse(pending, refusal.clone()));
+                }
+                actions
+            }
+            WriterEvent::Recovered => {
+                self.is_refusing = false;
+                vec![RecorderAction::Writable]
+            }
+        }
+    }
+
+    /// The disk takes nothing, be it for a moment.
+    fn refuses(&mut self, error: &LedgerError, why: &str) -> Actions<T> {
+        let begins = !self.is_refusing;
+        self.is_refusing = true;
+        self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
+        let mut actions = vec![RecorderAction::Unwritable(why.to_owned())];
+        // A file that was taken away stays so until somebody restarts the daemon.
+        if begins && !self.is_ledger_gone {
+            actions.extend(self.record_outage(why));
+        }
+        actions
+    }
+
+    /// Has the record say that it could not be written. Asking the disk again and again with this
+    /// very entry is what finds out that it works again, though nobody else writes.
+    fn record_outage(&mut self, why: &str) -> Actions<T> {
+        let kind = ErrorCode::LedgerUnwritable;
+        let entry = self.entry(Party::System, None, kind, why, None);
+        self.append_fact(vec![entry], None)
+    }
+}
