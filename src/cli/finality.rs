@@ -1,5 +1,7 @@
 //! `ctxrelay finality …`: the proposals, and the operator's answer.
 
+use std::sync::Arc;
+
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -105,7 +107,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 async fn world(context: &CliContext) -> Result<Snapshot, Failure> {
     match connect::control(&context.setting).await {
         DaemonFound::Live(live) => match live.ask(Command::ReadSnapshot).await? {
-            Reply::Snapshot(world) => Ok(*world),
+            Reply::Snapshot(world) => Ok(Arc::unwrap_or_clone(world)),
             other => Err(unexpected(&other)),
         },
         DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(&context.setting),
@@ -291,7 +293,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         operator::check(context, &params(EntryId::new(name), None)).await?;
         let live = operator::live(context).await?;
         let world = match live.ask(Command::ReadSnapshot).await? {
-            Reply::Snapshot(world) => *world,
+            Reply::Snapshot(world) => Arc::unwrap_or_clone(world),
             other => return Err(unexpected(&other)),
         };
         let proposal = find(&world, name)?;

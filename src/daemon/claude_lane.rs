@@ -158,7 +158,7 @@ impl Daemon {
             self.following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
             self.clients
-                .send(ConnId::of(bridge), Notification::Push(message))
+                .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
         });
         if !sent {
             self.tell_ladder(&pair, LadderInput::OutletFull { id });

@@ -161,7 +161,7 @@ impl Daemon {
     pub(super) fn publish(&mut self, entries: &[Arc<Stored>]) {
         for stored in entries {
             self.clients
-                .tell_subscribers(|| Notification::Entry(stored.to_value()));
+                .tell_subscribers(|| Notification::Entry(Arc::clone(stored)));
         }
         self.told_of_alarms(entries);
     }

@@ -105,11 +105,7 @@ impl Model {
     }
 
     /// An entry was appended. Returns `false` when one before it is missing: read again.
-    pub fn append(&mut self, value: Value) -> bool {
-        // A live entry is always chained.
-        let Some(entry) = entry(value, None) else {
-            return true;
-        };
+    pub fn append(&mut self, entry: &Entry) -> bool {
         if matches!(entry.kind, EntryKind::SessionStarted { .. })
             && self.world.session_id.as_ref() != Some(&entry.session_id)
         {
@@ -120,8 +116,8 @@ impl Model {
             return true;
         }
         let in_order = entry.seq.0 == self.world.seq.0 + 1 || self.world.seq == Seq(0);
-        fold(&mut self.world, &entry);
-        self.remember(entry);
+        fold(&mut self.world, entry);
+        self.remember(entry.clone());
         in_order
     }
 

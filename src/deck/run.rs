@@ -340,8 +340,8 @@ async fn follow(
             }
             notification = notifications.recv(), if !has_failed => {
                 match notification {
-                    Ok(Notification::Entry(value)) => {
-                        if !model.append(value) {
+                    Ok(Notification::Entry(stored)) => {
+                        if !model.append(&stored.entry) {
                             stale = true;
                         }
                         status_due.get_or_insert(Instant::now() + STATUS_EVERY);
@@ -493,7 +493,7 @@ async fn read_all(client: &Client, model: &mut Model) -> Result<(), String> {
         Ok(Reply::Status(status)) => status,
         failed => return Err(unreadable("the daemon's status", failed)),
     };
-    model.reset(*world, page);
+    model.reset(Arc::unwrap_or_clone(world), page);
     model.status = *status;
     Ok(())
 }

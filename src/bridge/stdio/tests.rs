@@ -334,7 +334,11 @@ async fn a_push_becomes_a_channel_notification_with_text_only_in_meta() {
     let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
     claude.call(1, "ack_messages", json!({"ids": ["m0"]})).await;
     claude.hear().await;
-    daemon.notify(Notification::Push(message("m1", 41, "the build is red")));
+    daemon.notify(Notification::Push(Box::new(message(
+        "m1",
+        41,
+        "the build is red",
+    ))));
     let pushed = claude.hear().await;
     assert_eq!(pushed["method"], "notifications/claude/channel");
     assert_eq!(

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -537,7 +539,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, move |command| {
         Answering::Reply(match command {
-            Command::ReadSnapshot => Reply::Snapshot(Box::new(snapshot.clone())),
+            Command::ReadSnapshot => Reply::Snapshot(Arc::new(snapshot.clone())),
             _ => Reply::Status(Box::default()),
         })
     })

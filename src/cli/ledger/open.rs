@@ -1,5 +1,7 @@
 //! [`Open`]: what is open in the current session, named before it is sealed.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::cli::connect::{self, DaemonFound, unexpected};
@@ -32,7 +34,7 @@ impl Open {
     pub async fn read(context: &CliContext) -> Result<Self, Failure> {
         let world = match connect::control(&context.setting).await {
             DaemonFound::Live(live) => match live.ask(Command::ReadSnapshot).await? {
-                Reply::Snapshot(world) => *world,
+                Reply::Snapshot(world) => Arc::unwrap_or_clone(world),
                 other => return Err(unexpected(&other)),
             },
             DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(&context.setting)?,

@@ -11,11 +11,13 @@ mod params;
 mod refusal;
 mod reply;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::id::{RuntimeSession, SessionId};
+use crate::wire::line::Stored;
 
 pub use command::Command;
 pub use params::{
@@ -164,7 +166,7 @@ pub struct Welcome {
 pub enum Notification {
     /// A message for the bridge to push as a channel notification.
     #[serde(rename = "message/push")]
-    Push(InboxMessage),
+    Push(Box<InboxMessage>),
     /// The doorbell's line, at most 500 characters, without a body.
     #[serde(rename = "doorbell/ring")]
     Ring {
@@ -179,7 +181,7 @@ pub enum Notification {
     },
     /// An entry was appended (subscribers only); the entry as on disk.
     #[serde(rename = "entry/appended")]
-    Entry(Value),
+    Entry(Arc<Stored>),
     /// Something in the status changed that no entry tells (subscribers only). No unit: it is sent
     /// with `params`, which a unit has none of.
     #[serde(rename = "status/changed")]
@@ -196,4 +198,39 @@ pub enum Notification {
         /// By `kill`: stay away until somebody starts it again.
         killed: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::wire::line::{GENESIS, parse, seal};
+
+    /// Numbers, escapes and unknown fields as another version may write them.
+    const LINE: &str = r#"{"schema":"v1","id":"e1","timestamp":5,"sessionId":"s","type":"note","source":"codex","content":"a \"lock\"","later":[1,{"a":null}]}"#;
+
+    #[test]
+    fn an_entry_leaves_the_process_as_its_line_and_comes_back_the_same() {
+        let Value::Object(line) = serde_json::from_str(LINE).unwrap() else {
+            panic!("no object");
+        };
+        let sealed = seal(line, 7, GENESIS).unwrap();
+        let stored = Stored {
+            entry: parse(sealed.line.as_bytes()).unwrap().entry,
+            line: sealed.line,
+            hash: sealed.hash,
+        };
+        assert_eq!(stored.entry.seq.0, 7);
+        let told = Notification::Entry(Arc::new(stored.clone()));
+        let params: Value = serde_json::from_str(&stored.line).unwrap();
+        let frame = json!({"method": "entry/appended", "params": params});
+        assert_eq!(serde_json::to_value(&told).unwrap(), frame);
+        assert_eq!(serde_json::from_value::<Notification>(frame).unwrap(), told);
+        let text = serde_json::to_string(&told).unwrap();
+        assert_eq!(serde_json::from_str::<Notification>(&text).unwrap(), told);
+        let not_one = json!({"method": "entry/appended", "params": "a text"});
+        assert!(serde_json::from_value::<Notification>(not_one).is_err());
+    }
 }

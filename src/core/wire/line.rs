@@ -9,6 +9,7 @@
 mod chain;
 mod members;
 mod read;
+mod stored;
 mod write;
 
 #[cfg(any(test, feature = "testing"))]
@@ -20,6 +21,7 @@ mod tests;
 
 pub use chain::{ChainLink, GENESIS, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
 pub use read::{BadLine, ParsedLine, parse, parse_link};
+pub use stored::Stored;
 pub use write::serialize;
 
 /// The value of `schema` on every line.

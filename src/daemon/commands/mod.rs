@@ -15,6 +15,8 @@ mod search;
 mod send;
 mod trust;
 
+use std::sync::Arc;
+
 use super::attach::ConnId;
 use super::ending::Stop;
 use super::event::{ReplySender, TreePurpose};
@@ -80,7 +82,7 @@ impl Daemon {
             Command::ReadContext(params) => self.read_context(params, reply),
             Command::ReadSnapshot => answer(
                 reply,
-                Ok(Reply::Snapshot(Box::new((**self.recorder.world()).clone()))),
+                Ok(Reply::Snapshot(Arc::clone(self.recorder.world()))),
             ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
             Command::LedgerList(params) => self.ledger_list(params, reply),

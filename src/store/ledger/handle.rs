@@ -1,4 +1,4 @@
-//! [`Ledger`]: the handle to an open ledger, and [`Stored`], an entry as it lies there.
+//! [`Ledger`]: the handle to an open ledger.
 
 use std::io;
 use std::path::Path;
@@ -9,38 +9,12 @@ use std::time::Duration;
 
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};
-use ctxrelay_core::wire::line::{hash_line, parse_link};
+use ctxrelay_core::wire::line::Stored;
 
 use super::error::LedgerError;
 use super::page::{self, EntryFilter, Page};
 use super::shared::SharedLedger;
 use super::writer::{Job, TOKEN_OF_WAITERS};
-
-/// An entry as it lies in the ledger.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stored {
-    /// The entry, redacted, with its `seq`.
-    pub entry: Entry,
-    /// The line without newline: JSON.
-    pub line: String,
-    /// The hash on the line; empty for an entry of an unchained ledger.
-    pub hash: String,
-}
-
-impl Stored {
-    /// Whether the line is the one that this hash was made of.
-    pub fn is_of(&self, hash: &str) -> bool {
-        let line = self.line.as_bytes();
-        let link = parse_link(line).ok().flatten();
-        link.and_then(|link| hash_line(line, &link.prev))
-            .is_some_and(|made| made == hash)
-    }
-
-    /// The line as JSON; null for a line that is none, which the writer never writes.
-    pub fn to_value(&self) -> serde_json::Value {
-        serde_json::from_str(&self.line).unwrap_or_default()
-    }
-}
 
 /// Why an append was not taken. Nothing of it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

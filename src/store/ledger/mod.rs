@@ -42,7 +42,7 @@ pub use checkpoint::{
     Checkpoint, CheckpointKeeper, discard as discard_checkpoint, read as read_checkpoint,
 };
 pub use error::LedgerError;
-pub use handle::{Ledger, NotTaken, Stats, Stored};
+pub use handle::{Ledger, NotTaken, Stats};
 pub use open::{
     OpenOptions, OpenReport, OpenedLedger, Origin, Outside, RECENT_MAX, open, open_watched,
 };
@@ -54,6 +54,8 @@ pub use seal::seal;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
 pub use writer::WriterEvent;
+
+pub use ctxrelay_core::wire::line::Stored;
 
 /// The longest line that is written or read, in bytes without newline: more than any message
 /// that a control frame can carry, even when every character of it is escaped. What is longer is

@@ -18,12 +18,13 @@ use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::is_hash;
 
+use super::Stored;
 use super::aside::{Aside, set_aside};
 use super::belief::{Border, settle};
 use super::checkpoint::Checkpoint;
 use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile};
-use super::handle::{Ledger, Stored};
+use super::handle::Ledger;
 use super::progress::ReadProgress;
 use super::scan::{End, scan_after};
 use super::shared::{LedgerHealth, SharedLedger};

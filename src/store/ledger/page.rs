@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::handle::Stored;
+use super::Stored;
 use super::shared::SharedLedger;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;

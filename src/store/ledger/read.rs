@@ -6,8 +6,9 @@ use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::Stored;
 use super::check::{Checker, LineVerdict};
-use super::handle::{Stats, Stored};
+use super::handle::Stats;
 use super::lines::Lines;
 use super::walk::{Made, walk};
 use crate::dirs::open_private;

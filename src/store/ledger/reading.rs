@@ -4,10 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
+use super::Stored;
 use super::aside::measure;
 use super::belief::Border;
 use super::checkpoint::Checkpoint;
-use super::handle::{Stats, Stored};
+use super::handle::Stats;
 use super::page::{self, EntryFilter, Page};
 use super::progress::ReadProgress;
 use super::scan::scan_after;

@@ -15,10 +15,10 @@ use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::{ParsedLine, parse};
 
+use super::Stored;
 use super::belief::{Belief, Border, Judgement, lost};
 use super::check::{Checker, LineVerdict};
 use super::checkpoint::{Checkpoint, Stamp};
-use super::handle::Stored;
 use super::index::EntryIndex;
 use super::lines::Lines;
 use super::open::RECENT_MAX;

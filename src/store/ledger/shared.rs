@@ -7,8 +7,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
+use super::Stored;
 use super::check::Checker;
-use super::handle::{Stats, Stored, lock};
+use super::handle::{Stats, lock};
 use super::index::EntryIndex;
 use super::slots::Slot;
 use crate::disk_space::DiskSpace;

@@ -20,10 +20,10 @@ use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::line::{GENESIS, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
+use super::Stored;
 use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
-use super::handle::Stored;
 use super::keep::keep_whole;
 use super::shared::SharedLedger;
 

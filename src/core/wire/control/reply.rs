@@ -1,5 +1,7 @@
 //! [`Reply`]: what the daemon answers, and its parts.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,8 +32,8 @@ pub enum Reply {
     Proposed(Proposed),
     /// A page of context.
     Context(ContextPage),
-    /// The folded world.
-    Snapshot(Box<Snapshot>),
+    /// The folded world, as it is in this moment; in process it is shared.
+    Snapshot(Arc<Snapshot>),
     /// `status --json`.
     Status(Box<Status>),
     /// A page of entries as on disk.

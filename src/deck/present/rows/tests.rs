@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::deck::model::DaemonLink;
+use crate::deck::model::{self, DaemonLink};
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
 
-fn line(seq: u64, id: &str, kind: &str, more: &Value) -> Value {
+fn entry(seq: u64, id: &str, kind: &str, more: &Value) -> Entry {
     let mut line = json!({"schema": "v1", "id": id, "timestamp": 1_000 * seq, "sessionId": "s",
         "type": kind, "seq": seq});
     let more = more.as_object().unwrap().clone();
     line.as_object_mut().unwrap().extend(more);
-    line
+    model::entry(line, None).unwrap()
 }
 
 /// What the deck says of a message to which this happened: its outcome, and its details.
@@ -26,12 +26,12 @@ fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
     let from = if to == "claude" { "codex" } else { "claude" };
     let message = json!({"source": from, "target": to, "content": "look at plum.rs",
         "message": {"onBusy": "queue", "requireReply": false}});
-    assert!(model.append(line(1, ID, "message", &message)));
+    assert!(model.append(&entry(1, ID, "message", &message)));
     for ((status, rung), seq) in steps.iter().zip(2..) {
         let event = json!({"kind": "message_delivery", "status": status, "messageId": ID,
             "to": to, "rung": rung});
         let event = json!({"source": "system", "target": to, "content": "", "runtimeEvent": event});
-        assert!(model.append(line(seq, &format!("d{seq}"), "runtime_event", &event)));
+        assert!(model.append(&entry(seq, &format!("d{seq}"), "runtime_event", &event)));
     }
     let row = row(&model, &model.entries[0]);
     let outcome = row.outcome.unwrap();
@@ -80,7 +80,7 @@ fn rows_of_claude(changes: &[Value]) -> Vec<u64> {
     for (event, seq) in changes.iter().zip(1..) {
         // The text is for people: whatever it says, the row does not depend on it.
         let more = json!({"source": "system", "content": "Claude is idle", "runtimeEvent": event});
-        assert!(model.append(line(seq, &format!("c{seq}"), "runtime_event", &more)));
+        assert!(model.append(&entry(seq, &format!("c{seq}"), "runtime_event", &more)));
     }
     let mut rows = RowFilter::default();
     let shown = model.entries.iter().filter(|entry| rows.takes(entry));
