@@ -13,7 +13,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryFact;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, ErrorCode, LifecycleEvent, Message};
 use crate::core::id::RuntimeSession;
-use crate::daemon::run::now_ms;
+use crate::daemon::clock::now_ms;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 
 impl Daemon {

@@ -5,7 +5,9 @@ use tokio::time::Instant;
 
 use super::attach::{ConnId, Outlet};
 use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
-use super::run::{Daemon, now_ms, stopping};
+use super::clock::now_ms;
+use super::reply::stopping;
+use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
 use crate::core::entry::LifecycleEvent;

@@ -5,9 +5,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
 use super::recorder::CloseHow;
-use super::run::{Daemon, answer, now_ms};
+use super::reply::answer;
+use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::LifecycleEvent;
 

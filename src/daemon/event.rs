@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
+use super::reply::ReplySender;
 use super::tamper::WatchFact;
 use super::whole_text::LostText;
 use crate::adapters::codex::fact::CodexFact;
@@ -12,12 +13,7 @@ use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::store::ledger::WriterEvent;
-use crate::wire::control::{
-    Command, DecideParams, Hello, ProposeParams, Refusal, Reply, Role, Welcome,
-};
-
-/// The answer to a command.
-pub type ReplySender = oneshot::Sender<Result<Reply, Refusal>>;
+use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome};
 
 /// What wakes the loop.
 #[derive(Debug)]

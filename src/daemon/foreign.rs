@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::commands::record::not_found;
-use super::event::ReplySender;
-use super::run::{Daemon, answer};
+use super::reply::ReplySender;
+use super::reply::answer;
+use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, META};
 use crate::core::entry::{Entry, LifecycleEvent};

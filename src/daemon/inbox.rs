@@ -1,6 +1,7 @@
 //! The envelope in which each message is given, whichever way it goes.
 
-use super::run::{Daemon, now_ms};
+use super::clock::now_ms;
+use super::run::Daemon;
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::BEGINNING_CHARS;

@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 
-use super::event::ReplySender;
 use super::inbox::answers;
-use super::run::{Daemon, answer};
+use super::reply::ReplySender;
+use super::reply::answer;
+use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     CodexInput, CutMessage, Delivery, DeliveryState, MessageCursor, Shown, page_order,

@@ -45,6 +45,7 @@ mod peer;
 mod readers;
 mod recorder;
 mod recording;
+pub mod reply;
 mod rollover;
 mod run;
 pub mod running;

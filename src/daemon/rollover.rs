@@ -14,7 +14,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::run::{Daemon, now_ms};
+use super::clock::now_ms;
+use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{
     AgentChanged, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor, TurnRecord,

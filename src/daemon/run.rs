@@ -12,11 +12,10 @@ use super::agent_processes::AgentProcesses;
 use super::claude_lane::ClaudeLane;
 use super::clients::Clients;
 use super::clock::Clock;
-pub(super) use super::clock::now_ms;
 use super::codex_lane::{BoundedMap, CodexLane};
 use super::configuration::Configuration;
 use super::ending::Stop;
-use super::event::{Event, ReplySender};
+use super::event::Event;
 use super::fault::{DaemonFault, Ended, FaultSlot};
 use super::handoff_dedup::HandoffDedup;
 use super::identity::Identity;
@@ -35,7 +34,6 @@ use crate::core::delivery::LimitInput;
 use crate::core::id::EntryId;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
-use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// The only owner of mutable world state.
 pub struct Daemon {
@@ -291,18 +289,4 @@ impl Daemon {
             _ => {}
         }
     }
-}
-
-/// Refuses because the daemon ends.
-pub(super) fn stopping() -> Refusal {
-    Refusal::new(
-        RefusalCode::DaemonStopping,
-        "the daemon is stopping",
-        "the call was not carried out; try again once a daemon runs",
-    )
-}
-
-/// Answers, unless the asker has gone.
-pub(super) fn answer(reply: ReplySender, result: Result<Reply, Refusal>) {
-    let _ = reply.send(result);
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::event::ReplySender;
 use super::fault::DaemonFault;
 use super::handle::DaemonHandle;
+use super::reply::ReplySender;
 use super::takeover::Takeover;
 use crate::store::published::Published;
 

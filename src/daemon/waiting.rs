@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 use super::clients::{Asked, Waiter, Wants, When, too_many_asked, too_many_waiters};
-use super::event::ReplySender;
 use super::message_page::PageQuery;
-use super::run::{Daemon, answer};
+use super::reply::ReplySender;
+use super::reply::answer;
+use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
 use crate::core::entry::DeliveryResult;

@@ -11,7 +11,8 @@ use crate::core::entry::LifecycleEvent;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Doorbell, Gone, Receiver};
-use crate::daemon::run::{Daemon, now_ms};
+use crate::daemon::clock::now_ms;
+use crate::daemon::run::Daemon;
 use crate::wire::control::Role;
 
 /// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude

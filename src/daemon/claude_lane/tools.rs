@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::core::agent::Agent;
 use crate::daemon::attach::ConnId;
-use crate::daemon::run::{Daemon, now_ms};
+use crate::daemon::clock::now_ms;
+use crate::daemon::run::Daemon;
 use crate::wire::control::{Hello, Role};
 
 /// A bridge that Claude starts for a call hears of that call within this long, ms. Claude takes

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
-use crate::daemon::event::ReplySender;
+use crate::daemon::reply::ReplySender;
 use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, RefusalCode};
 
 /// How many may wait for the record at once. It is written within milliseconds.

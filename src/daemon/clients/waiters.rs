@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::core::agent::Agent;
 use crate::core::delivery::MessageCursor;
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::daemon::event::ReplySender;
+use crate::daemon::reply::ReplySender;
 use crate::wire::control::{Refusal, RefusalCode, Sent};
 
 /// How many calls may wait at once. Far more than two agents ask; each of their messages looks

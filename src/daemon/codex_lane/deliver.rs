@@ -7,8 +7,9 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::id::{AttemptId, EntryId};
 use crate::core::trace;
-use crate::daemon::event::ReplySender;
-use crate::daemon::run::{Daemon, answer};
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 
 impl Daemon {
@@ -150,7 +151,7 @@ impl Daemon {
                     why,
                     "run `ctxrelay doctor` to see what is missing",
                 )),
-                Err(_) => Err(crate::daemon::run::stopping()),
+                Err(_) => Err(crate::daemon::reply::stopping()),
             };
             answer(reply, result);
         });

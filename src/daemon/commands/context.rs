@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::snapshot::Snapshot;
-use crate::daemon::event::ReplySender;
-use crate::daemon::run::{Daemon, now_ms};
+use crate::daemon::clock::now_ms;
+use crate::daemon::reply::ReplySender;
+use crate::daemon::run::Daemon;
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
     ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,

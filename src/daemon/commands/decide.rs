@@ -4,8 +4,10 @@ use super::check_length;
 use super::record::being_decided;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
-use crate::daemon::event::{ReplySender, TreePurpose};
-use crate::daemon::run::{Daemon, answer};
+use crate::daemon::event::TreePurpose;
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 
 impl Daemon {

@@ -2,7 +2,7 @@
 
 use super::record::not_found;
 use crate::core::id::{EntryId, Seq};
-use crate::daemon::event::ReplySender;
+use crate::daemon::reply::ReplySender;
 use crate::daemon::run::Daemon;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};

@@ -19,9 +19,11 @@ use std::sync::Arc;
 
 use super::attach::ConnId;
 use super::ending::Stop;
-use super::event::{ReplySender, TreePurpose};
+use super::event::TreePurpose;
 use super::inbox::sender;
-use super::run::{Daemon, answer};
+use super::reply::ReplySender;
+use super::reply::answer;
+use super::run::Daemon;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, RuntimeSession};

@@ -5,8 +5,10 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
-use crate::daemon::event::ReplySender;
-use crate::daemon::run::{Daemon, answer, now_ms};
+use crate::daemon::clock::now_ms;
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::wire::control::{
     QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, RefusalCode, Reply,
 };

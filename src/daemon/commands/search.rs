@@ -2,8 +2,9 @@
 //! thread.
 
 use super::ledger::unreadable;
-use crate::daemon::event::ReplySender;
-use crate::daemon::run::{Daemon, answer};
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::store::derived;
 use crate::store::search::{SearchError, SearchRequest};
 use crate::wire::control::{Refusal, RefusalCode, Reply};

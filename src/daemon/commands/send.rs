@@ -12,9 +12,10 @@ use crate::core::id::{EntryId, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants};
-use crate::daemon::event::ReplySender;
 use crate::daemon::handoff_dedup::Ask;
-use crate::daemon::run::{Daemon, answer};
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 
 /// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the

@@ -2,8 +2,10 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
-use crate::daemon::event::ReplySender;
-use crate::daemon::run::{Daemon, answer, now_ms};
+use crate::daemon::clock::now_ms;
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::store::{config, trust};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 

@@ -3,7 +3,7 @@
 use super::{StartError, rand_u32};
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
-use crate::daemon::run::now_ms;
+use crate::daemon::clock::now_ms;
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::head::Kept;
 use crate::store::session;

@@ -14,8 +14,10 @@ use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
 use crate::daemon::ending::Stop;
-use crate::daemon::event::{Event, ReplySender};
-use crate::daemon::run::{Daemon, answer};
+use crate::daemon::event::Event;
+use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::answer;
+use crate::daemon::run::Daemon;
 use crate::daemon::running::Replacement;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
 
@@ -77,7 +79,7 @@ impl Daemon {
     /// Begins to leave.
     pub(in crate::daemon) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
         if self.stopping.is_some() {
-            let _ = reply.send(Err(crate::daemon::run::stopping()));
+            let _ = reply.send(Err(crate::daemon::reply::stopping()));
             return;
         }
         if self.recorder.has_unwritten() {
@@ -171,7 +173,7 @@ impl Daemon {
     /// Refuses because the daemon ends, or goes on elsewhere.
     pub(in crate::daemon) fn not_now(&self) -> Refusal {
         match self.leaving {
-            None => crate::daemon::run::stopping(),
+            None => crate::daemon::reply::stopping(),
             Some(_) => Refusal::new(
                 RefusalCode::DaemonMoving,
                 "the daemon goes on in another process",
