@@ -9,6 +9,7 @@ mod carried;
 mod deliver;
 mod facts;
 mod markers;
+mod turn_end;
 mod turns;
 
 pub(super) use carried::LaneState;
@@ -27,7 +28,7 @@ use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
 pub(super) use bounded_map::BoundedMap;
-use turns::Relayed;
+use turn_end::Relayed;
 
 /// Why a Codex without an account does nothing.
 const SIGN_IN: &str =

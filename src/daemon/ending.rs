@@ -1,4 +1,4 @@
-//! How the loop ends: [`Stop`], and the steps behind its last event. Each has a deadline of its own.
+//! How the loop ends: the steps behind its last event. Each has a deadline of its own.
 
 use std::time::Duration;
 
@@ -10,33 +10,12 @@ use super::event::{Event, TreePurpose};
 use super::recorder::CloseHow;
 use super::reply::answer;
 use super::run::Daemon;
+use super::stop::{STEP, Stop};
 use crate::core::agent::Party;
 use crate::core::entry::LifecycleEvent;
 
-/// The longest that one step of an orderly shutdown may take.
-pub(super) const STEP: Duration = Duration::from_secs(4);
-
-/// How long a stopping daemon waits for appends that are under way: a disk that hangs must not
-/// keep it alive.
-const LAST_APPENDS: Duration = STEP;
-
 /// How long clients may take to receive their last answers when the daemon ends.
 pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(1);
-
-/// How the daemon ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stop {
-    pub(super) kill: bool,
-    /// When appends that are under way are no longer waited for.
-    pub(super) by: Instant,
-}
-
-impl Stop {
-    pub(super) fn now(kill: bool) -> Self {
-        let by = Instant::now() + LAST_APPENDS;
-        Self { kill, by }
-    }
-}
 
 impl Daemon {
     pub(super) fn stop(&mut self, stop: Stop) {

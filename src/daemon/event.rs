@@ -4,14 +4,14 @@ use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
 use super::reply::ReplySender;
-use super::tamper::WatchFact;
-use super::whole_text::LostText;
+use super::tamper::fact::WatchFact;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::Agent;
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
+use crate::store::blobs::BlobError;
 use crate::store::ledger::WriterEvent;
 use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome};
 
@@ -153,4 +153,13 @@ pub enum TreePurpose {
         /// The answer.
         reply: ReplySender,
     },
+}
+
+/// A text that should be there and is not.
+#[derive(Debug)]
+pub struct LostText {
+    /// The entry whose text it is.
+    pub entry: EntryId,
+    /// Why it cannot be had.
+    pub error: BlobError,
 }

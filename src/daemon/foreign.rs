@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use super::commands::record::not_found;
-use super::reply::ReplySender;
-use super::reply::answer;
+use super::reply::{ReplySender, answer};
 use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, META};

@@ -1,7 +1,6 @@
 //! [`HandoffDedup`]: a handoff that is asked for twice is one handoff.
 
-use super::reply::ReplySender;
-use super::reply::answer;
+use super::reply::{ReplySender, answer};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{Admission, Admissions};
 use crate::core::id::{EntryId, RuntimeSession};

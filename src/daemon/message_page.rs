@@ -8,8 +8,7 @@
 use std::collections::VecDeque;
 
 use super::inbox::answers;
-use super::reply::ReplySender;
-use super::reply::answer;
+use super::reply::{ReplySender, answer};
 use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::{

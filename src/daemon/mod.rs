@@ -5,7 +5,18 @@
 //! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
 //! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
-//! Knows nothing of screens and command lines.
+//! Who owns what; fields are private, and what has to follow is returned and done by the loop:
+//!
+//! | owner | has | takes | returns |
+//! |---|---|---|---|
+//! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s |
+//! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
+//! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, `queue.db` | rows | rows |
+//! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
+//! | [`CodexLane`](codex_lane::CodexLane), [`ClaudeLane`](claude_lane::ClaudeLane) | an agent's state and the machine that delivers to it | facts of the adapter, hooks and calls | effects of delivery |
+//!
+//! A file with `impl Daemon` is a flow over several owners. Knows nothing of screens and command
+//! lines.
 
 mod adopt;
 mod agent_processes;
@@ -17,6 +28,7 @@ mod clock;
 mod codex_lane;
 mod commands;
 mod configuration;
+mod configuring;
 mod connecting;
 pub mod control;
 mod decisions;
@@ -45,6 +57,7 @@ mod peer;
 mod readers;
 mod recorder;
 mod recording;
+mod registering;
 pub mod reply;
 mod rollover;
 mod run;
@@ -55,6 +68,7 @@ mod space;
 pub mod start;
 mod start_error;
 mod status;
+mod stop;
 pub mod takeover;
 mod tamper;
 mod tree;

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::reply::ReplySender;
-use super::reply::answer;
+use super::reply::{ReplySender, answer};
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How many reads are carried out at once: more would only take the processor from the loop.

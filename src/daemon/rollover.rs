@@ -28,7 +28,7 @@ use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// How long the loop waits for the disk at each of the two appends; everybody waits with it.
-const APPEND: Duration = super::ending::STEP;
+const APPEND: Duration = super::stop::STEP;
 
 /// How a session ends.
 #[derive(Debug)]

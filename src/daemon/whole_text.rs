@@ -2,21 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::event::Event;
+use super::event::{Event, LostText};
 use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, ErrorCode};
-use crate::core::id::EntryId;
 use crate::store::blobs::{BlobError, Blobs};
-
-/// A text that should be there and is not.
-#[derive(Debug)]
-pub struct LostText {
-    /// The entry whose text it is.
-    pub entry: EntryId,
-    /// Why it cannot be had.
-    pub error: BlobError,
-}
 
 impl Daemon {
     /// All of an entry's text. When it cannot be had, its beginning, under a line that says so:

@@ -1,7 +1,7 @@
 //! The rules of the house that a compiler does not hold: who imports whom, who may touch the
 //! clock, the disk and the terminal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -291,4 +291,147 @@ fn one_websocket_library_is_in_the_tree() {
         let count = lock.matches(&format!("name = \"{name}\"\n")).count();
         assert_eq!(count, 1, "{name}");
     }
+}
+
+/// What an owner of the daemon still shares with the loop: its file also holds flows over other
+/// owners. It may shrink; nothing may be added.
+const WITH_THE_LOOP: [&str; 6] = [
+    "claude_lane",
+    "claude_lane::tools",
+    "limits",
+    "recording",
+    "run",
+    "silence",
+];
+
+/// Inside the daemon, files may know each other in pairs and not in larger cycles. A file of a
+/// folder may know the folder's own file.
+#[test]
+fn no_cycle_of_imports_in_the_daemon_is_larger_than_a_pair() {
+    let folder = root().join("src/daemon");
+    let files: Vec<(String, String)> = sources("src/daemon")
+        .into_iter()
+        .map(|source| {
+            let path = source.path.strip_prefix(&folder).unwrap();
+            let name = path.with_extension("").display().to_string();
+            let name = name.trim_end_matches("mod").trim_end_matches('/');
+            let code: Vec<&str> = code_lines(&source).map(|(_, line)| line).collect();
+            (name.replace('/', "::"), code.join("\n"))
+        })
+        .collect();
+    let mut cycles = large_cycles(&imports("daemon", &files));
+    cycles.retain(|cycle| {
+        !cycle
+            .iter()
+            .all(|name| WITH_THE_LOOP.contains(&name.as_str()))
+    });
+    assert!(cycles.is_empty(), "these files are one: {cycles:#?}");
+}
+
+#[test]
+fn a_cycle_of_three_files_is_found_and_a_pair_is_none() {
+    let file = |name: &str, code: &str| (name.to_owned(), code.to_owned());
+    let files = [
+        file("", "mod a;\nmod pair;"),
+        file("a", "mod child;\nuse super::b::{B, C};"),
+        file("a::child", "use super::A;\nuse crate::core::id::Seq;"),
+        file("b", "use crate::room::c::inner::C;"),
+        file("c", "use super::\n    a::A;"),
+        file("pair", "use super::other::Other;"),
+        file("other", "use super::pair::Pair;\nuse super::a::A;"),
+    ];
+    let cycles = large_cycles(&imports("room", &files));
+    assert_eq!(cycles, [["a", "b", "c"]]);
+}
+
+type Imports = BTreeMap<String, BTreeSet<String>>;
+
+/// Which file of a room imports from which, by the names of their modules.
+fn imports(room: &str, files: &[(String, String)]) -> Imports {
+    let known: BTreeSet<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let mut imports = Imports::new();
+    for (name, code) in files {
+        let of = imports.entry(name.clone()).or_default();
+        for statement in code.split("use ").skip(1) {
+            let Some((statement, _)) = statement.split_once(';') else {
+                continue;
+            };
+            let statement: String = statement.split_whitespace().collect();
+            for path in paths(&statement) {
+                let mut at: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
+                let mut parts = path.split("::").peekable();
+                match parts.peek() {
+                    Some(&"crate") => {
+                        at.clear();
+                        if parts.nth(1) != Some(room) {
+                            continue;
+                        }
+                    }
+                    Some(&"self") => drop(parts.next()),
+                    _ => {
+                        while parts.next_if_eq(&"super").is_some() {
+                            at.pop();
+                        }
+                    }
+                }
+                at.extend(parts);
+                // What follows the module's name is what is taken from it.
+                while !at.is_empty() && !known.contains(at.join("::").as_str()) {
+                    at.pop();
+                }
+                let from = at.join("::");
+                let is_above = name.starts_with(&format!("{from}::"));
+                if !from.is_empty() && from != *name && !is_above {
+                    of.insert(from);
+                }
+            }
+        }
+    }
+    imports
+}
+
+/// The single paths of `a::{b, c::{d, e}}`.
+fn paths(tree: &str) -> Vec<String> {
+    let Some((before, rest)) = tree.split_once('{') else {
+        return vec![tree.to_owned()];
+    };
+    let inside = rest.strip_suffix('}').unwrap_or(rest);
+    let mut depth = 0;
+    inside
+        .split(|letter| {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            depth == 0 && letter == ','
+        })
+        .filter(|part| !part.is_empty())
+        .flat_map(paths)
+        .map(|path| format!("{before}{path}"))
+        .collect()
+}
+
+/// Files that reach each other, where they are more than two.
+fn large_cycles(imports: &Imports) -> Vec<Vec<String>> {
+    let reach = |from: &String| {
+        let mut reached = BTreeSet::new();
+        let mut next: Vec<&String> = imports.get(from).into_iter().flatten().collect();
+        while let Some(name) = next.pop() {
+            if reached.insert(name) {
+                next.extend(imports.get(name).into_iter().flatten());
+            }
+        }
+        reached
+    };
+    let reached: BTreeMap<&String, BTreeSet<&String>> =
+        imports.keys().map(|name| (name, reach(name))).collect();
+    let mut cycles = BTreeSet::new();
+    for (name, of) in &reached {
+        let together: Vec<String> = of
+            .iter()
+            .filter(|other| reached.get(*other).is_some_and(|back| back.contains(name)))
+            .map(|other| (*other).clone())
+            .collect();
+        if together.len() > 2 {
+            cycles.insert(together);
+        }
+    }
+    cycles.into_iter().collect()
 }

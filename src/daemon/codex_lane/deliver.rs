@@ -7,8 +7,7 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::id::{AttemptId, EntryId};
 use crate::core::trace;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 

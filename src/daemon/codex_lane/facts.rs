@@ -1,7 +1,7 @@
 //! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
 
 use super::SIGN_IN;
-use super::turns::TurnEnd;
+use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};

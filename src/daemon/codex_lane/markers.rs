@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::turns::{Relayed, TurnEnd};
+use super::turn_end::{Relayed, TurnEnd};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, Message, NoteKind, TurnStatus};

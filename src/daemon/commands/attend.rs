@@ -5,8 +5,7 @@ use tokio::sync::oneshot;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
 

@@ -3,8 +3,7 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{Fate, LifecycleEvent};
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::Daemon;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};

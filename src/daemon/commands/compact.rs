@@ -11,8 +11,7 @@ use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent,
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::digest::Digest;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
 use crate::daemon::run::Daemon;
 use crate::wire::control::{CompactParams, Compacted, Refusal, RefusalCode, Reply};

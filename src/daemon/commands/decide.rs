@@ -5,8 +5,7 @@ use super::record::being_decided;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::TreePurpose;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 

@@ -4,8 +4,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{HookParams, HookReply, IdsParams, Reply};
 

@@ -18,12 +18,11 @@ mod trust;
 use std::sync::Arc;
 
 use super::attach::ConnId;
-use super::ending::Stop;
 use super::event::TreePurpose;
 use super::inbox::sender;
-use super::reply::ReplySender;
-use super::reply::answer;
+use super::reply::{ReplySender, answer};
 use super::run::Daemon;
+use super::stop::Stop;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, RuntimeSession};

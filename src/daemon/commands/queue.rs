@@ -6,8 +6,7 @@ use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::clock::now_ms;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{
     QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, RefusalCode, Reply,

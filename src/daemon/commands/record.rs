@@ -5,8 +5,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{
     ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, RefusalCode, Reply,

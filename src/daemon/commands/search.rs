@@ -2,8 +2,7 @@
 //! thread.
 
 use super::ledger::unreadable;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::store::derived;
 use crate::store::search::{SearchError, SearchRequest};

@@ -13,8 +13,7 @@ use crate::core::trace;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants};
 use crate::daemon::handoff_dedup::Ask;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 

@@ -3,8 +3,7 @@
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::daemon::clock::now_ms;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::store::{config, trust};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};

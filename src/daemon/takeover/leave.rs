@@ -1,4 +1,4 @@
-//! [`Leaving`]: how the loop ends when another process is to go on in its place. Commands are no
+//! How the loop ends when another process is to go on in its place. Commands are no
 //! longer taken; what is under way is recorded; the Codex adapter lets go of what runs.
 
 use std::time::Duration;
@@ -7,34 +7,22 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CarriedState, LoopState};
+use super::{CarriedState, Leaving, LoopState};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
-use crate::daemon::ending::Stop;
 use crate::daemon::event::Event;
-use crate::daemon::reply::ReplySender;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::run::Daemon;
 use crate::daemon::running::Replacement;
+use crate::daemon::stop::Stop;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
 const RELEASE_WAIT: Duration = Duration::from_secs(12);
-
-/// What is known of the Codex adapter meanwhile.
-#[derive(Debug, Default)]
-pub(in crate::daemon) struct Leaving {
-    /// What it left.
-    passed: Option<Passed>,
-    /// It failed to.
-    failed: bool,
-    /// All of its facts have come.
-    silent: bool,
-}
 
 impl Daemon {
     /// Asks whoever hosts the daemon to have another program go on.
@@ -216,11 +204,5 @@ impl Daemon {
                 Wants::Messages { .. } => answer(waiter.reply, Err(refusal.clone())),
             }
         }
-    }
-}
-
-impl Leaving {
-    fn is_over(&self) -> bool {
-        self.failed || self.passed.is_some() && self.silent
     }
 }

@@ -4,6 +4,7 @@
 //! have them for a moment, and none is free in between. Everything else is in the files.
 
 mod leave;
+mod leaving;
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,7 +22,7 @@ use crate::store::owner::OwnerLock;
 use crate::store::publisher::Publisher;
 use crate::store::registry::Ports;
 
-pub(in crate::daemon) use leave::Leaving;
+pub(in crate::daemon) use leaving::Leaving;
 
 /// Which form of estate this program leaves and takes. Raised whenever the meaning of a field or
 /// the order of the descriptors changes: another version must not guess.

@@ -1,4 +1,4 @@
-//! [`Alarms`]: what the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
+//! What the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
 //! and for `current` the right name again.
 
 use std::time::Duration;
@@ -9,8 +9,8 @@ use super::fact::{FileVerdict, Touch, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
-use crate::daemon::ending::Stop;
 use crate::daemon::run::Daemon;
+use crate::daemon::stop::Stop;
 
 /// How long between two times that `current` is put back at least: somebody who keeps changing it
 /// must not make us write without end.
@@ -24,28 +24,6 @@ const CURRENT: &str = "current";
 
 /// The key of the sentence about missing signs.
 const DEGRADED: &str = "watch";
-
-/// What has to be remembered about alarms.
-#[derive(Debug, Default)]
-pub(in crate::daemon) struct Alarms {
-    /// When `current` is to be put back.
-    put_back_at: Option<Instant>,
-    /// When it was last put back.
-    put_back: Option<Instant>,
-    /// The ledger's file was found altered, and not found whole since.
-    is_altered: bool,
-}
-
-impl Alarms {
-    pub(in crate::daemon) fn next_deadline(&self) -> Option<Instant> {
-        self.put_back_at
-    }
-
-    /// Whether the ledger's file was found altered, and not found whole since.
-    pub(in crate::daemon) fn is_altered(&self) -> bool {
-        self.is_altered
-    }
-}
 
 impl Daemon {
     pub(in crate::daemon) fn on_watch(&mut self, fact: WatchFact) {

@@ -8,9 +8,10 @@
 //! Our own appends are signs too, a thousand a second; they cost one bit each, and a look is a
 //! `stat` compared with what the ledger's writer says.
 
+mod alarms;
 mod alert;
 mod events;
-mod fact;
+pub mod fact;
 mod inspect;
 mod owner_watch;
 mod watcher;
@@ -18,7 +19,7 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
-pub(super) use alert::Alarms;
-pub use fact::WatchFact;
+pub(super) use alarms::Alarms;
+
 pub(super) use owner_watch::OwnerWatch;
 pub(super) use watcher::{TamperWatch, WatchedFiles};

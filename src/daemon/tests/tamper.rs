@@ -8,7 +8,7 @@ use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::EntryKind;
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
-use crate::daemon::tamper::WatchFact;
+use crate::daemon::tamper::fact::WatchFact;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::testing::Place;
 use crate::store::{config, session, trust};

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     /// As every released version writes them, in the order of [`RefusalCode::ALL`].
-    const TEXTS: [&str; 56] = [
+    const TEXTS: [&str; 57] = [
         "blob_altered",
         "blob_missing",
         "blob_unreadable",
@@ -204,6 +204,7 @@ mod tests {
         "search_failed",
         "stale_config",
         "stale_session",
+        "stale_tree",
         "successor_failed",
         "too_large",
         "too_many_clients",

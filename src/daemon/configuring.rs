@@ -1,0 +1,141 @@
+//! What happens when `config.json` is read, and read again.
+
+use std::io;
+use std::time::Duration;
+
+use super::configuration::Configuration;
+use super::run::Daemon;
+use crate::core::agent::Party;
+use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::store::config::{Adopted, Loaded};
+use crate::store::dirs::UserDirs;
+use crate::wire::config::Config;
+
+/// The key of the sentences about `config.json`, one more for each further sentence.
+const NOTICES: [&str; 2] = ["config", "config_trust"];
+
+/// How many changed keys are named in an entry.
+const NAMED_MAX: usize = 20;
+
+/// How much of a key's name is told, in characters: the file's writer chooses it.
+const NAME_CHARS_MAX: usize = 60;
+
+impl Daemon {
+    /// Takes the configuration that the daemon starts with; its rules are in use already.
+    pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
+        self.configuration = Some(Configuration {
+            user,
+            config: loaded.config.clone(),
+        });
+        self.set_delivery_terms();
+        self.note_configuration(loaded);
+        self.apply_configuration(&loaded.config);
+    }
+
+    /// What of it the loop keeps elsewhere.
+    fn apply_configuration(&mut self, config: &Config) {
+        self.set_silences(config);
+        self.set_limit_mode(config);
+        self.recorder.space().set_limits(config.storage);
+        self.space_changed();
+    }
+
+    /// Tells what became of a `config.json` of ContextRelay 3.
+    pub(super) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
+        match adopted {
+            Ok(None) => {}
+            Ok(Some(Adopted { migrated, backup })) => self.note_fact(
+                Party::System,
+                LifecycleEvent::ConfigMigrated,
+                format!(
+                    "config.json of ContextRelay 3 was taken over; kept: {}; left out: {}; as it \
+                     was it is in {}",
+                    named(&migrated.kept),
+                    named(&migrated.dropped),
+                    backup.file_name().unwrap_or_default().display()
+                ),
+            ),
+            Err(error) => self.note_fact(
+                Party::System,
+                ErrorCode::ConfigNotMigrated,
+                format!(
+                    "config.json of ContextRelay 3 was read and could not be rewritten: {error}"
+                ),
+            ),
+        }
+    }
+
+    /// Takes what the file says now. A file that cannot be taken at all changes nothing: it may be
+    /// half written, and rules that masked must not be lost by a missing brace.
+    pub(super) fn reconfigure(&mut self, loaded: Loaded, changed: &[String]) {
+        self.note_configuration(&loaded);
+        if loaded.file.is_none() {
+            return;
+        }
+        self.recorder.redactor().replace(loaded.rules);
+        self.apply_configuration(&loaded.config);
+        if let Some(configuration) = &mut self.configuration {
+            configuration.config = loaded.config;
+        }
+        self.set_delivery_terms();
+        if changed.is_empty() {
+            return;
+        }
+        self.note_fact(
+            Party::System,
+            LifecycleEvent::ConfigReloaded,
+            format!("config.json changed and was read again: {}", named(changed)),
+        );
+    }
+
+    fn note_configuration(&mut self, loaded: &Loaded) {
+        let mut lines = loaded.notices().into_iter();
+        let mut changed = false;
+        for key in NOTICES {
+            changed |= match lines.next() {
+                Some(line) => self.notices.set(key, line),
+                None => self.notices.clear(key),
+            };
+        }
+        if changed {
+            self.status_changed();
+        }
+    }
+
+    fn set_delivery_terms(&mut self) {
+        let Some(configuration) = &self.configuration else {
+            return;
+        };
+        let keys = &configuration.config.delivery;
+        let ms = |seconds: u64| i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let idle_ms = ms(keys.idle_seconds.get());
+        let expiry_ms = Some(ms(keys.expire_seconds.get())).filter(|expiry| *expiry > 0);
+        self.claude.set_terms(idle_ms, expiry_ms);
+        self.codex.flow.set_expiry(expiry_ms);
+    }
+
+    /// After how long a detached daemon ends that nobody needs.
+    pub(super) fn idle_shutdown(&self) -> Duration {
+        let seconds = self.configuration.as_ref().map_or_else(
+            || Config::default().idle_shutdown_seconds,
+            |configuration| configuration.config.idle_shutdown_seconds,
+        );
+        Duration::from_secs(seconds.get())
+    }
+}
+
+/// Names of keys, in one line.
+fn named(keys: &[String]) -> String {
+    if keys.is_empty() {
+        return "nothing".to_owned();
+    }
+    let mut names: Vec<String> = keys
+        .iter()
+        .take(NAMED_MAX)
+        .map(|name| name.chars().take(NAME_CHARS_MAX).collect())
+        .collect();
+    if keys.len() > NAMED_MAX {
+        names.push(format!("{} more", keys.len() - NAMED_MAX));
+    }
+    names.join(", ")
+}
