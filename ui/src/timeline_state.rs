@@ -97,6 +97,8 @@ pub(crate) struct TimelineState {
     paused_at_seq: Option<u64>,
     /// The rows that are meant to stand under the cursor and on top.
     cursor: TimelineCursor,
+    /// The rows that did, when that was last settled: others where a filter hides what is meant.
+    stood: TimelineCursor,
     /// Where they stood when that was last settled.
     placed: ListState,
     /// How many rows are on the screen.
@@ -122,6 +124,7 @@ impl TimelineState {
             newest_first,
             paused_at_seq: None,
             cursor: TimelineCursor::default(),
+            stood: TimelineCursor::default(),
             placed: ListState::default(),
             shown: 0,
         }
@@ -131,7 +134,7 @@ impl TimelineState {
     /// are unless the timeline follows.
     pub(crate) fn update(&mut self, rows: &[TimelineRow]) {
         self.arrange(rows);
-        self.put_back(rows, self.cursor);
+        self.place(rows, self.stood);
         if self.follow {
             self.select_newest();
         }
@@ -140,7 +143,11 @@ impl TimelineState {
     /// Another filter; the selection stays on its row, or goes to its nearest neighbour.
     pub(crate) fn set_filter(&mut self, rows: &[TimelineRow], filter: Filter) {
         self.filter = filter;
-        self.update(rows);
+        self.arrange(rows);
+        self.place(rows, self.cursor);
+        if self.follow {
+            self.select_newest();
+        }
     }
 
     /// The rows under the cursor and on top.
@@ -152,6 +159,10 @@ impl TimelineState {
     /// that a filter hides is under the cursor again without it.
     pub(crate) fn put_back(&mut self, rows: &[TimelineRow], cursor: TimelineCursor) {
         self.cursor = cursor;
+        self.place(rows, cursor);
+    }
+
+    fn place(&mut self, rows: &[TimelineRow], cursor: TimelineCursor) {
         if let Some(seq) = cursor.selected {
             self.list.selected = self.position(rows, seq);
         }
@@ -176,6 +187,7 @@ impl TimelineState {
         } else if self.list.top != self.placed.top {
             self.cursor.top = cursor.top;
         }
+        self.stood = cursor;
         self.placed = self.list;
     }
 
@@ -393,6 +405,25 @@ mod tests {
         state.set_filter(&all, Filter::Talk);
         assert_eq!(selected(&state, &all), 3);
         assert_eq!(state.order.len(), 5);
+    }
+
+    #[test]
+    fn what_stands_for_a_hidden_row_stays_until_the_filter_goes() {
+        let mut state = TimelineState::new(true);
+        let all = rows(3..=9);
+        state.update(&all);
+        state.remember(&all);
+        state.go_to(&all, 4);
+        state.remember(&all);
+        state.set_filter(&all, Filter::Talk);
+        state.remember(&all);
+        let before = selected(&state, &all);
+        let more = rows(1..=12);
+        state.update(&more);
+        state.remember(&more);
+        assert_eq!(selected(&state, &more), before, "nearer ones came");
+        state.set_filter(&more, Filter::All);
+        assert_eq!(selected(&state, &more), 4);
     }
 
     #[test]
