@@ -137,7 +137,18 @@ impl Output {
         let half = |shown: &mut Shown| shown.terminal.callbacks().in_frame && !shown.ended;
         self.more.wait_timeout_while(shown, FRAME, half).unwrap().0
     }
+
+    /// The program has ended: waits until all that it printed is read.
+    fn wait_last_words(&self) {
+        let shown = self.shown.lock().unwrap();
+        let reads = |shown: &mut Shown| !shown.ended;
+        let _ended = self.more.wait_timeout_while(shown, LAST_WORDS, reads);
+    }
 }
+
+/// How long what a program printed last may take to be read. What it leaves behind may hold the
+/// terminal open for longer.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A program in a terminal. Its process group ends with this value.
 pub struct Pty {
@@ -364,7 +375,10 @@ impl Pty {
     #[track_caller]
     pub fn wait_exit(&mut self) -> u32 {
         match poll_until(timeout(), || self.exit_code()) {
-            Some(code) => code,
+            Some(code) => {
+                self.output.wait_last_words();
+                code
+            }
             None => panic!(
                 "{} does not end; the screen is\n{}",
                 self.label,
