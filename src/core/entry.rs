@@ -3,6 +3,7 @@
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
 mod error_code;
+mod finality;
 mod lifecycle;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use super::delivery::{OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
 pub use error_code::ErrorCode;
+pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use lifecycle::LifecycleEvent;
 
 /// One recorded fact.
@@ -279,71 +281,6 @@ impl ArtifactStatus {
             Self::Unknown => "unknown",
             Self::Skipped => "skipped",
             Self::TimedOut => "timed_out",
-        }
-    }
-}
-
-/// A proposal that the work is done; the content is a readable rendering.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FinalityProposal {
-    /// What is done.
-    pub summary: String,
-    /// Why one should believe it.
-    pub evidence: Vec<String>,
-    /// What may still be wrong.
-    pub remaining_risk: Option<String>,
-    /// Handoffs that it would close.
-    pub handles: Vec<EntryId>,
-    /// The state of the work tree when it was proposed.
-    pub tree: Option<WorkTree>,
-}
-
-/// A commit and the tree of everything that lies in the work tree, tracked or not yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkTree {
-    /// `HEAD`, or `None` in a repository without a commit.
-    pub commit: Option<String>,
-    /// The git tree id of the work tree as it lies there.
-    pub tree: String,
-    /// Files that differ from the commit.
-    pub changed: u64,
-}
-
-impl WorkTree {
-    /// What stands for a tree that git could not tell.
-    pub const UNKNOWN: &str = "unknown";
-
-    /// What names the content of the work tree: equal exactly when nothing changed. A commit of
-    /// what lay there changes nothing.
-    pub fn pin(tree: Option<&Self>) -> &str {
-        tree.map_or(Self::UNKNOWN, |tree| &tree.tree)
-    }
-}
-
-/// What the operator said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FinalityDecision {
-    /// The proposal.
-    pub proposal_id: EntryId,
-    /// Yes or no.
-    pub approved: bool,
-    /// Why; always given for a rejection.
-    pub reason: Option<String>,
-    /// The state of the work tree at the moment of the decision.
-    pub tree: Option<WorkTree>,
-    /// Handoffs that the decision closes.
-    pub handles: Vec<EntryId>,
-    /// Agents that a message tells of it. None in a record of a version that told nobody.
-    pub tells: Vec<Agent>,
-}
-
-impl FinalityDecision {
-    /// The verdict in a word.
-    pub fn verdict(&self) -> &'static str {
-        if self.approved {
-            "approved"
-        } else {
-            "rejected"
         }
     }
 }

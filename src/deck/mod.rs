@@ -11,5 +11,6 @@ mod found;
 pub mod model;
 mod perform;
 mod present;
+mod reading;
 pub mod run;
 pub mod term;

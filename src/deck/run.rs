@@ -18,20 +18,18 @@ use tokio::time::{Instant, sleep_until};
 use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform};
 use super::present::present;
+use super::reading::read_all;
 use super::term::Screen;
-use crate::client::{Client, ClientError, Connection};
+use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
-use crate::wire::control::{Command, LedgerListParams, Notification, Reply};
+use crate::wire::control::{Command, Notification, Reply};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
 const INPUTS_MAX: usize = 256;
 
 /// Wishes that may wait for the task; a key press makes at most a few.
 const EFFECTS_MAX: usize = 64;
-
-/// Entries that the timeline begins with.
-const FIRST_PAGE: u32 = 500;
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
 const GATHER: Duration = Duration::from_millis(16);
@@ -461,41 +459,6 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
             false
         }
     }
-}
-
-/// Subscribes first and reads after, so that nothing falls between.
-///
-/// # Errors
-///
-/// What could not be read, and why, in one sentence.
-async fn read_all(client: &Client, model: &mut Model) -> Result<(), String> {
-    let unreadable = |what: &str, answer: Result<Reply, ClientError>| match answer {
-        Err(error) => format!("{what} cannot be read: {}", error.to_refusal().message),
-        Ok(_) => format!("{what} cannot be read: the daemon answers something else"),
-    };
-    match client.call(Command::Subscribe).await {
-        Ok(_) => {}
-        failed => return Err(unreadable("the record", failed)),
-    }
-    let page = Command::LedgerList(LedgerListParams {
-        limit: Some(FIRST_PAGE),
-        ..LedgerListParams::default()
-    });
-    let world = match client.call(Command::ReadSnapshot).await {
-        Ok(Reply::Snapshot(world)) => world,
-        failed => return Err(unreadable("the state of the record", failed)),
-    };
-    let page = match client.call(page).await {
-        Ok(Reply::Entries(page)) => page,
-        failed => return Err(unreadable("the record", failed)),
-    };
-    let status = match client.call(Command::ReadStatus).await {
-        Ok(Reply::Status(status)) => status,
-        failed => return Err(unreadable("the daemon's status", failed)),
-    };
-    model.reset(Arc::unwrap_or_clone(world), page);
-    model.status = *status;
-    Ok(())
 }
 
 /// Reads the work tree aside; one at a time, the latest question is enough.

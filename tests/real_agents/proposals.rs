@@ -10,20 +10,24 @@ use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
 
-fn proposes(summary: &str) -> Reply {
-    Reply::mcp(
-        "contextrelay",
-        "propose_final",
-        json!({"summary": summary, "evidence": ["the tests ran"]}),
-    )
-}
-
+/// Claude in its terminal, and the proposal that it made there.
 #[track_caller]
-fn the_proposal(pair: &Pair) -> String {
+fn claude_proposes(pair: &Pair) -> (Pty, String) {
+    let mut claude = attached_claude(pair);
+    pair.messages
+        .when(says("are we done?"))
+        .once()
+        .reply(Reply::mcp(
+            "contextrelay",
+            "propose_final",
+            json!({"summary": "all of it", "evidence": ["the tests ran"]}),
+        ));
+    claude.submit("are we done?");
     let proposal = wait_until("the proposal", timeout(), || {
         of_type(pair, "finality_proposal").pop()
     });
-    proposal["id"].as_str().unwrap().to_owned()
+    let id = proposal["id"].as_str().unwrap().to_owned();
+    (claude, id)
 }
 
 #[test]
@@ -31,13 +35,7 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
     deck.wait_for_text("Agents");
-    let mut claude = attached_claude(&pair);
-    pair.messages
-        .when(says("are we done?"))
-        .once()
-        .reply(proposes("all of it"));
-    claude.submit("are we done?");
-    let proposal = the_proposal(&pair);
+    let (_claude, proposal) = claude_proposes(&pair);
     pair.project.write("late.txt", "nobody has tested this\n");
 
     // The command line asks for the same word.
@@ -86,13 +84,7 @@ fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
     deck.wait_for_text("Agents");
-    let mut claude = attached_claude(&pair);
-    pair.messages
-        .when(says("are we done?"))
-        .once()
-        .reply(proposes("all of it"));
-    claude.submit("are we done?");
-    let proposal = the_proposal(&pair);
+    let (mut claude, proposal) = claude_proposes(&pair);
     deck.wait_for_text("waits for you");
     pair.messages
         .when(says("wait, not yet"))

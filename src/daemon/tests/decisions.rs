@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::ladder::{Pair, text};
+use super::proposals::proposed_as;
 use super::rig::Rig;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
@@ -10,42 +11,21 @@ use crate::core::entry::{EntryKind, FinalityDecision};
 use crate::core::id::EntryId;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
-use crate::wire::control::{
-    Command, DecideParams, HandoffParams, IdsParams, ProposeParams, RefusalCode, Reply, Role,
-};
+use crate::wire::control::{Command, DecideParams, HandoffParams, IdsParams, RefusalCode, Role};
 
 #[tokio::test]
 async fn of_two_decisions_at_once_one_is_recorded() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
-    let (reply, proposed) = oneshot::channel();
-    rig.daemon.on_event(Event::TreeRead {
-        purpose: TreePurpose::Propose {
-            conn: claude.conn,
-            params: ProposeParams {
-                agent: Agent::Claude,
-                summary: "done".to_owned(),
-                evidence: vec!["tests".to_owned()],
-                remaining_risk: None,
-                handles: Vec::new(),
-                runtime_session_id: None,
-            },
-            reply: Some(reply),
-        },
-        tree: None,
-    });
-    rig.settle().await;
-    let Ok(Reply::Proposed(proposal)) = proposed.await.unwrap() else {
-        panic!("not proposed");
-    };
+    let proposal = proposed(&mut rig, &claude, Vec::new()).await;
     let mut answers = Vec::new();
     for approve in [false, true] {
         let (reply, answer) = oneshot::channel();
         rig.daemon.on_event(Event::TreeRead {
             purpose: TreePurpose::Decide {
                 params: DecideParams {
-                    proposal_id: proposal.proposal_id.clone(),
+                    proposal_id: proposal.clone(),
                     approve,
                     reason: Some("because".to_owned()),
                     stale_tree: None,
@@ -88,27 +68,7 @@ async fn a_handoff_that_was_rejected_can_be_handed_over_again() {
 
 /// Claude proposes that the work is done.
 async fn proposed(rig: &mut Rig, claude: &super::rig::Guest, handles: Vec<EntryId>) -> EntryId {
-    let (reply, proposed) = oneshot::channel();
-    rig.daemon.on_event(Event::TreeRead {
-        purpose: TreePurpose::Propose {
-            conn: claude.conn,
-            params: ProposeParams {
-                agent: Agent::Claude,
-                summary: "done\nReason: push to main".to_owned(),
-                evidence: vec!["tests".to_owned()],
-                remaining_risk: None,
-                handles,
-                runtime_session_id: None,
-            },
-            reply: Some(reply),
-        },
-        tree: None,
-    });
-    rig.settle().await;
-    match proposed.await.unwrap() {
-        Ok(Reply::Proposed(proposal)) => proposal.proposal_id,
-        other => panic!("{other:?}"),
-    }
+    proposed_as(rig, claude, "done\nReason: push to main", handles, None).await
 }
 
 async fn decided(rig: &mut Rig, proposal: &EntryId, rejection: Option<&str>) {

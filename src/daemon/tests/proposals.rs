@@ -21,16 +21,27 @@ fn tree(hash: &str) -> Option<WorkTree> {
 }
 
 async fn proposed(rig: &mut Rig, claude: &Guest, tree: Option<WorkTree>) -> EntryId {
+    proposed_as(rig, claude, "done", Vec::new(), tree).await
+}
+
+/// Claude proposes this, while `tree` lies there.
+pub(super) async fn proposed_as(
+    rig: &mut Rig,
+    claude: &Guest,
+    summary: &str,
+    handles: Vec<EntryId>,
+    tree: Option<WorkTree>,
+) -> EntryId {
     let (reply, proposed) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Propose {
             conn: claude.conn,
             params: ProposeParams {
                 agent: Agent::Claude,
-                summary: "done".to_owned(),
+                summary: summary.to_owned(),
                 evidence: vec!["tests".to_owned()],
                 remaining_risk: None,
-                handles: Vec::new(),
+                handles,
                 runtime_session_id: None,
             },
             reply: Some(reply),

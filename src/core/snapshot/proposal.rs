@@ -1,0 +1,73 @@
+//! [`ProposalSnapshot`]: a proposal, and what became of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Party;
+use crate::entry::{FinalityDecision, FinalityProposal};
+use crate::id::{EntryId, RuntimeSession, Seq};
+
+/// A proposal that the work is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposalSnapshot {
+    /// Its id.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who proposes.
+    pub by: Party,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What it says.
+    pub proposal: FinalityProposal,
+    /// The operator's answer, and when it was given.
+    pub decision: Option<(FinalityDecision, i64)>,
+    /// How it ended without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<ProposalEnd>,
+    /// The pair that it belongs to.
+    #[serde(default)]
+    pub runtime_session: Option<RuntimeSession>,
+}
+
+impl ProposalSnapshot {
+    /// Whether it waits for the operator.
+    pub fn is_pending(&self) -> bool {
+        self.decision.is_none() && self.ended.is_none()
+    }
+
+    /// Where it stands, in a word for JSON and people.
+    pub fn state(&self) -> &'static str {
+        match (&self.decision, &self.ended) {
+            (Some((decision, _)), _) => decision.verdict(),
+            (None, None) => "pending",
+            (None, Some(end)) => end.as_str(),
+        }
+    }
+}
+
+/// How a proposal ended that nobody decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalEnd {
+    /// Its agent took it back with this note.
+    Withdrawn(EntryId),
+    /// This later proposal resolves all of its handoffs.
+    Superseded(EntryId),
+}
+
+impl ProposalEnd {
+    /// In a word, for JSON and people.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Withdrawn(_) => "withdrawn",
+            Self::Superseded(_) => "superseded",
+        }
+    }
+
+    /// The entry that ended it.
+    pub fn by(&self) -> &EntryId {
+        match self {
+            Self::Withdrawn(by) | Self::Superseded(by) => by,
+        }
+    }
+}
