@@ -1,46 +1,39 @@
-//! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it. And
-//! `ctxrelay demo`.
+//! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it.
 
-use std::cell::RefCell;
 use std::future::ready;
 use std::io::IsTerminal as _;
-use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctxrelay_ui::{Depth, QuitChoice, Settings};
-use serde_json::json;
+use ctxrelay_ui::QuitChoice;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::args::DemoArgs;
 use super::context::CliContext;
 use super::daemon::{Signals, attend};
+use super::deck_screen::{DeckScreen, about, options};
 use super::detach;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
-use super::output::Output;
-use super::pair_tmux::kept;
 use super::replace::offer;
-use crate::adapters::git;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
-use crate::core::agent::Agent;
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
-use crate::deck::run::{DeckExit, DeckOptions, Restarted, project_name, run as show, utc_offset_s};
-use crate::demo::play::{Ending, play};
-use crate::demo::text::run_as_text;
-use crate::demo::world::set_up;
+use crate::deck::run::{DeckExit, Restarted, run as show};
 use crate::host::ProjectContext;
+use crate::store::ledger::ReadProgress;
+use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::wire::control::{Command, RefusalCode, Reply, Role};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
+
+/// How long a start may take to be done after the operator has left its screen.
+const LEFT_WAIT: Duration = Duration::from_secs(1);
 
 /// Threads of the runtime. Drawing and input have their own.
 const THREADS: usize = 2;
@@ -56,19 +49,25 @@ pub fn run(context: &CliContext) -> CliOutcome {
     }
     let setting = &context.setting;
     let runtime = runtime()?;
-    let started = runtime.block_on(setting.start_daemon(false, true));
     let _log = logging::start(setting);
     let mut has_failed = false;
-    let verdict = match started {
-        Ok(running) => runtime.block_on(host(context, running, &mut has_failed)),
-        Err(StartError::Owned) => {
+    let opened = if !is_held(&setting.dirs) {
+        runtime.block_on(open(setting))?
+    } else {
+        Opened::Owned
+    };
+    let verdict = match opened {
+        Opened::Left => Ok(After::Nothing),
+        Opened::Here(shown, running) => {
+            runtime.block_on(host(context, shown, *running, &mut has_failed))
+        }
+        Opened::Owned => {
             let read_only = offer(context, &runtime);
             runtime.block_on(attach(setting, read_only)).map(|left| {
                 has_failed = left == DeckExit::Failed;
                 After::Nothing
             })
         }
-        Err(error) => return Err(error.into()),
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
     let verdict = match verdict? {
@@ -87,6 +86,44 @@ pub fn run(context: &CliContext) -> CliOutcome {
         ));
     }
     verdict
+}
+
+/// How far the first frame has led.
+enum Opened {
+    /// The daemon runs in this process.
+    Here(DeckScreen, Box<Running>),
+    /// Somebody else was faster.
+    Owned,
+    /// The operator left before it ran.
+    Left,
+}
+
+/// Opens the screen and starts the daemon behind it: reading a long record takes time.
+async fn open(setting: &ProjectContext) -> Result<Opened, Failure> {
+    let shown = DeckScreen::open()?;
+    let reading = ReadProgress::default();
+    // A task of its own: parts of a start do not let go of their thread.
+    let mut start = tokio::spawn({
+        let (setting, reading) = (setting.clone(), reading.clone());
+        async move { setting.start_daemon_watched(false, true, reading).await }
+    });
+    let about = about(setting, false);
+    let Some((shown, started)) = shown.wait_for(about, &reading, &mut start).await else {
+        // One that is just done ends in order; the process does not wait for any other.
+        if let Ok(Ok(Ok(running))) = timeout(LEFT_WAIT, start).await {
+            end(&running).await;
+        }
+        return Ok(Opened::Left);
+    };
+    let failure = match started {
+        Ok(Ok(running)) => return Ok(Opened::Here(shown, Box::new(running))),
+        Ok(Err(StartError::Owned)) => None,
+        Ok(Err(error)) => Some(Failure::from(error)),
+        Err(panicked) => Some(Failure::internal("start the daemon", panicked)),
+    };
+    // What went wrong is said on the terminal as it was.
+    shown.display.close().await;
+    failure.map_or(Ok(Opened::Owned), Err)
 }
 
 /// What is to be done when the deck was left.
@@ -160,18 +197,32 @@ impl Hosted {
 /// The deck over the daemon of this process, until it is left for good.
 async fn host(
     context: &CliContext,
+    shown: DeckScreen,
     running: Running,
     has_failed: &mut bool,
 ) -> Result<After, Failure> {
     let setting = &context.setting;
     let mut running = running;
+    let mut screen = Some(shown);
     let mut notice = None;
     loop {
+        let shown = match screen.take() {
+            Some(shown) => shown,
+            None => match DeckScreen::open() {
+                Ok(shown) => shown,
+                Err(failure) => {
+                    end(&running).await;
+                    return Err(failure);
+                }
+            },
+        };
         let hosted = Hosted::here(setting, running).await?;
         let Hosted::Here { client, .. } = &hosted else {
             return Err(Failure::no_daemon());
         };
-        let mut options = options(setting, client.clone(), client.clone(), true, false)?;
+        let about = about(setting, false);
+        let mut options = options(setting, about, client.clone(), client.clone(), &shown);
+        options.hosting = true;
         options.notice = notice.take();
         let hosted = Arc::new(Mutex::new(hosted));
         options.restart = {
@@ -186,12 +237,11 @@ async fn host(
                 })
             })
         };
-        let shown = show(options).await;
+        let left = show(shown.display, options).await;
         let hosted = Arc::into_inner(hosted).map(Mutex::into_inner);
         let (kept, client) = match hosted {
             Some(Hosted::Here { running, client }) => (*running, client),
             Some(Hosted::Elsewhere { operator }) => {
-                let left = shown.map_err(|error| Failure::internal("show the deck", error))?;
                 if left == DeckExit::Chosen(QuitChoice::Stop) {
                     operator.call(Command::Stop(Default::default())).await?;
                 }
@@ -200,17 +250,13 @@ async fn host(
             None => return Err(Failure::no_daemon()),
         };
         running = kept;
-        let left = match shown {
+        let left = match left {
             // Whatever became of the screen, the agents keep their daemon.
-            Ok(DeckExit::Failed) => {
+            DeckExit::Failed => {
                 *has_failed = true;
                 DeckExit::Gone
             }
-            Ok(left) => left,
-            Err(error) => {
-                end(&running).await;
-                return Err(Failure::internal("show the deck", error));
-            }
+            left => left,
         };
         if running.handle.fault().is_some() {
             // It was left as it was: the process ends as a daemon without a screen would.
@@ -277,7 +323,9 @@ async fn attach(setting: &ProjectContext, read_only: Option<String>) -> Result<D
         Some(_) => client.clone(),
         None => operator,
     };
-    let mut options = options(setting, client, operator.clone(), false, false)?;
+    let shown = DeckScreen::open()?;
+    let about = about(setting, false);
+    let mut options = options(setting, about, client, operator.clone(), &shown);
     options.notice = read_only;
     options.restart = {
         let setting = setting.clone();
@@ -294,9 +342,7 @@ async fn attach(setting: &ProjectContext, read_only: Option<String>) -> Result<D
             })
         })
     };
-    let left = show(options)
-        .await
-        .map_err(|error| Failure::internal("show the deck", error))?;
+    let left = show(shown.display, options).await;
     if left == DeckExit::Chosen(QuitChoice::Stop) {
         operator.call(Command::Stop(Default::default())).await?;
     }
@@ -319,163 +365,7 @@ fn clients(setting: &ProjectContext) -> (Client, Client) {
     (client, operator)
 }
 
-/// `ctxrelay demo`.
-pub fn demo(out: &Output, args: &DemoArgs) -> CliOutcome {
-    let program =
-        std::env::current_exe().map_err(|error| Failure::internal("find itself", error))?;
-    let runtime = runtime()?;
-    let verdict = if has_terminal() && !out.is_json() {
-        runtime.block_on(demo_on_screen(program, args.speed))
-    } else {
-        let timeline = RefCell::new(Vec::new());
-        let played = runtime.block_on(async {
-            run_as_text(program, args.speed, |line| {
-                if out.is_json() {
-                    timeline.borrow_mut().push(line.to_owned());
-                } else {
-                    // A reader that closed the pipe has seen enough; the story ends by itself.
-                    let _ = out.line(line);
-                }
-            })
-            .await
-            .map_err(|error| Failure::internal("play the demo", error))
-        });
-        match played {
-            Ok(()) if out.is_json() => {
-                out.json(&json!({"ok": true, "timeline": timeline.into_inner()}))
-            }
-            played => played,
-        }
-    };
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    verdict.map(|()| ExitKind::Ok)
-}
-
-async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::internal("play the demo", error);
-    let world = set_up(program, speed)
-        .await
-        .map_err(|error| failed(&error))?;
-    let running = world.setting.start_daemon(false, true).await?;
-    let hello = world.setting.hello(Role::Deck, None);
-    let client = Client::in_process(running.handle.clone(), hello, true).await?;
-    let options = options(&world.setting, client.clone(), client, true, true)?;
-    let left = {
-        let story = play(&world, &running, Ending::Operator);
-        let screen = show(options);
-        tokio::pin!(story, screen);
-        tokio::select! {
-            left = &mut screen => left.map(|_| ()),
-            told = &mut story => {
-                let left = screen.await.map(|_| ());
-                told.map_err(|error| failed(&error))?;
-                left
-            }
-        }
-    };
-    end(&running).await;
-    left.map_err(|error| failed(&error))
-}
-
-fn options(
-    setting: &ProjectContext,
-    client: Client,
-    operator: Client,
-    hosting: bool,
-    demo: bool,
-) -> Result<DeckOptions, Failure> {
-    let root = setting.dirs.root.clone();
-    let starter = setting.clone();
-    Ok(DeckOptions {
-        client,
-        operator,
-        hosting,
-        demo,
-        project: project_name(&root),
-        runtime_session: setting.runtime_session.to_string(),
-        settings: screen_settings()?,
-        utc_offset_s: utc_offset_s(),
-        start_agent: Arc::new(move |agent| start_agent(&starter, agent)),
-        restart: Arc::new(|| {
-            let why = "it cannot be started from here".to_owned();
-            Box::pin(ready(Err(why)))
-        }),
-        read_tree: Arc::new(move || git::work_tree(&root)),
-        notice: None,
-        told_to_end: signals()?,
-    })
-}
-
-fn screen_settings() -> Result<Settings, Failure> {
-    let mut settings =
-        Settings::new().map_err(|error| Failure::internal("read the keymap", error))?;
-    let var = |name: &str| std::env::var(name).ok();
-    settings.depth = Depth::detect(
-        var("NO_COLOR").as_deref(),
-        var("COLORTERM").as_deref(),
-        var("TERM").as_deref(),
-    );
-    let speaks_utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .filter_map(|name| var(name).filter(|value| !value.is_empty()))
-        .next()
-        .is_none_or(|value| value.to_lowercase().replace('-', "").contains("utf8"));
-    if !speaks_utf8 {
-        settings.glyphs = ctxrelay_ui::Glyphs::Ascii;
-    }
-    Ok(settings)
-}
-
-/// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.
-fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String> {
-    let command = format!("ctxrelay {agent}");
-    if std::env::var_os("TMUX").is_none() {
-        return Err(format!(
-            "run `{command}` in another terminal in this project"
-        ));
-    }
-    let words = [
-        setting.own_program.clone().into_os_string(),
-        "--project".into(),
-        setting.dirs.root.clone().into_os_string(),
-        agent.as_str().into(),
-    ];
-    let done = Process::new("tmux")
-        .args(["split-window", "-h", "-d", "-c"])
-        .arg(&setting.dirs.root)
-        .args(kept(agent.as_str(), words.into()))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match done {
-        Ok(status) if status.success() => Ok(format!("{command} starts in a pane beside")),
-        _ => Err(format!(
-            "tmux opened no pane; run `{command}` in another terminal"
-        )),
-    }
-}
-
-/// Becomes true when the process is told to end.
-fn signals() -> Result<watch::Receiver<bool>, Failure> {
-    let (tell, told) = watch::channel(false);
-    for kind in [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ] {
-        let mut stream =
-            signal(kind).map_err(|error| Failure::internal("listen for signals", error))?;
-        let tell = tell.clone();
-        tokio::spawn(async move {
-            stream.recv().await;
-            let _ = tell.send(true);
-        });
-    }
-    Ok(told)
-}
-
-async fn end(running: &Running) {
+pub(super) async fn end(running: &Running) {
     running.handle.shutdown(false).await;
     if timeout(END_WAIT, running.handle.ended().cancelled())
         .await
@@ -485,11 +375,11 @@ async fn end(running: &Running) {
     }
 }
 
-fn has_terminal() -> bool {
+pub(super) fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+pub(super) fn runtime() -> Result<Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()

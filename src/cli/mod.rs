@@ -21,6 +21,8 @@ mod connect;
 mod context;
 mod daemon;
 pub mod deck;
+mod deck_screen;
+mod demo;
 mod detach;
 mod disk;
 mod doctor;

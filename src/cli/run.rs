@@ -11,9 +11,9 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::settings::Named;
 use super::{
-    bridge, claude, claude_plugin, codex, codex_mcp, completions, config, daemon, deck, doctor,
-    doorbell, finality, hold, hook, init, instances, kill, ledger, man, pair, queue, recover,
-    redact, settings, status, trust, uninit,
+    bridge, claude, claude_plugin, codex, codex_mcp, completions, config, daemon, deck, demo,
+    doctor, doorbell, finality, hold, hook, init, instances, kill, ledger, man, pair, queue,
+    recover, redact, settings, status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -128,7 +128,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             | Verb::ReleaseGate(args)
             | Verb::Viewer(args),
         ) => return args.refuse(),
-        Some(Verb::Demo(args)) => return deck::demo(&out, &args),
+        Some(Verb::Demo(args)) => return demo::run(&out, &args),
         verb => verb,
     };
     let named = match verb {

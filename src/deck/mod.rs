@@ -4,11 +4,16 @@
 //! - [`present`]: model to view, pure.
 //! - [`perform`]: the screen's wishes to calls.
 //! - [`term`]: the only place that touches the terminal.
-//! - [`run`]: the drawing thread, and the task that feeds it.
+//! - [`display`]: the threads that read and draw it.
+//! - [`opening`]: the deck before there is a daemon.
+//! - [`run`]: the deck with one.
 
 mod attention;
+pub mod clock;
+pub mod display;
 mod found;
 pub mod model;
+pub mod opening;
 mod perform;
 mod present;
 mod reading;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use super::present::RowFilter;
+use super::run::DeckAbout;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -20,6 +21,8 @@ const ENTRIES_MAX: usize = 2_000;
 /// How we stand to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DaemonLink {
+    /// It is being started in this process; what is being done.
+    Starting(String),
     /// It runs in this process.
     Hosting,
     /// It runs in another one and answers.
@@ -53,20 +56,16 @@ pub struct Model {
     pub pages: u64,
     /// What names the work tree ([`pin`](crate::core::entry::WorkTree::pin)); `None` until somebody looked.
     pub tree: Option<String>,
-    /// The agents are scripted.
-    pub demo: bool,
     /// Agents that were started from this deck: when, ms since the epoch.
     pub started: BTreeMap<crate::core::agent::Agent, i64>,
-    /// The project's name.
-    pub project: String,
-    /// The pair.
-    pub runtime_session: String,
+    /// Whose deck it is.
+    pub about: DeckAbout,
     keep: usize,
 }
 
 impl Model {
     /// Nothing was told yet.
-    pub fn new(link: DaemonLink, project: String, runtime_session: String, demo: bool) -> Self {
+    pub fn new(link: DaemonLink, about: DeckAbout) -> Self {
         Self {
             link,
             status: Status::default(),
@@ -78,10 +77,8 @@ impl Model {
             older: None,
             pages: 0,
             tree: None,
-            demo,
             started: BTreeMap::new(),
-            project,
-            runtime_session,
+            about,
             keep: ENTRIES_MAX,
         }
     }

@@ -22,15 +22,15 @@ use crate::wire::status::{ChainState, ClaudeStatus, CodexStatus, LaneStatus};
 const SLOW_START_MS: i64 = 5_000;
 
 /// The whole visible world at a time.
-pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
+pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
     let mut rows = RowFilter::default();
     let status = &model.status;
     let [open, active, blocked, stale, done] = model.world.lanes(now_ms).map(small);
     ui::DeckView {
         now_ms,
-        utc_offset_s,
-        project: model.project.clone(),
-        runtime_session: model.runtime_session.clone(),
+        utc_offset_s: model.about.utc_offset_s,
+        project: model.about.project.clone(),
+        runtime_session: model.about.runtime_session.clone(),
         // The one that the rows are of; the status is read apart from them.
         session_id: (model.world.session_id.as_ref())
             .or(status.session_id.as_ref())
@@ -79,23 +79,29 @@ pub fn present(model: &Model, now_ms: i64, utc_offset_s: i32) -> ui::DeckView {
         },
         handoffs: handoffs(model),
         inbox: inbox(model, now_ms),
-        missing: if model.demo || !model.is_read {
+        missing: if model.about.demo || !model.is_read {
             Vec::new()
         } else {
             missing(status)
         },
-        first_run: model.is_read && !model.demo && !model.world.counts.contains_key("message"),
+        first_run: model.is_read
+            && !model.about.demo
+            && !model.world.counts.contains_key("message"),
         attached: Agent::ALL
             .into_iter()
             .filter(|agent| is_attached(model, *agent))
             .map(agent_of)
             .collect(),
-        demo: model.demo,
+        demo: model.about.demo,
     }
 }
 
 fn daemon(model: &Model) -> ui::HeaderDaemon {
     match &model.link {
+        DaemonLink::Starting(_) => ui::HeaderDaemon {
+            state: ui::DaemonState::Starting,
+            message: None,
+        },
         DaemonLink::Hosting => ui::HeaderDaemon {
             state: ui::DaemonState::Hosting,
             message: None,
@@ -121,6 +127,7 @@ fn opening(model: &Model) -> Option<String> {
         return None;
     }
     Some(match (&model.link, &model.unread) {
+        (DaemonLink::Starting(doing), _) => doing.clone(),
         (DaemonLink::Reconnecting(why), _) => format!("looking for the daemon: {why}"),
         (DaemonLink::Ended(why), _) => why.clone(),
         (_, Some(why)) => format!("{why}; trying again"),

@@ -1,35 +1,26 @@
-//! [`run`]: the deck's life. The drawing thread owns terminal and screen state; a task on the
-//! runtime owns the model and talks to the daemon. They share two bounded queues and one slot,
-//! so a blocked terminal delays nobody but itself.
+//! [`run`]: the deck's life with a daemon. The display owns terminal and screen state; a task on the
+//! runtime owns the model and talks to the daemon.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crossterm::event::{Event as TermEvent, KeyEventKind};
-use ctxrelay_ui::model::{DeckView, Level};
-use ctxrelay_ui::{Deck, Effect, Msg, QuitChoice, Settings, update};
+use ctxrelay_ui::model::Level;
+use ctxrelay_ui::{Effect, Msg, QuitChoice};
 use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
+use super::clock::now_ms;
+use super::display::Display;
 use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform};
 use super::present::present;
 use super::reading::read_all;
-use super::term::Screen;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
 use crate::wire::control::{Command, Notification, Reply};
-
-/// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
-const INPUTS_MAX: usize = 256;
-
-/// Wishes that may wait for the task; a key press makes at most a few.
-const EFFECTS_MAX: usize = 64;
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
 const GATHER: Duration = Duration::from_millis(16);
@@ -42,9 +33,6 @@ const STARTED_BY: Duration = Duration::from_secs(6);
 
 /// After the daemon refused to be read it is asked again this often.
 const READ_AGAIN: Duration = Duration::from_millis(500);
-
-/// With nothing to draw the drawing thread looks this rarely whether it should end.
-const QUIET: Duration = Duration::from_secs(60);
 
 /// A daemon that was started from the deck.
 #[derive(Debug)]
@@ -62,6 +50,19 @@ pub struct Restarted {
 pub type Restart =
     Arc<dyn Fn() -> BoxFuture<'static, Result<Option<Restarted>, String>> + Send + Sync>;
 
+/// Whose deck it is.
+#[derive(Debug, Clone, Default)]
+pub struct DeckAbout {
+    /// The project's name.
+    pub project: String,
+    /// The pair.
+    pub runtime_session: String,
+    /// The agents are scripted.
+    pub demo: bool,
+    /// Seconds to add to UTC for local time.
+    pub utc_offset_s: i32,
+}
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -70,16 +71,8 @@ pub struct DeckOptions {
     pub operator: Client,
     /// The daemon runs in this process.
     pub hosting: bool,
-    /// The agents are scripted.
-    pub demo: bool,
-    /// The project's name.
-    pub project: String,
-    /// The pair.
-    pub runtime_session: String,
-    /// How the screen starts.
-    pub settings: Settings,
-    /// Seconds to add to UTC for local time.
-    pub utc_offset_s: i32,
+    /// Whose deck it is.
+    pub about: DeckAbout,
     /// Starts an agent beside the deck: a sentence either way.
     pub start_agent: Arc<dyn Fn(Agent) -> Result<String, String> + Send + Sync>,
     /// Starts the daemon again, which has ended.
@@ -109,162 +102,21 @@ pub enum DeckExit {
     Failed,
 }
 
-/// Why the deck could not be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum DeckError {
-    /// There is no usable terminal.
-    #[error("could not take the terminal: {0}")]
-    Terminal(#[from] std::io::Error),
-    /// The theme or keymap is wrong.
-    #[error("{0}")]
-    Settings(String),
+/// Follows the daemon, feeds the screen and performs wishes, until the deck is left; gives the
+/// terminal back then.
+pub async fn run(mut display: Display, options: DeckOptions) -> DeckExit {
+    let left = follow(&mut display, options).await;
+    let has_failed = display.close().await;
+    if has_failed { DeckExit::Failed } else { left }
 }
 
-/// What goes to the drawing thread.
-enum Input {
-    Msg(Box<Msg>),
-    /// A new view lies in the slot.
-    Look,
-    End,
-}
-
-type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
-
-/// Shows the deck until it is left.
-///
-/// # Errors
-///
-/// See [`DeckError`].
-pub async fn run(options: DeckOptions) -> Result<DeckExit, DeckError> {
-    let deck = Deck::new(options.settings.clone())
-        .map_err(|error| DeckError::Settings(error.to_string()))?;
-    let screen = Screen::take()?;
-    let (inputs, to_draw) = sync_channel::<Input>(INPUTS_MAX);
-    let (wishes, effects) = mpsc::channel(EFFECTS_MAX);
-    let slot = Slot::default();
-
-    let keys = inputs.clone();
-    thread::Builder::new()
-        .name("deck-input".to_owned())
-        .spawn(move || read_terminal(&keys))?;
-    let drawing = {
-        let slot = Arc::clone(&slot);
-        thread::Builder::new()
-            .name(super::term::DRAWING_THREAD.to_owned())
-            .spawn(move || draw(screen, deck, &to_draw, &slot, &wishes))?
-    };
-    let left = follow(options, inputs.clone(), effects, slot).await;
-    // The drawing thread may hang on a blocked terminal; it is not waited for without end.
-    let _ = inputs.try_send(Input::End);
-    let deadline = Instant::now() + Duration::from_secs(1);
-    while !drawing.is_finished() && Instant::now() < deadline {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    super::term::restore();
-    let has_failed = drawing.is_finished() && drawing.join().is_err();
-    Ok(if has_failed { DeckExit::Failed } else { left })
-}
-
-/// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
-fn read_terminal(inputs: &SyncSender<Input>) {
-    loop {
-        let msg = match crossterm::event::read() {
-            Ok(TermEvent::Key(key)) if key.kind != KeyEventKind::Release => Msg::Key(key),
-            Ok(TermEvent::Mouse(mouse)) => Msg::Mouse(mouse),
-            Ok(TermEvent::Paste(text)) => Msg::Paste(text),
-            Ok(TermEvent::Resize(columns, rows)) => Msg::Resize(columns, rows),
-            Ok(_) => continue,
-            Err(_) => {
-                let _ = inputs.send(Input::End);
-                return;
-            }
-        };
-        if inputs.send(Input::Msg(Box::new(msg))).is_err() {
-            return;
-        }
-    }
-}
-
-/// The drawing thread: takes everything that waits, then draws once.
-fn draw(
-    mut screen: Screen,
-    mut deck: Deck,
-    inputs: &Receiver<Input>,
-    slot: &Slot,
-    wishes: &mpsc::Sender<Effect>,
-) {
-    if let Ok((columns, rows)) = screen.size() {
-        update(&mut deck, Msg::Resize(columns, rows));
-    }
-    let mut effects = Vec::new();
-    loop {
-        // Clock and ages are those of the moment in which they are drawn, whatever woke us.
-        effects.extend(update(&mut deck, Msg::Tick(now_ms())));
-        if screen.draw(&deck).is_err() {
-            return;
-        }
-        let wait = deck.next_redraw_ms().map_or(QUIET, Duration::from_millis);
-        let first = match inputs.recv_timeout(wait) {
-            Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        let mut has_view = false;
-        for input in first.into_iter().chain(inputs.try_iter()) {
-            match input {
-                Input::Msg(msg) => {
-                    if let Msg::Resize(columns, rows) = *msg {
-                        tracing::debug!(columns, rows, "the screen has another size");
-                    }
-                    effects.extend(update(&mut deck, *msg));
-                }
-                Input::Look => has_view = true,
-                Input::End => return,
-            }
-        }
-        // Behind the keys and clicks: they were meant for the rows that stood there.
-        if has_view && let Some(view) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            effects.extend(update(&mut deck, Msg::View(view)));
-        }
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Redraw => {
-                    let _ = screen.clear();
-                }
-                Effect::CopyText(text) => {
-                    let _ = screen.copy(&text);
-                }
-                effect => {
-                    if wishes.try_send(effect).is_err() {
-                        update(
-                            &mut deck,
-                            Msg::Notice(Level::Error, "busy: press the key again".to_owned()),
-                        );
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The task: follows the daemon, feeds the screen, performs wishes.
-async fn follow(
-    mut options: DeckOptions,
-    inputs: SyncSender<Input>,
-    mut effects: mpsc::Receiver<Effect>,
-    slot: Slot,
-) -> DeckExit {
+async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let link = if options.hosting {
         DaemonLink::Hosting
     } else {
         DaemonLink::Reconnecting("connecting".to_owned())
     };
-    let mut model = Model::new(
-        link,
-        options.project.clone(),
-        options.runtime_session.clone(),
-        options.demo,
-    );
+    let mut model = Model::new(link, options.about.clone());
     let mut notifications = options.client.notifications();
     let mut connection = options.client.connection();
     let mut told_to_end = options.told_to_end.clone();
@@ -302,15 +154,12 @@ async fn follow(
         let now = Instant::now();
         if view_due.is_some_and(|due| due <= now) {
             view_due = None;
-            let view = present(&model, now_ms(), options.utc_offset_s);
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(view));
-            if let Err(TrySendError::Disconnected(_)) = inputs.try_send(Input::Look) {
+            if !display.show(present(&model, now_ms())) {
                 return DeckExit::Gone;
             }
             // Behind the first view, which brings the time that a notice stands for.
             if let Some(notice) = notice.take() {
-                let msg = Msg::Notice(Level::Error, notice);
-                let _ = inputs.try_send(Input::Msg(Box::new(msg)));
+                display.tell(Msg::Notice(Level::Error, notice));
             }
         }
         if status_due.is_some_and(|due| due <= now) {
@@ -356,7 +205,7 @@ async fn follow(
                     Err(broadcast::error::RecvError::Closed) => return DeckExit::Gone,
                 }
             }
-            effect = effects.recv() => {
+            effect = display.wish() => {
                 let Some(effect) = effect else { return DeckExit::Gone };
                 if let Effect::Quit(choice) = effect {
                     return DeckExit::Chosen(choice);
@@ -386,7 +235,7 @@ async fn follow(
                         }
                         Err(why) => Msg::Notice(Level::Error, why),
                     };
-                    if inputs.try_send(Input::Msg(Box::new(msg))).is_err() {
+                    if !display.tell(msg) {
                         return DeckExit::Gone;
                     }
                     view_due = Some(Instant::now());
@@ -397,7 +246,7 @@ async fn follow(
                     look_at_tree(&options, &trees);
                 }
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
-                    && inputs.try_send(Input::Msg(Box::new(msg))).is_err()
+                    && !display.tell(msg)
                 {
                     return DeckExit::Gone;
                 }
@@ -471,23 +320,10 @@ fn look_at_tree(options: &DeckOptions, trees: &mpsc::Sender<Option<WorkTree>>) {
     }
 }
 
-/// The time zone's offset now, in seconds.
-pub fn utc_offset_s() -> i32 {
-    jiff::Zoned::now().offset().seconds()
-}
-
 /// The name that a project is shown under: its folder's.
 pub fn project_name(root: &Path) -> String {
     root.file_name().map_or_else(
         || "/".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     )
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        })
 }

@@ -1,5 +1,7 @@
 //! The deck in a real terminal: hosting, attached, resized, left, and with hostile text in it.
 
+use std::fs::File;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -33,6 +35,62 @@ fn the_deck_hosts_the_daemon_and_takes_it_along_when_nobody_is_attached() {
         !deck.with_screen(|screen| screen.alternate_screen()),
         "the terminal was not given back"
     );
+}
+
+/// Holds up every start of a daemon at the list of projects, for as long as the value lives.
+fn hold_starts(project: &Project) -> File {
+    std::fs::create_dir_all(project.registry()).unwrap();
+    let held = File::create(project.registry().join("instances.lock")).unwrap();
+    held.lock().unwrap();
+    held
+}
+
+#[test]
+fn the_first_frame_stands_before_the_daemon_does() {
+    let project = Project::new();
+    let held = hold_starts(&project);
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("starting the daemon …");
+    assert!(deck.shows("1 Agents"), "{}", deck.screen());
+    assert!(!deck.shows("Nothing has happened"), "nothing was read yet");
+    deck.press(Key::Char('m'));
+    deck.wait_for_text("nothing can be sent now");
+    drop(held);
+    deck.wait_for_text("Claude is not installed");
+    assert_eq!(status(&project)["running"], true);
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
+}
+
+#[test]
+fn a_deck_that_still_opens_can_be_left() {
+    let project = Project::new();
+    let _held = hold_starts(&project);
+    for leave in [Key::Char('q'), Key::Ctrl('c')] {
+        let mut deck = deck(&project, 120, 40);
+        deck.wait_for_text("starting the daemon …");
+        deck.press(leave);
+        assert_eq!(deck.wait_exit(), 0);
+        assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    }
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("starting the daemon …");
+    deck.signal(Signal::TERM);
+    deck.wait_exit();
+    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+}
+
+#[test]
+fn what_keeps_the_daemon_from_starting_is_said_on_the_terminal_as_it_was() {
+    let project = Project::new();
+    project.begin();
+    // A folder where the list of projects belongs.
+    std::fs::create_dir_all(project.registry().join("instances.lock")).unwrap();
+    let mut deck = deck(&project, 120, 40);
+    assert_eq!(deck.wait_exit(), 3);
+    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    assert!(deck.shows("cannot write"), "{}", deck.screen());
+    assert!(deck.shows("instances"), "{}", deck.screen());
 }
 
 #[test]

@@ -7,11 +7,11 @@ use crate::core::fold::fold;
 use crate::core::id::Seq;
 use crate::core::snapshot::Snapshot;
 use crate::deck::present::present;
+use crate::deck::run::DeckAbout;
 use crate::wire::control::EntryPage;
 
 fn model() -> Model {
-    let names = ("p".to_owned(), "default".to_owned());
-    Model::new(DaemonLink::Attached, names.0, names.1, false)
+    Model::new(DaemonLink::Attached, DeckAbout::default())
 }
 
 /// A page of what ContextRelay 3 wrote, newest first: no `seq` on any line. Line 3 is none.
@@ -38,7 +38,7 @@ fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
         fold(&mut world, &entry);
     }
     model.reset(world, unchained_page());
-    let view = present(&model, 0, 0);
+    let view = present(&model, 0);
     let rows: Vec<(u64, &str)> = view
         .timeline
         .iter()
@@ -72,10 +72,10 @@ fn a_page_without_a_row_ends_nothing() {
     };
     model.reset(Snapshot::default(), EntryPage::default());
     assert!(!model.prepend(steps), "no row came");
-    let view = present(&model, 0, 0);
+    let view = present(&model, 0);
     assert_eq!((view.timeline.len(), view.older), (0, Some(1)));
     assert!(model.prepend(unchained_page()), "four rows came");
-    let view = present(&model, 0, 0);
+    let view = present(&model, 0);
     assert_eq!((view.timeline.len(), view.older), (4, None));
     let outcome = view.timeline[0]
         .outcome

@@ -41,6 +41,8 @@ pub struct HeaderPorts {
 /// How this deck stands to the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DaemonState {
+    /// This process is about to own the project.
+    Starting,
     /// This process owns the project.
     Hosting,
     /// Another process owns it; we are its client.
@@ -58,6 +60,7 @@ impl DaemonState {
     /// The word in the header.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Starting => "starting",
             Self::Hosting => "daemon",
             Self::Attached => "attached",
             Self::ReadOnly => "read only",

@@ -168,6 +168,7 @@ fn daemon(deck: &Deck) -> Line<'static> {
         DaemonState::Hosting | DaemonState::Attached => {
             (deck.glyphs.well(), theme.style(ThemeRole::OutcomeDone))
         }
+        DaemonState::Starting => (deck.glyphs.dot(), theme.style(ThemeRole::TextMuted)),
         DaemonState::ReadOnly => (
             deck.glyphs.wrong(),
             theme.style(ThemeRole::OutcomeAttention),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::deck::model::{self, DaemonLink};
+use crate::deck::run::DeckAbout;
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
 
@@ -17,12 +18,7 @@ fn entry(seq: u64, id: &str, kind: &str, more: &Value) -> Entry {
 
 /// What the deck says of a message to which this happened: its outcome, and its details.
 fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
-    let mut model = Model::new(
-        DaemonLink::Hosting,
-        "p".to_owned(),
-        "default".to_owned(),
-        false,
-    );
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
     let from = if to == "claude" { "codex" } else { "claude" };
     let message = json!({"source": from, "target": to, "content": "look at plum.rs",
         "message": {"onBusy": "queue", "requireReply": false}});
@@ -71,12 +67,7 @@ fn what_the_end_of_a_turn_settled_is_not_called_acknowledged() {
 
 /// Which of these changes of Claude's have a row.
 fn rows_of_claude(changes: &[Value]) -> Vec<u64> {
-    let mut model = Model::new(
-        DaemonLink::Hosting,
-        "p".to_owned(),
-        "default".to_owned(),
-        false,
-    );
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
     for (event, seq) in changes.iter().zip(1..) {
         // The text is for people: whatever it says, the row does not depend on it.
         let more = json!({"source": "system", "content": "Claude is idle", "runtimeEvent": event});

@@ -1,0 +1,161 @@
+//! [`DeckScreen`]: the screen of a deck on this terminal, and what every deck here is given.
+
+use std::future::ready;
+use std::process::{Command as Process, Stdio};
+use std::sync::Arc;
+
+use ctxrelay_ui::{Depth, Settings};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::exit::Failure;
+use super::pair_tmux::kept;
+use crate::adapters::git;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::deck::clock::utc_offset_s;
+use crate::deck::display::Display;
+use crate::deck::opening::while_opening;
+use crate::deck::run::{DeckAbout, DeckOptions, project_name};
+use crate::host::ProjectContext;
+use crate::store::ledger::ReadProgress;
+
+/// A screen, and what it listens to beside its keys.
+pub(super) struct DeckScreen {
+    pub(super) display: Display,
+    pub(super) told_to_end: watch::Receiver<bool>,
+}
+
+impl DeckScreen {
+    /// Takes the terminal and draws the first frame.
+    pub(super) fn open() -> Result<Self, Failure> {
+        let settings = screen_settings()?;
+        Ok(Self {
+            told_to_end: signals()?,
+            display: Display::open(settings)
+                .map_err(|error| Failure::internal("show the deck", error))?,
+        })
+    }
+
+    /// Waits for a start, and says meanwhile what it does. `None` when the operator left before it
+    /// was done; the terminal is given back then.
+    pub(super) async fn wait_for<T>(
+        mut self,
+        about: DeckAbout,
+        reading: &ReadProgress,
+        start: impl Future<Output = T>,
+    ) -> Option<(Self, T)> {
+        let told_to_end = self.told_to_end.clone();
+        let done = while_opening(&mut self.display, about, reading, told_to_end, start).await;
+        match done {
+            Some(done) => Some((self, done)),
+            None => {
+                self.display.close().await;
+                None
+            }
+        }
+    }
+}
+
+pub(super) fn about(setting: &ProjectContext, demo: bool) -> DeckAbout {
+    DeckAbout {
+        project: project_name(&setting.dirs.root),
+        runtime_session: setting.runtime_session.to_string(),
+        demo,
+        utc_offset_s: utc_offset_s(),
+    }
+}
+
+pub(super) fn options(
+    setting: &ProjectContext,
+    about: DeckAbout,
+    client: Client,
+    operator: Client,
+    screen: &DeckScreen,
+) -> DeckOptions {
+    let root = setting.dirs.root.clone();
+    let starter = setting.clone();
+    DeckOptions {
+        client,
+        operator,
+        hosting: false,
+        about,
+        start_agent: Arc::new(move |agent| start_agent(&starter, agent)),
+        restart: Arc::new(|| {
+            let why = "it cannot be started from here".to_owned();
+            Box::pin(ready(Err(why)))
+        }),
+        read_tree: Arc::new(move || git::work_tree(&root)),
+        notice: None,
+        told_to_end: screen.told_to_end.clone(),
+    }
+}
+
+fn screen_settings() -> Result<Settings, Failure> {
+    let mut settings =
+        Settings::new().map_err(|error| Failure::internal("read the keymap", error))?;
+    let var = |name: &str| std::env::var(name).ok();
+    settings.depth = Depth::detect(
+        var("NO_COLOR").as_deref(),
+        var("COLORTERM").as_deref(),
+        var("TERM").as_deref(),
+    );
+    let speaks_utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .filter_map(|name| var(name).filter(|value| !value.is_empty()))
+        .next()
+        .is_none_or(|value| value.to_lowercase().replace('-', "").contains("utf8"));
+    if !speaks_utf8 {
+        settings.glyphs = ctxrelay_ui::Glyphs::Ascii;
+    }
+    Ok(settings)
+}
+
+/// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.
+fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String> {
+    let command = format!("ctxrelay {agent}");
+    if std::env::var_os("TMUX").is_none() {
+        return Err(format!(
+            "run `{command}` in another terminal in this project"
+        ));
+    }
+    let words = [
+        setting.own_program.clone().into_os_string(),
+        "--project".into(),
+        setting.dirs.root.clone().into_os_string(),
+        agent.as_str().into(),
+    ];
+    let done = Process::new("tmux")
+        .args(["split-window", "-h", "-d", "-c"])
+        .arg(&setting.dirs.root)
+        .args(kept(agent.as_str(), words.into()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match done {
+        Ok(status) if status.success() => Ok(format!("{command} starts in a pane beside")),
+        _ => Err(format!(
+            "tmux opened no pane; run `{command}` in another terminal"
+        )),
+    }
+}
+
+/// Becomes true when the process is told to end.
+fn signals() -> Result<watch::Receiver<bool>, Failure> {
+    let (tell, told) = watch::channel(false);
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ] {
+        let mut stream =
+            signal(kind).map_err(|error| Failure::internal("listen for signals", error))?;
+        let tell = tell.clone();
+        tokio::spawn(async move {
+            stream.recv().await;
+            let _ = tell.send(true);
+        });
+    }
+    Ok(told)
+}

@@ -1,0 +1,87 @@
+//! `ctxrelay demo`: the deck on a throw-away project with two scripted agents.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::args::DemoArgs;
+use super::deck::{end, has_terminal, runtime};
+use super::deck_screen::{DeckScreen, about, options};
+use super::exit::{CliOutcome, ExitKind, Failure};
+use super::output::Output;
+use crate::client::Client;
+use crate::deck::run::run as show;
+use crate::demo::play::{Ending, play};
+use crate::demo::text::run_as_text;
+use crate::demo::world::set_up;
+use crate::wire::control::Role;
+
+pub fn run(out: &Output, args: &DemoArgs) -> CliOutcome {
+    let program =
+        std::env::current_exe().map_err(|error| Failure::internal("find itself", error))?;
+    let runtime = runtime()?;
+    let verdict = if has_terminal() && !out.is_json() {
+        runtime.block_on(demo_on_screen(program, args.speed))
+    } else {
+        let timeline = RefCell::new(Vec::new());
+        let played = runtime.block_on(async {
+            run_as_text(program, args.speed, |line| {
+                if out.is_json() {
+                    timeline.borrow_mut().push(line.to_owned());
+                } else {
+                    // A reader that closed the pipe has seen enough; the story ends by itself.
+                    let _ = out.line(line);
+                }
+            })
+            .await
+            .map_err(|error| Failure::internal("play the demo", error))
+        });
+        match played {
+            Ok(()) if out.is_json() => {
+                out.json(&json!({"ok": true, "timeline": timeline.into_inner()}))
+            }
+            played => played,
+        }
+    };
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    verdict.map(|()| ExitKind::Ok)
+}
+
+async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::internal("play the demo", error);
+    let shown = DeckScreen::open()?;
+    let world = match set_up(program, speed).await {
+        Ok(world) => world,
+        Err(error) => {
+            shown.display.close().await;
+            return Err(failed(&error));
+        }
+    };
+    let running = match world.setting.start_daemon(false, true).await {
+        Ok(running) => running,
+        Err(error) => {
+            shown.display.close().await;
+            return Err(error.into());
+        }
+    };
+    let hello = world.setting.hello(Role::Deck, None);
+    let client = Client::in_process(running.handle.clone(), hello, true).await?;
+    let about = about(&world.setting, true);
+    let mut options = options(&world.setting, about, client.clone(), client, &shown);
+    options.hosting = true;
+    let told = {
+        let story = play(&world, &running, Ending::Operator);
+        let screen = show(shown.display, options);
+        tokio::pin!(story, screen);
+        tokio::select! {
+            _ = &mut screen => Ok(()),
+            told = &mut story => {
+                screen.await;
+                told
+            }
+        }
+    };
+    end(&running).await;
+    told.map_err(|error| failed(&error))
+}

@@ -1,0 +1,219 @@
+//! [`Display`]: the terminal with its two threads. One reads it, the other draws and owns the state
+//! of the screen; whoever feeds them shares two bounded queues and one slot with them, so that a
+//! blocked terminal delays nobody but itself.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crossterm::event::{Event as TermEvent, KeyEventKind};
+use ctxrelay_ui::model::{DeckView, Level};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+
+use super::clock::now_ms;
+use super::term::{DRAWING_THREAD, Screen, restore};
+
+/// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
+const INPUTS_MAX: usize = 256;
+
+/// Wishes that may wait; a key press makes at most a few.
+const EFFECTS_MAX: usize = 64;
+
+/// With nothing to draw the drawing thread looks this rarely whether it should end.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// How long the drawing thread may take to end; it hangs where the terminal is blocked.
+const CLOSE_WAIT: Duration = Duration::from_secs(1);
+
+/// Why the deck could not be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum DisplayError {
+    /// There is no usable terminal.
+    #[error("could not take the terminal: {0}")]
+    Terminal(#[from] std::io::Error),
+    /// The theme or keymap is wrong.
+    #[error("{0}")]
+    Settings(String),
+}
+
+/// What goes to the drawing thread.
+enum Input {
+    Msg(Box<Msg>),
+    /// A new view lies in the slot.
+    Look,
+    End,
+}
+
+type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
+
+/// The screen, from its first frame on. Dropped, it gives the terminal back without waiting for the
+/// frame that is being drawn: see [`Self::close`].
+#[derive(Debug)]
+pub struct Display {
+    inputs: SyncSender<Input>,
+    slot: Slot,
+    wishes: mpsc::Receiver<Effect>,
+    /// Until it is waited for.
+    drawing: Option<JoinHandle<()>>,
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        let _ = self.inputs.try_send(Input::End);
+        restore();
+    }
+}
+
+impl Display {
+    /// Takes the terminal and draws the first frame, before anything is known.
+    ///
+    /// # Errors
+    ///
+    /// See [`DisplayError`].
+    pub fn open(settings: Settings) -> Result<Self, DisplayError> {
+        let deck =
+            Deck::new(settings).map_err(|error| DisplayError::Settings(error.to_string()))?;
+        let screen = Screen::take()?;
+        let (inputs, to_draw) = sync_channel::<Input>(INPUTS_MAX);
+        let (wish, wishes) = mpsc::channel(EFFECTS_MAX);
+        let slot = Slot::default();
+        let keys = inputs.clone();
+        thread::Builder::new()
+            .name("deck-input".to_owned())
+            .spawn(move || read_terminal(&keys))?;
+        let drawing = {
+            let slot = Arc::clone(&slot);
+            thread::Builder::new()
+                .name(DRAWING_THREAD.to_owned())
+                .spawn(move || draw(screen, deck, &to_draw, &slot, &wish))?
+        };
+        Ok(Self {
+            inputs,
+            slot,
+            wishes,
+            drawing: Some(drawing),
+        })
+    }
+
+    /// Shows this view from now on. False when the terminal is gone.
+    pub(super) fn show(&self, view: DeckView) -> bool {
+        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(view));
+        self.send(Input::Look)
+    }
+
+    /// Tells the screen something else than a view. False when the terminal is gone.
+    pub(super) fn tell(&self, msg: Msg) -> bool {
+        self.send(Input::Msg(Box::new(msg)))
+    }
+
+    fn send(&self, input: Input) -> bool {
+        !matches!(
+            self.inputs.try_send(input),
+            Err(TrySendError::Disconnected(_))
+        )
+    }
+
+    /// The next wish of the person at the screen; `None` when the terminal is gone.
+    pub(super) async fn wish(&mut self) -> Option<Effect> {
+        self.wishes.recv().await
+    }
+
+    /// Gives the terminal back. Returns whether drawing had failed by a fault of our own.
+    pub async fn close(mut self) -> bool {
+        let Some(drawing) = self.drawing.take() else {
+            return false;
+        };
+        let _ = self.inputs.try_send(Input::End);
+        let deadline = Instant::now() + CLOSE_WAIT;
+        while !drawing.is_finished() && Instant::now() < deadline {
+            sleep(Duration::from_millis(5)).await;
+        }
+        restore();
+        drawing.is_finished() && drawing.join().is_err()
+    }
+}
+
+/// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
+fn read_terminal(inputs: &SyncSender<Input>) {
+    loop {
+        let msg = match crossterm::event::read() {
+            Ok(TermEvent::Key(key)) if key.kind != KeyEventKind::Release => Msg::Key(key),
+            Ok(TermEvent::Mouse(mouse)) => Msg::Mouse(mouse),
+            Ok(TermEvent::Paste(text)) => Msg::Paste(text),
+            Ok(TermEvent::Resize(columns, rows)) => Msg::Resize(columns, rows),
+            Ok(_) => continue,
+            Err(_) => {
+                let _ = inputs.send(Input::End);
+                return;
+            }
+        };
+        if inputs.send(Input::Msg(Box::new(msg))).is_err() {
+            return;
+        }
+    }
+}
+
+/// The drawing thread: takes everything that waits, then draws once.
+fn draw(
+    mut screen: Screen,
+    mut deck: Deck,
+    inputs: &Receiver<Input>,
+    slot: &Slot,
+    wishes: &mpsc::Sender<Effect>,
+) {
+    if let Ok((columns, rows)) = screen.size() {
+        update(&mut deck, Msg::Resize(columns, rows));
+    }
+    let mut effects = Vec::new();
+    loop {
+        // Clock and ages are those of the moment in which they are drawn, whatever woke us.
+        effects.extend(update(&mut deck, Msg::Tick(now_ms())));
+        if screen.draw(&deck).is_err() {
+            return;
+        }
+        let wait = deck.next_redraw_ms().map_or(QUIET, Duration::from_millis);
+        let first = match inputs.recv_timeout(wait) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut has_view = false;
+        for input in first.into_iter().chain(inputs.try_iter()) {
+            match input {
+                Input::Msg(msg) => {
+                    if let Msg::Resize(columns, rows) = *msg {
+                        tracing::debug!(columns, rows, "the screen has another size");
+                    }
+                    effects.extend(update(&mut deck, *msg));
+                }
+                Input::Look => has_view = true,
+                Input::End => return,
+            }
+        }
+        // Behind the keys and clicks: they were meant for the rows that stood there.
+        if has_view && let Some(view) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            effects.extend(update(&mut deck, Msg::View(view)));
+        }
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Redraw => {
+                    let _ = screen.clear();
+                }
+                Effect::CopyText(text) => {
+                    let _ = screen.copy(&text);
+                }
+                effect => {
+                    if wishes.try_send(effect).is_err() {
+                        update(
+                            &mut deck,
+                            Msg::Notice(Level::Error, "busy: press the key again".to_owned()),
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
