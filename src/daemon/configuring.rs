@@ -111,7 +111,7 @@ impl Daemon {
         let idle_ms = ms(keys.idle_seconds.get());
         let expiry_ms = Some(ms(keys.expire_seconds.get())).filter(|expiry| *expiry > 0);
         self.claude.set_terms(idle_ms, expiry_ms);
-        self.codex.flow.set_expiry(expiry_ms);
+        self.codex.set_expiry(expiry_ms);
     }
 
     /// After how long a detached daemon ends that nobody needs.

@@ -27,14 +27,6 @@ impl Daemon {
         trace::attempt(id, row.and_then(|row| row.attempt.as_ref()))
     }
 
-    /// Hands something to the lane to Codex, and does what it says.
-    pub(super) fn codex_input(&mut self, input: CodexInput) {
-        let at = self.moment();
-        let effects = self.codex.flow.apply(&mut self.outbox.backlog, input, &at);
-        // A refusal has been said to the operator.
-        let _ = self.perform(Agent::Codex, effects);
-    }
-
     /// Does what the machine of one agent wants, in its order. A byte leaves only after the rows
     /// before it are written.
     ///
@@ -97,7 +89,8 @@ impl Daemon {
                 } => self.deliver_to_adapter(id, attempt, on_busy, repeat),
                 DeliveryEffect::Recover(ids) => self.ask_what_became_of(ids),
                 DeliveryEffect::Wake => self.wake_codex(),
-                DeliveryEffect::Receipt { id, outcome } => self.codex.receipts.insert(id, outcome),
+                // The lane remembers it.
+                DeliveryEffect::Receipt { .. } => {}
                 DeliveryEffect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
                 DeliveryEffect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
                 // Claude's own hook has said it already.
@@ -250,7 +243,7 @@ impl Daemon {
 
     fn note_limit(&mut self, limited: bool) {
         let (state, why, until_ms, text) = if limited {
-            let why = self.codex.limit_why.take();
+            let why = self.codex.take_last_error();
             let text = "Codex is at its usage limit; messages for it are held";
             (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
         } else {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::continuation::{GoOn, Then, ThenDurable};
 use super::fault::DaemonFault;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
 use super::run::Daemon;
@@ -12,37 +13,7 @@ use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{Stored, WriterEvent};
-use crate::wire::control::{Notification, Refusal};
-
-/// What happens once a batch is durable, or has failed.
-pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
-
-/// What happens once a fact is durable.
-pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
-
-/// How the loop goes on with what was to be recorded.
-pub(super) enum GoOn {
-    /// With what somebody asked for.
-    Asked(Then),
-    /// With what has happened.
-    Fact(ThenDurable),
-}
-
-impl GoOn {
-    fn recorded(self, daemon: &mut Daemon, entries: &[Arc<Stored>]) {
-        match self {
-            Self::Asked(then) => then(daemon, Ok(entries)),
-            Self::Fact(then) => then(daemon, entries),
-        }
-    }
-
-    fn refused(self, daemon: &mut Daemon, refusal: &Refusal) {
-        match self {
-            Self::Asked(then) => then(daemon, Err(refusal)),
-            Self::Fact(_) => {}
-        }
-    }
-}
+use crate::wire::control::Notification;
 
 impl Daemon {
     /// Appends, and calls back when it is durable or has failed.

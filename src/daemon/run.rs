@@ -9,11 +9,14 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::agent_processes::AgentProcesses;
+use super::bounded_map::BoundedMap;
 use super::claude_lane::ClaudeLane;
+use super::claude_processes::ClaudeProcesses;
 use super::clients::Clients;
 use super::clock::Clock;
-use super::codex_lane::{BoundedMap, CodexLane};
+use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
+use super::continuation::GoOn;
 use super::event::Event;
 use super::fault::{DaemonFault, Ended, FaultSlot};
 use super::handoff_dedup::HandoffDedup;
@@ -24,7 +27,6 @@ use super::notices::Notices;
 use super::outbox::Outbox;
 use super::readers::Readers;
 use super::recorder::Recorder;
-use super::recording::GoOn;
 use super::running::Replacement;
 use super::silence::Silences;
 use super::stop::Stop;
@@ -44,6 +46,7 @@ pub struct Daemon {
     pub(super) clock: Clock,
     pub(super) clients: Clients,
     pub(super) claude: ClaudeLane,
+    pub(super) claude_processes: ClaudeProcesses,
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
     pub(super) limits: Limits,
@@ -99,6 +102,7 @@ impl Daemon {
             clock,
             clients: Clients::default(),
             claude: ClaudeLane::default(),
+            claude_processes: ClaudeProcesses::default(),
             codex,
             silences: Silences::default(),
             limits: Limits::default(),

@@ -5,14 +5,8 @@
 //! that it calls. Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330,
 //! observed).
 
-use tokio::time::Instant;
-
-use super::run::Daemon;
-use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
-use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{ClaudeInput, Watchdog, Watched};
-use crate::core::entry::ErrorCode;
-use crate::core::envelope::age;
+use crate::core::agent::Agent;
+use crate::core::delivery::{Watchdog, Watched};
 use crate::wire::config::Config;
 use crate::wire::status::SilenceStatus;
 
@@ -21,6 +15,18 @@ use crate::wire::status::SilenceStatus;
 pub(super) struct Silences {
     codex: Silence,
     claude: Silence,
+}
+
+/// What is to be done about a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SilenceStep {
+    /// The status says something else now.
+    Show,
+    /// That, and the record is to have it; once for each turn.
+    Record {
+        /// For how long nothing was heard, ms.
+        silent_ms: i64,
+    },
 }
 
 /// One agent's turn.
@@ -61,6 +67,90 @@ impl Default for Silences {
 }
 
 impl Silences {
+    /// Takes what the configuration says, for turns that run too.
+    pub(super) fn configure(&mut self, config: &Config) {
+        let [claude, codex] = silences_ms(config);
+        self.claude.set(claude);
+        self.codex.set(codex);
+    }
+
+    /// A turn begins, or gives a sign.
+    pub(super) fn lives(&mut self, agent: Agent, now_ms: i64) {
+        let silence = self.of(agent);
+        silence.watchdog.sign(now_ms);
+        silence.is_recorded = false;
+    }
+
+    /// No turn runs any more.
+    pub(super) fn is_over(&mut self, agent: Agent) {
+        let silence = self.of(agent);
+        silence.watchdog.over();
+        silence.is_recorded = false;
+    }
+
+    /// A turn waits for the human, or no longer.
+    pub(super) fn waits(&mut self, agent: Agent, waits: bool, now_ms: i64) {
+        self.of(agent).watchdog.waits(waits, now_ms);
+    }
+
+    /// The operator lets a silent turn be. Returns whether there is one.
+    pub(super) fn snooze(&mut self, agent: Agent, now_ms: i64) -> bool {
+        let silence = self.of(agent);
+        let is_silent = silence.watchdog.watched(now_ms) > Watched::Fine;
+        if is_silent {
+            silence.watchdog.snooze(now_ms);
+            // What becomes of it after that is worth telling again.
+            silence.is_recorded = false;
+        }
+        is_silent
+    }
+
+    /// How a turn is now, where that is something else than was told last.
+    pub(super) fn look(&mut self, agent: Agent, now_ms: i64) -> Option<SilenceStep> {
+        let silence = self.of(agent);
+        let watched = silence.watchdog.watched(now_ms);
+        if std::mem::replace(&mut silence.told, watched) == watched {
+            return None;
+        }
+        if watched == Watched::Stuck && !std::mem::replace(&mut silence.is_recorded, true) {
+            let silent_ms = silence.watchdog.silent_ms(now_ms).unwrap_or(0);
+            return Some(SilenceStep::Record { silent_ms });
+        }
+        Some(SilenceStep::Show)
+    }
+
+    /// Whether a turn runs, as far as is known.
+    pub(super) fn is_on(&self, agent: Agent) -> bool {
+        self.get(agent).watchdog.is_on()
+    }
+
+    /// When a turn is to be looked at again, ms.
+    pub(super) fn next_ms(&self, now_ms: i64) -> Option<i64> {
+        [&self.claude, &self.codex]
+            .into_iter()
+            .filter_map(|silence| {
+                // Something else may have woken the loop in the very moment.
+                let is_due = silence.watchdog.watched(now_ms) != silence.told;
+                let next_ms = silence.watchdog.next_ms(now_ms);
+                is_due.then_some(now_ms).or(next_ms)
+            })
+            .min()
+    }
+
+    /// For the status; `None` without a turn.
+    pub(super) fn status(&self, agent: Agent, now_ms: i64) -> Option<SilenceStatus> {
+        let silence = self.get(agent);
+        let silent_ms = silence.watchdog.silent_ms(now_ms)?;
+        let seconds = |ms: i64| u64::try_from(ms / 1_000).unwrap_or(0);
+        Some(SilenceStatus {
+            level: silence.watchdog.watched(now_ms),
+            seconds: seconds(silent_ms),
+            since: now_ms - silent_ms,
+            suspect_after_seconds: seconds(silence.silence_ms),
+            snoozed_until: silence.watchdog.snoozed_until(now_ms),
+        })
+    }
+
     fn of(&mut self, agent: Agent) -> &mut Silence {
         match agent {
             Agent::Claude => &mut self.claude,
@@ -68,11 +158,10 @@ impl Silences {
         }
     }
 
-    /// Whether a turn runs, as far as is known.
-    pub(super) fn is_on(&self, agent: Agent) -> bool {
+    fn get(&self, agent: Agent) -> &Silence {
         match agent {
-            Agent::Claude => self.claude.watchdog.is_on(),
-            Agent::Codex => self.codex.watchdog.is_on(),
+            Agent::Claude => &self.claude,
+            Agent::Codex => &self.codex,
         }
     }
 }
@@ -85,151 +174,4 @@ fn silences_ms(config: &Config) -> [i64; 2] {
         watchdog.codex_silence_seconds.get(),
     ]
     .map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX / 4_000) * 1_000)
-}
-
-impl Daemon {
-    /// Takes what the configuration says, for turns that run too.
-    pub(super) fn set_silences(&mut self, config: &Config) {
-        let [claude, codex] = silences_ms(config);
-        self.silences.claude.set(claude);
-        self.silences.codex.set(codex);
-        self.look_at_silences();
-    }
-
-    /// A turn begins, or gives a sign.
-    pub(super) fn turn_lives(&mut self, agent: Agent) {
-        let now_ms = self.clock.now_ms();
-        let silence = self.silences.of(agent);
-        silence.watchdog.sign(now_ms);
-        silence.is_recorded = false;
-        self.look_at_silence(agent);
-    }
-
-    /// No turn runs any more.
-    pub(super) fn turn_is_over(&mut self, agent: Agent) {
-        let silence = self.silences.of(agent);
-        silence.watchdog.over();
-        silence.is_recorded = false;
-        self.look_at_silence(agent);
-    }
-
-    /// A turn waits for the human, or no longer.
-    pub(super) fn turn_waits(&mut self, agent: Agent, waits: bool) {
-        let now_ms = self.clock.now_ms();
-        self.silences.of(agent).watchdog.waits(waits, now_ms);
-        self.look_at_silence(agent);
-    }
-
-    /// The operator lets a silent turn be. Returns whether there is one.
-    pub(super) fn let_turn_be(&mut self, agent: Agent) -> bool {
-        let now_ms = self.clock.now_ms();
-        let silence = self.silences.of(agent);
-        let is_silent = silence.watchdog.watched(now_ms) > Watched::Fine;
-        if is_silent {
-            silence.watchdog.snooze(now_ms);
-            // What becomes of it after that is worth telling again.
-            silence.is_recorded = false;
-        }
-        self.look_at_silence(agent);
-        self.status_changed();
-        is_silent
-    }
-
-    /// What the adapter tells says whether the turn lives. What somebody else told the turn, we
-    /// ourselves above all, is no sign of it.
-    pub(super) fn watch_codex(&mut self, fact: &CodexFact) {
-        match fact {
-            CodexFact::ThreadStatus {
-                status: ReportedStatus::Active { waiting },
-            } => {
-                if !self.silences.is_on(Agent::Codex) {
-                    self.turn_lives(Agent::Codex);
-                }
-                self.turn_waits(Agent::Codex, *waiting);
-            }
-            CodexFact::ThreadStatus { .. }
-            | CodexFact::TurnCompleted { .. }
-            | CodexFact::ServerLost { .. }
-            | CodexFact::Unavailable { .. } => self.turn_is_over(Agent::Codex),
-            CodexFact::TurnStarted { .. } | CodexFact::Sign => self.turn_lives(Agent::Codex),
-            _ => {}
-        }
-    }
-
-    /// When a silence is to be looked at again.
-    pub(super) fn next_look_at_silence(&self) -> Option<Instant> {
-        let now_ms = self.clock.now_ms();
-        [&self.silences.claude, &self.silences.codex]
-            .into_iter()
-            .filter_map(|silence| {
-                // Something else may have woken the loop in the very moment.
-                let is_due = silence.watchdog.watched(now_ms) != silence.told;
-                let next_ms = silence.watchdog.next_ms(now_ms);
-                is_due.then_some(now_ms).or(next_ms)
-            })
-            .min()
-            .map(|at_ms| self.clock.instant(at_ms))
-    }
-
-    pub(super) fn look_at_silences(&mut self) {
-        for agent in Agent::ALL {
-            self.look_at_silence(agent);
-        }
-    }
-
-    fn look_at_silence(&mut self, agent: Agent) {
-        let now_ms = self.clock.now_ms();
-        let silence = self.silences.of(agent);
-        let watched = silence.watchdog.watched(now_ms);
-        let before = std::mem::replace(&mut silence.told, watched);
-        if before == watched {
-            return;
-        }
-        self.status_changed();
-        let silence = self.silences.of(agent);
-        if watched == Watched::Stuck && !std::mem::replace(&mut silence.is_recorded, true) {
-            let silent_ms = silence.watchdog.silent_ms(now_ms).unwrap_or(0);
-            self.record_silence(agent, &age(silent_ms / 1_000));
-        }
-    }
-
-    fn record_silence(&mut self, agent: Agent, silent: &str) {
-        match agent {
-            Agent::Claude => {
-                let why = format!(
-                    "no sign of its turn for {silent}; stopped with Esc it says nothing, so it \
-                     may be idle"
-                );
-                self.claude_hears(ClaudeInput::Silent { why });
-            }
-            Agent::Codex => {
-                self.note_fact(
-                    Party::System,
-                    ErrorCode::TurnSilent,
-                    format!(
-                        "no sign of Codex's turn for {silent}: look at it, let it be, or stop it \
-                         from the deck; nothing is stopped by itself"
-                    ),
-                );
-            }
-        }
-    }
-
-    /// For the status.
-    pub(super) fn silence_status(&self, agent: Agent) -> Option<SilenceStatus> {
-        let now_ms = self.clock.now_ms();
-        let silence = match agent {
-            Agent::Claude => &self.silences.claude,
-            Agent::Codex => &self.silences.codex,
-        };
-        let silent_ms = silence.watchdog.silent_ms(now_ms)?;
-        let seconds = |ms: i64| u64::try_from(ms / 1_000).unwrap_or(0);
-        Some(SilenceStatus {
-            level: silence.watchdog.watched(now_ms),
-            seconds: seconds(silent_ms),
-            since: now_ms - silent_ms,
-            suspect_after_seconds: seconds(silence.silence_ms),
-            snoozed_until: silence.watchdog.snoozed_until(now_ms),
-        })
-    }
 }

@@ -14,6 +14,7 @@ use crate::wire::status::{
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
+        let clock_ms = self.clock.now_ms();
         let stats = self.recorder.ledger().stats();
         let claude = self.claude_as_it_is();
         let codex = self.recorder.world().agent(Agent::Codex);
@@ -56,8 +57,8 @@ impl Daemon {
                     why: self.claude_tools_gone().or(claude.why),
                     installed: self.identity.claude_installed,
                     unread: self.outbox.lane(Agent::Claude).count() as u64,
-                    silence: self.silence_status(Agent::Claude),
-                    limit: self.limit_status(Agent::Claude),
+                    silence: self.silences.status(Agent::Claude, clock_ms),
+                    limit: self.limits.status(Agent::Claude, clock_ms),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
                     tools_gone: self.claude_tools_gone().is_some(),
                 },
@@ -73,10 +74,10 @@ impl Daemon {
                     why: parts.trouble.or(codex.why),
                     installed: self.identity.codex_installed,
                     context: parts.context,
-                    silence: self.silence_status(Agent::Codex),
-                    limit: self.limit_status(Agent::Codex),
+                    silence: self.silences.status(Agent::Codex, clock_ms),
+                    limit: self.limits.status(Agent::Codex, clock_ms),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,
-                    held: self.codex.flow.state().is_held(),
+                    held: self.codex.is_held(),
                 },
             },
             queue: QueueStatus {

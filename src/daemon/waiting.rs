@@ -69,9 +69,9 @@ impl Daemon {
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
             Wants::Receipt(sent) => {
-                let outcome = self.codex.receipts.get(&sent.message_id)?;
+                let outcome = self.codex.receipt(&sent.message_id)?;
                 Some(Reply::Sent(Sent {
-                    outcome: *outcome,
+                    outcome,
                     delivery_attempt_id: self.codex.last_attempt(&sent.message_id),
                     ..sent.clone()
                 }))

@@ -2,14 +2,13 @@
 //! messages the running turn answers, what became of the latest, and where the lane stands.
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
 
-use super::{BoundedMap, CodexLane, Relayed};
-use crate::adapters::codex::passed::Passed;
-use crate::adapters::codex::request::CodexRequest;
+use super::CodexLane;
+use super::relayed::Relayed;
 use crate::core::delivery::{CarriedFlow, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::daemon::bounded_map::BoundedMap;
 use crate::wire::status::AppServerStatus;
 
 /// What goes on from one process to the next.
@@ -32,12 +31,6 @@ pub(in crate::daemon) struct LaneState {
 }
 
 impl CodexLane {
-    /// Asks the adapter to let go of what runs. Whether it was asked.
-    pub(in crate::daemon) fn release(&self, reply: oneshot::Sender<Passed>) -> bool {
-        let release = CodexRequest::Release { reply };
-        self.adapter.requests.try_send(release).is_ok()
-    }
-
     /// What the next process gets.
     pub(in crate::daemon) fn carried(&self) -> LaneState {
         LaneState {

@@ -53,7 +53,7 @@ impl Daemon {
         }
         let why = "the operator asked for another try: its turn ended early";
         self.send_again(agent, ids, why, move |daemon| {
-            if agent == Agent::Codex && daemon.codex.flow.state().is_held() {
+            if agent == Agent::Codex && daemon.codex.is_held() {
                 // What the human stopped goes on, because they say so.
                 daemon.codex_input(CodexInput::Released);
             }

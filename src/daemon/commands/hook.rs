@@ -17,7 +17,7 @@ const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if let Some(pid) = params.claude_pid {
-            self.ran_a_hook(pid);
+            self.claude_processes.hook_ran(pid);
         }
         let pair = self.runtime_session(conn, None);
         let mut handed = HookReply::default();

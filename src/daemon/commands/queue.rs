@@ -52,7 +52,7 @@ impl Daemon {
         // Here, or in the app-server's own queue.
         let waits =
             to == Agent::Codex && matches!(state, DeliveryState::Queued | DeliveryState::Offered);
-        if params.change == QueueChange::Retry && waits && self.codex.flow.state().is_held() {
+        if params.change == QueueChange::Retry && waits && self.codex.is_held() {
             // What the human stopped goes on, because the operator says so.
             self.codex_input(CodexInput::Released);
             return answer(reply, Ok(Reply::Done));

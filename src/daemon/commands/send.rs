@@ -239,7 +239,7 @@ impl Daemon {
     /// What a sender should know of a receiver that its human stopped, or cut off from its tools.
     fn waits_for_human(&self, to: Agent) -> Option<String> {
         match to {
-            Agent::Codex => self.codex.flow.state().is_held().then(|| {
+            Agent::Codex => self.codex.is_held().then(|| {
                 "your operator stopped Codex's turn (Esc or Ctrl-C): this waits until they write \
                  to Codex, or release it in the deck's Inbox"
                     .to_owned()

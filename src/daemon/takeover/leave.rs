@@ -81,7 +81,7 @@ impl Daemon {
         }
         self.leaving = Some(Leaving::default());
         // A row must not say that an attempt began which nobody makes any more.
-        self.codex.flow.leave();
+        self.codex.begin_leaving();
         self.stop_serving(false);
         self.flush_refusals();
         self.note_fact(
@@ -94,7 +94,7 @@ impl Daemon {
             by: Instant::now() + RELEASE_WAIT,
         });
         let (release, released) = oneshot::channel();
-        let asked = self.codex.release(release);
+        let asked = self.codex.release(release).is_ok();
         if let (true, Some(events)) = (asked, self.events.upgrade()) {
             tokio::spawn(async move {
                 let passed = released.await.ok().map(Box::new);

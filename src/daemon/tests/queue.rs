@@ -240,7 +240,7 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
     // What is on its way never expires.
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    rig.daemon.codex.flow.set_expiry(Some(60_000));
+    rig.daemon.codex.set_expiry(Some(60_000));
     let recorded_ms = rig.daemon.recorder.world().unsettled[&id].at_ms;
     rig.tick_codex(recorded_ms + 59_999);
     rig.settle().await;

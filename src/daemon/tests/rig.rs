@@ -212,7 +212,7 @@ impl Rig {
         };
         let codex = &mut self.daemon.codex;
         let backlog = &mut self.daemon.outbox.backlog;
-        let effects = codex.flow.apply(backlog, CodexInput::Tick, &at);
+        let effects = codex.apply(CodexInput::Tick, backlog, &at);
         self.daemon.perform(Agent::Codex, effects).unwrap();
     }
 

@@ -16,7 +16,7 @@ impl Daemon {
             is_here: self.clients.is_claude_here(),
             is_limited: self.limits.holds(Agent::Claude),
         };
-        for step in self.claude.state.apply(input, setting) {
+        for step in self.claude.hear(input, setting) {
             match step {
                 ClaudeStep::Lives => self.turn_lives(Agent::Claude),
                 ClaudeStep::Waits(waits) => self.turn_waits(Agent::Claude, waits),
@@ -68,7 +68,7 @@ impl Daemon {
     /// For the status: as the record tells it, and as it is where the record is behind.
     pub(in crate::daemon) fn claude_as_it_is(&self) -> AgentSnapshot {
         let recorded = self.recorder.world().agent(Agent::Claude);
-        let now = self.claude.state.now();
+        let now = self.claude.state().now();
         if recorded.state == now.state {
             return recorded;
         }

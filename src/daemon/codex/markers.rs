@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use super::turn_end::{Relayed, TurnEnd};
+use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, Message, NoteKind, TurnStatus};
 use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
 use crate::daemon::attach::ConnId;
+use crate::daemon::codex_lane::Relayed;
 use crate::daemon::commands::context::context;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;

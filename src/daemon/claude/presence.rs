@@ -19,9 +19,6 @@ use crate::wire::control::Role;
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
 const BELL_LATE_MS: i64 = 10_000;
 
-/// How many Claude processes are remembered that run our hooks.
-const HOOKED_MAX: usize = 64;
-
 /// The key of the sentence that a doorbell is dead.
 const DOORBELL: &str = "doorbell";
 
@@ -30,7 +27,7 @@ impl Daemon {
     pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
         let pair = &gone.hello.runtime_session_id;
         if gone.receiver {
-            self.tools_left(&gone.hello);
+            self.claude_processes.bridge_left(&gone.hello);
             let bridge = conn.number();
             self.tell_ladder(pair, LadderInput::Left { bridge });
             match gone.heir {
@@ -45,9 +42,7 @@ impl Daemon {
         }
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
         if of_claude && !self.clients.is_claude_here() {
-            self.claude.silent.clear();
-            self.claude.heard.clear();
-            self.claude.hooked.clear();
+            self.claude_processes.all_left();
             self.claude_hears(ClaudeInput::Gone);
         }
         self.say_silence();
@@ -80,12 +75,11 @@ impl Daemon {
             return;
         };
         if let Some(process) = pid {
-            self.claude.silent.remove(&process);
-            self.claude.heard.insert(process);
+            self.claude_processes.bell_came(process);
         }
         self.is_up_to_date(Role::Hook);
         self.hang_bell(&pair);
-        if self.claude.state.now().state == AgentState::Offline {
+        if self.claude.state().now().state == AgentState::Offline {
             // Its bridge died, or comes yet.
             self.claude_hears(ClaudeInput::Attached { pid });
         }
@@ -122,7 +116,7 @@ impl Daemon {
                 });
                 let rings = hello
                     .agent_pid
-                    .is_none_or(|process| !self.claude.silent.contains(&process));
+                    .is_none_or(|process| !self.claude_processes.is_silent(process));
                 other.doorbell && hello.runtime_session_id == *pair && is_its && rings
             })
             .map(|(conn, _)| conn)
@@ -136,14 +130,10 @@ impl Daemon {
         process: u32,
         runs: bool,
     ) {
-        let changed = if runs {
-            self.claude.silent.remove(&process)
-        } else if !self.had_time_for_its_bell(pair, process) {
-            false
-        } else {
-            self.claude.silent.insert(process)
-        };
-        if !changed {
+        if !runs && !self.had_time_for_its_bell(pair, process) {
+            return;
+        }
+        if !self.claude_processes.monitor(process, runs) {
             return;
         }
         if !runs {
@@ -159,19 +149,11 @@ impl Daemon {
         self.status_changed();
     }
 
-    /// This Claude runs our hooks.
-    pub(in crate::daemon) fn ran_a_hook(&mut self, process: u32) {
-        if self.claude.hooked.len() == HOOKED_MAX {
-            self.claude.hooked.pop_first();
-        }
-        self.claude.hooked.insert(process);
-    }
-
     /// Whether a doorbell that is not there was there, or would be by now.
     fn had_time_for_its_bell(&self, pair: &RuntimeSession, process: u32) -> bool {
         let bridge = self.clients.receiver(pair);
         let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
-        self.claude.heard.contains(&process)
+        self.claude_processes.has_rung(process)
             || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
     }
 
@@ -186,7 +168,7 @@ impl Daemon {
             .collect();
         if processes
             .iter()
-            .any(|process| self.claude.silent.contains(process))
+            .any(|process| self.claude_processes.is_silent(*process))
         {
             self.notices.set(
                 DOORBELL,

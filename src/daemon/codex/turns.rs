@@ -1,12 +1,12 @@
 //! Turns: the proof that a message arrived, the record of what ran, and the answer that goes back
 //! to whoever asked.
 
-use super::REMEMBERED_MAX;
-use super::turn_end::{Relayed, TurnEnd};
+use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::daemon::codex_lane::Relayed;
 use crate::daemon::run::Daemon;
 
 impl Daemon {
@@ -19,17 +19,13 @@ impl Daemon {
         steered: bool,
     ) {
         let message_id = client_id.map(EntryId::new);
-        self.codex.trouble = None;
         let is_ours = message_id
             .as_ref()
             .is_some_and(|id| self.recorder.ledger().seq_of(id).is_some());
         let message_id = message_id
-            .filter(|id| self.outbox.get(id).is_some() || self.codex.receipts.get(id).is_some());
-        let is_first = self.codex.turns_noted.insert(turn_id.clone());
+            .filter(|id| self.outbox.get(id).is_some() || self.codex.receipt(id).is_some());
+        let is_first = self.codex.shows_message_of(&turn_id);
         if is_first {
-            if self.codex.turns_noted.len() > REMEMBERED_MAX {
-                self.codex.turns_noted.retain(|noted| *noted == turn_id);
-            }
             let started_by = self.sender_of(message_id.as_ref());
             // Of a message of ours the text itself: what Codex shows of it begins with the
             // envelope.
@@ -42,8 +38,6 @@ impl Daemon {
                 );
             let thread_id = self
                 .codex
-                .flow
-                .state()
                 .thread()
                 .cloned()
                 .unwrap_or_else(|| ThreadId::new(""));
@@ -83,11 +77,7 @@ impl Daemon {
                     if message.require_reply),
                 starts: is_first && !steered,
             };
-            match self.codex.relayed.get_mut(&turn_id) {
-                Some(known) if known.iter().any(|known| known.id == id) => {}
-                Some(known) => known.push(relayed),
-                None => self.codex.relayed.insert(turn_id.clone(), vec![relayed]),
-            }
+            self.codex.relayed_into(&turn_id, relayed);
         }
         self.following(&id)
             .in_scope(|| tracing::debug!(%turn_id, steered, "shown by codex"));
@@ -104,18 +94,11 @@ impl Daemon {
         final_answer: Option<String>,
         client_ids: &[String],
     ) {
-        let known = (end.turn_id.clone(), end.status);
-        if self.codex.ends.get(&known).is_some() {
-            // Told again, by a history that was read anew: what follows from it has followed.
+        if !self.codex.turn_ended(&end.turn_id, end.status) {
+            // What follows from it has followed.
             return;
         }
-        self.codex.ends.insert(known, ());
-        let relayed = self
-            .codex
-            .relayed
-            .get(&end.turn_id)
-            .cloned()
-            .unwrap_or_default();
+        let relayed = self.codex.relayed(&end.turn_id).to_vec();
         let is_stopped = end.status == TurnStatus::Interrupted && !end.died;
         let content = match (end.status, &end.error) {
             (TurnStatus::Completed, _) => "the turn ended".to_owned(),
@@ -159,8 +142,8 @@ impl Daemon {
         // A turn that worked ends a limit; what died of it goes before what has come since, so the
         // lane rests until the record says that it is sent again.
         let waits = end.status == TurnStatus::Completed
-            && self.codex.flow.state().is_limited()
-            && self.sends_again(Agent::Codex);
+            && self.codex.is_limited()
+            && self.limits.sends_again(Agent::Codex, self.clock.now_ms());
         let ended = CodexInput::TurnEnded {
             life: self.codex.life(),
             turn: end.turn_id,
@@ -177,7 +160,7 @@ impl Daemon {
                 }
             }),
         );
-        self.codex.limit_why = end.error;
+        self.codex.set_last_error(end.error);
         self.codex_input(ended);
         match end.status {
             _ if end.usage_limited => self.codex_hit_limit(&ids),
@@ -196,7 +179,7 @@ impl Daemon {
         client_ids: &[String],
         relayed: &[Relayed],
     ) -> Option<crate::core::entry::Entry> {
-        let answered = self.codex.answered.get(&end.turn_id).is_some();
+        let answered = self.codex.has_answered_by_tool(&end.turn_id);
         let text = final_answer.filter(|text| !text.trim().is_empty())?;
         if answered || end.status != TurnStatus::Completed {
             return None;

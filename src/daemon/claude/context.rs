@@ -70,7 +70,7 @@ impl Daemon {
         carrier: HookPoint,
     ) -> HookReply {
         // A hook may come before its bridge does.
-        self.claude.ladder_mut(pair);
+        self.claude.know(pair);
         let Some(context) = self.hook_context(pair, carrier) else {
             return HookReply::default();
         };

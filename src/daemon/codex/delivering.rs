@@ -1,9 +1,8 @@
 //! Handing messages over as the lane decides, and asking what became of those of before.
 
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::id::{AttemptId, EntryId};
 use crate::core::trace;
@@ -12,6 +11,14 @@ use crate::daemon::run::Daemon;
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 
 impl Daemon {
+    /// Hands something to the lane to Codex, and does what it says.
+    pub(in crate::daemon) fn codex_input(&mut self, input: CodexInput) {
+        let at = self.moment();
+        let effects = self.codex.apply(input, &mut self.outbox.backlog, &at);
+        // A refusal has been said to the operator.
+        let _ = self.perform(Agent::Codex, effects);
+    }
+
     /// Hands over what can go out now.
     pub(in crate::daemon) fn pump_codex(&mut self) {
         // A turn that waits for messages gets them into that very turn.
@@ -35,22 +42,17 @@ impl Daemon {
         let text = message.text;
         let following = trace::attempt(&id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
-        self.codex.attempts.insert(id.clone(), attempt);
-        let request = CodexRequest::Deliver {
-            message_id: id.clone(),
-            text,
-            on_busy,
-            following,
-        };
-        if self.codex.adapter.requests.try_send(request).is_err() {
+        let asked = self
+            .codex
+            .deliver(id.clone(), attempt, text, on_busy, following);
+        if asked.is_err() {
             self.not_sent(id, "the Codex adapter takes no requests");
         }
     }
 
     /// Why the lane rests, for the status.
     pub(in crate::daemon) fn codex_trouble(&mut self, why: &str) {
-        if self.codex.trouble.as_deref() != Some(why) {
-            self.codex.trouble = Some(why.to_owned());
+        if self.codex.rests_because(why) {
             self.status_changed();
         }
     }
@@ -59,7 +61,6 @@ impl Daemon {
     pub(in crate::daemon) fn delivery_deadline(&self) -> Option<Instant> {
         let backlog = &self.outbox.backlog;
         self.codex
-            .flow
             .next_ms(backlog)
             .into_iter()
             .chain(backlog.next_claim_ms())
@@ -68,7 +69,7 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn codex_deadline(&mut self) {
-        let next = self.codex.flow.next_ms(&self.outbox.backlog);
+        let next = self.codex.next_ms(&self.outbox.backlog);
         if next.is_some_and(|at_ms| at_ms <= self.clock.now_ms()) {
             self.codex_input(CodexInput::Tick);
         }
@@ -76,14 +77,7 @@ impl Daemon {
 
     /// Has the app-server run; what comes of it comes as facts.
     pub(in crate::daemon) fn wake_codex(&mut self) {
-        let (reply, _) = oneshot::channel();
-        if self
-            .codex
-            .adapter
-            .requests
-            .try_send(CodexRequest::Ensure { reply })
-            .is_err()
-        {
+        if self.codex.ensure().is_err() {
             tracing::warn!("the Codex adapter takes no requests");
         }
     }
@@ -93,40 +87,31 @@ impl Daemon {
         self.codex_input(CodexInput::Began);
     }
 
+    /// Holds the lane to Codex where the record says that the human stopped a turn and nothing has
+    /// begun since.
+    pub(in crate::daemon) fn recall_stop(&mut self) {
+        let codex = self.recorder.world().agent(Agent::Codex);
+        if codex.stopped_turn.is_some() {
+            let thread = codex.thread_id;
+            self.codex_input(CodexInput::Stopped { thread });
+        }
+    }
+
     pub(in crate::daemon) fn ask_what_became_of(&mut self, message_ids: Vec<EntryId>) {
-        if self
-            .codex
-            .adapter
-            .requests
-            .try_send(CodexRequest::Recover { message_ids })
-            .is_err()
-        {
+        if self.codex.recover(message_ids).is_err() {
             tracing::error!("the Codex adapter takes no requests");
         }
     }
 
     /// The operator lets go on what the app-server holds since the human stopped a turn.
     pub(in crate::daemon) fn release_codex_queue(&mut self) {
-        if self
-            .codex
-            .adapter
-            .requests
-            .try_send(CodexRequest::ReleaseQueue)
-            .is_err()
-        {
+        if self.codex.release_queue().is_err() {
             tracing::warn!("the Codex adapter takes no requests");
         }
     }
 
     pub(in crate::daemon) fn ensure_codex(&mut self, reply: ReplySender) {
-        let (sender, thread) = oneshot::channel();
-        if self
-            .codex
-            .adapter
-            .requests
-            .try_send(CodexRequest::Ensure { reply: sender })
-            .is_err()
-        {
+        let Ok(thread) = self.codex.ensure() else {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -135,7 +120,7 @@ impl Daemon {
                     "try again in a moment",
                 )),
             );
-        }
+        };
         // Whoever wants Codex now does not wait for the lane's rest.
         self.codex_input(CodexInput::Wanted);
         let proxy_port = self.identity.proxy_port;

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::REMEMBERED_MAX;
+/// How many are remembered: more than can matter for a late fact.
+pub(super) const REMEMBERED_MAX: usize = 256;
 
 /// A map that forgets its oldest.
 #[derive(Debug)]
-pub struct BoundedMap<K, V> {
+pub(super) struct BoundedMap<K, V> {
     map: HashMap<K, V>,
     order: VecDeque<K>,
 }
@@ -22,11 +23,11 @@ impl<K, V> Default for BoundedMap<K, V> {
 
 impl<K: Clone + Eq + std::hash::Hash, V> BoundedMap<K, V> {
     /// What is remembered under a key.
-    pub fn get(&self, key: &K) -> Option<&V> {
+    pub(super) fn get(&self, key: &K) -> Option<&V> {
         self.map.get(key)
     }
 
-    pub(in crate::daemon) fn insert(&mut self, key: K, value: V) {
+    pub(super) fn insert(&mut self, key: K, value: V) {
         if self.map.insert(key.clone(), value).is_none() {
             self.order.push_back(key);
             if self.order.len() > REMEMBERED_MAX

@@ -1,12 +1,12 @@
 //! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
 
-use super::SIGN_IN;
 use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
 use crate::core::entry::{AgentChanged, EntryKind, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, ThreadId};
+use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::run::Daemon;
 use crate::wire::status::AppServerStatus;
@@ -22,19 +22,12 @@ impl Daemon {
                 port,
             } => {
                 let server = AppServerStatus { pid, version };
-                // One that we have already is that of the process before us, and goes on.
-                let goes_on = self.codex.server() == Some(&server);
-                self.codex.server = Some((server, Some(port)));
+                let life = self.codex.server_started(server, port);
                 // What a command of Codex leaves behind becomes a child of the keeper.
                 self.agent_processes.know(pid);
                 self.agent_processes.know(keeper);
                 self.notices.clear("codex");
                 self.status_changed();
-                let mut life = self.codex.life();
-                if !goes_on {
-                    self.codex.trouble = None;
-                    life += 1;
-                }
                 self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
@@ -83,19 +76,15 @@ impl Daemon {
                 &client_ids,
             ),
             CodexFact::Queued { message_id } => {
-                self.codex.trouble = None;
                 self.answered(message_id, AdapterAnswer::Queued);
             }
             CodexFact::StillQueued { message_id } => {
-                // An idle thread that leaves its queue alone was stopped by the human.
-                self.codex.trouble = (self.codex.state() == AgentState::Idle)
-                    .then(|| "a message waits for your next message in Codex".to_owned());
                 self.answered(message_id, AdapterAnswer::StillQueued);
             }
             CodexFact::NotTaken { message_id, why } => {
                 tracing::info!(%message_id, why, "codex did not take a message");
                 self.answered(message_id, AdapterAnswer::NotTaken);
-                if self.codex.flow.is_resting() {
+                if self.codex.is_resting() {
                     self.codex_trouble(&why);
                 }
             }
@@ -118,16 +107,16 @@ impl Daemon {
                 }
             }
             CodexFact::ContextUsed { used, window } => {
-                self.codex.context = Some((used, window));
+                self.codex.context_used(used, window);
                 self.status_changed();
             }
             CodexFact::Failed => self.fault.set(DaemonFault::Codex),
             // It was looked at.
             CodexFact::Sign => {}
-            CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(at_ms),
+            CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),
             CodexFact::SignIn { needed } => self.sign_in(needed),
             CodexFact::ApprovalsPending { count } => {
-                self.codex.approvals = count;
+                self.codex.approvals_pending(count);
                 self.status_changed();
             }
         }
@@ -135,7 +124,7 @@ impl Daemon {
 
     /// Codex waits for somebody to sign in, or no longer.
     fn sign_in(&mut self, needed: bool) {
-        if self.codex.flow.state().needs_sign_in() == needed {
+        if self.codex.needs_sign_in() == needed {
             return;
         }
         let life = self.codex.life();
@@ -187,7 +176,7 @@ impl Daemon {
                 format!("the codex app-server is gone: {why}"),
             );
         }
-        self.codex.approvals = 0;
+        self.codex.server_gone();
         let life = self.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
@@ -201,7 +190,7 @@ impl Daemon {
         let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
         if changed {
             let pid = self.codex.server().map(|server| server.pid);
-            let (state, why) = match self.codex.flow.state().is_limited() {
+            let (state, why) = match self.codex.is_limited() {
                 true => (AgentState::Limited, known.why),
                 false => (AgentState::Idle, None),
             };
@@ -267,9 +256,7 @@ impl Daemon {
         if attached {
             self.notices.clear("proxy");
         }
-        if self.codex.tui != attached {
-            self.codex.tui = attached;
-            self.codex.tui_pid = pid;
+        if self.codex.terminal(attached, pid) {
             self.note_fact(
                 Party::System,
                 if attached {

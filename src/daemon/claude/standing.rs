@@ -34,7 +34,7 @@ impl Daemon {
             };
         };
         let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
-        let is_silent = process.is_some_and(|process| self.claude.silent.contains(&process));
+        let is_silent = process.is_some_and(|process| self.claude_processes.is_silent(process));
         let mut why = match rung {
             Rung::Doorbell if receiver.is_none() => {
                 "Claude's bridge died; messages still reach it by its doorbell and its hook"

@@ -1,0 +1,194 @@
+//! [`ClaudeProcesses`]: what is known of each Claude by its process: its monitor, its hooks, its
+//! bridge. A pid comes from clients, and nothing that is allowed hangs on it.
+
+use std::collections::BTreeMap;
+
+use super::attach::ConnId;
+use crate::wire::control::Hello;
+
+/// A bridge that Claude starts for a call hears of that call within this long, ms. Claude takes
+/// well below a second for it; a human takes longer from Reconnect to the next prompt's call.
+const FOR_A_CALL_MS: i64 = 2_000;
+
+/// How many processes are known. Of those that ended nobody asks, so that the one with the lowest
+/// id goes: most likely it is the oldest.
+const PROCESSES_MAX: usize = 64;
+
+/// What is known of Claude's processes.
+#[derive(Debug, Default)]
+pub struct ClaudeProcesses {
+    known: BTreeMap<u32, ClaudeProcess>,
+}
+
+/// One Claude.
+#[derive(Debug, Default)]
+struct ClaudeProcess {
+    /// It says that its monitor does not run.
+    is_silent: bool,
+    /// Its doorbell was here.
+    has_rung: bool,
+    /// It has run a hook of ours, so that it runs the one of a turn's beginning.
+    runs_hooks: bool,
+    /// Its bridge died while it lived.
+    dead_bridge: Option<DeadBridge>,
+}
+
+/// A bridge that died while its Claude lived.
+///
+/// Claude starts a dead bridge again for its next call, that call works, and then the tools are
+/// withdrawn although the new process lives; `/mcp` -> Reconnect gives them back (Claude Code
+/// 2.1.330, observed, 3 of 3). So a bridge that comes for a call has lost its tools, and one that
+/// comes without a call was connected again by the human.
+#[derive(Debug, Clone, Copy)]
+struct DeadBridge {
+    pid: u32,
+    /// The bridge that came instead, and whether it came for a call.
+    heir: Option<(ConnId, bool)>,
+}
+
+impl ClaudeProcesses {
+    /// The doorbell of this Claude is here.
+    pub(super) fn bell_came(&mut self, claude: u32) {
+        let process = self.of(claude);
+        process.is_silent = false;
+        process.has_rung = true;
+    }
+
+    /// This Claude says whether its monitor runs. Returns whether that is new.
+    pub(super) fn monitor(&mut self, claude: u32, runs: bool) -> bool {
+        let is_silent = &mut self.of(claude).is_silent;
+        std::mem::replace(is_silent, !runs) == runs
+    }
+
+    /// This Claude runs our hooks.
+    pub(super) fn hook_ran(&mut self, claude: u32) {
+        self.of(claude).runs_hooks = true;
+    }
+
+    /// A bridge is there.
+    pub(super) fn bridge_came(&mut self, conn: ConnId, bridge: &Hello) {
+        let Some(claude) = bridge.agent_pid else {
+            return;
+        };
+        let Some(process) = self.known.get_mut(&claude) else {
+            return;
+        };
+        match &mut process.dead_bridge {
+            Some(dead) if dead.pid != bridge.pid => dead.heir = Some((conn, false)),
+            dead => *dead = None,
+        }
+    }
+
+    /// A bridge is gone. It may dial again: then it did not die.
+    pub(super) fn bridge_left(&mut self, bridge: &Hello) {
+        let Some(claude) = bridge.agent_pid else {
+            return;
+        };
+        let pid = bridge.pid;
+        self.of(claude).dead_bridge = Some(DeadBridge { pid, heir: None });
+    }
+
+    /// A tool was called through this bridge, so long after it came, ms. Returns whether that says
+    /// something new.
+    pub(super) fn called(&mut self, conn: ConnId, claude: u32, after_ms: i64) -> bool {
+        let Some(process) = self.known.get_mut(&claude) else {
+            return false;
+        };
+        let Some(dead) = &mut process.dead_bridge else {
+            return false;
+        };
+        match &mut dead.heir {
+            Some((heir, for_a_call)) if *heir == conn => {
+                if after_ms < FOR_A_CALL_MS {
+                    return !std::mem::replace(for_a_call, true);
+                }
+                process.dead_bridge = None;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Nothing of Claude is here. A bridge that died may yet come again, for a call.
+    pub(super) fn all_left(&mut self) {
+        self.known.retain(|_, process| {
+            *process = ClaudeProcess {
+                dead_bridge: process.dead_bridge,
+                ..ClaudeProcess::default()
+            };
+            process.dead_bridge.is_some()
+        });
+    }
+
+    /// Whether this Claude says that its monitor does not run.
+    pub(super) fn is_silent(&self, claude: u32) -> bool {
+        self.get(claude).is_some_and(|process| process.is_silent)
+    }
+
+    /// Whether the doorbell of this Claude was here.
+    pub(super) fn has_rung(&self, claude: u32) -> bool {
+        self.get(claude).is_some_and(|process| process.has_rung)
+    }
+
+    /// Whether this Claude has run a hook of ours.
+    pub(super) fn runs_hooks(&self, claude: u32) -> bool {
+        self.get(claude).is_some_and(|process| process.runs_hooks)
+    }
+
+    /// Whether this Claude has no tools, as far as can be told.
+    pub(super) fn has_no_tools(&self, claude: u32) -> bool {
+        self.get(claude)
+            .and_then(|process| process.dead_bridge)
+            .is_some_and(|dead| dead.heir.is_none_or(|(_, for_a_call)| for_a_call))
+    }
+
+    fn get(&self, claude: u32) -> Option<&ClaudeProcess> {
+        self.known.get(&claude)
+    }
+
+    fn of(&mut self, claude: u32) -> &mut ClaudeProcess {
+        if self.known.len() >= PROCESSES_MAX && !self.known.contains_key(&claude) {
+            self.known.pop_first();
+        }
+        self.known.entry(claude).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn bridge(pid: u32) -> Hello {
+        serde_json::from_value(serde_json::json!({
+            "protocol": 1, "role": "claude", "pid": pid, "agentPid": 7,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn tools_are_gone_until_a_bridge_comes_that_was_not_started_for_a_call() {
+        let (first, second) = (ConnId::next(), ConnId::next());
+        let mut known = ClaudeProcesses::default();
+        known.bridge_came(first, &bridge(1));
+        assert!(!known.has_no_tools(7));
+        known.bridge_left(&bridge(1));
+        assert!(known.has_no_tools(7));
+        // It only lost its connection.
+        known.bridge_came(second, &bridge(1));
+        assert!(!known.has_no_tools(7));
+
+        known.bridge_left(&bridge(1));
+        known.bridge_came(second, &bridge(2));
+        assert!(known.called(second, 7, 300), "started for a call");
+        assert!(known.has_no_tools(7));
+        assert!(!known.called(second, 7, 310));
+        // A later call shows that it has its tools.
+        assert!(known.called(second, 7, 60_000));
+        assert!(!known.has_no_tools(7));
+
+        known.bridge_left(&bridge(2));
+        known.bridge_came(first, &bridge(3));
+        assert!(!known.has_no_tools(7), "the human connected it again");
+    }
+}

@@ -1,0 +1,131 @@
+//! What the lane remembers of app-server, terminal and turns, one call for each fact, and what is
+//! read of it.
+
+use super::CodexLane;
+use super::relayed::Relayed;
+use crate::core::delivery::Outcome;
+use crate::core::entry::TurnStatus;
+use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::daemon::bounded_map::REMEMBERED_MAX;
+use crate::wire::status::AppServerStatus;
+
+impl CodexLane {
+    /// An app-server answers. Returns its life: that of the one before, where it is the same one
+    /// and only the daemon's process has changed.
+    pub(in crate::daemon) fn server_started(&mut self, server: AppServerStatus, port: u16) -> u64 {
+        let goes_on = self.server() == Some(&server);
+        self.server = Some((server, Some(port)));
+        if goes_on {
+            return self.life();
+        }
+        self.trouble = None;
+        self.life() + 1
+    }
+
+    /// The app-server is gone, and what waited for an approval with it.
+    pub(in crate::daemon) fn server_gone(&mut self) {
+        self.approvals = 0;
+    }
+
+    /// The terminal came or left. Returns whether that is new.
+    pub(in crate::daemon) fn terminal(&mut self, attached: bool, pid: Option<u32>) -> bool {
+        if self.tui == attached {
+            return false;
+        }
+        self.tui = attached;
+        self.tui_pid = pid;
+        true
+    }
+
+    pub(in crate::daemon) fn approvals_pending(&mut self, count: u64) {
+        self.approvals = count;
+    }
+
+    /// How full the thread's context is, in tokens, and of how many.
+    pub(in crate::daemon) fn context_used(&mut self, used: u64, window: u64) {
+        self.context = Some((used, window));
+    }
+
+    /// Why the lane rests. Returns whether that is new.
+    pub(in crate::daemon) fn rests_because(&mut self, why: &str) -> bool {
+        if self.trouble.as_deref() == Some(why) {
+            return false;
+        }
+        self.trouble = Some(why.to_owned());
+        true
+    }
+
+    /// Codex shows a message of this turn, so nothing is wrong. Returns whether it is the turn's
+    /// first.
+    pub(in crate::daemon) fn shows_message_of(&mut self, turn: &TurnId) -> bool {
+        self.trouble = None;
+        let is_first = self.turns_noted.insert(turn.clone());
+        if is_first && self.turns_noted.len() > REMEMBERED_MAX {
+            self.turns_noted.retain(|noted| noted == turn);
+        }
+        is_first
+    }
+
+    /// A message that we brought into a turn; the same one counts once.
+    pub(in crate::daemon) fn relayed_into(&mut self, turn: &TurnId, message: Relayed) {
+        match self.relayed.get_mut(turn) {
+            Some(known) if known.iter().any(|known| known.id == message.id) => {}
+            Some(known) => known.push(message),
+            None => self.relayed.insert(turn.clone(), vec![message]),
+        }
+    }
+
+    /// The messages that we brought into a turn, in their order.
+    pub(in crate::daemon) fn relayed(&self, turn: &TurnId) -> &[Relayed] {
+        self.relayed.get(turn).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last message that we brought into a turn.
+    pub(in crate::daemon) fn last_relayed(&self, turn: &TurnId) -> Option<&Relayed> {
+        self.relayed(turn).last()
+    }
+
+    /// The question that started a turn.
+    pub(in crate::daemon) fn question_of(&self, turn: &TurnId) -> Option<&Relayed> {
+        let first = self.relayed(turn).first()?;
+        (first.starts && first.asks).then_some(first)
+    }
+
+    /// A turn ended so. Returns whether that is new: a history that is read again tells it again.
+    pub(in crate::daemon) fn turn_ended(&mut self, turn: &TurnId, status: TurnStatus) -> bool {
+        let end = (turn.clone(), status);
+        let is_new = self.ends.get(&end).is_none();
+        if is_new {
+            self.ends.insert(end, ());
+        }
+        is_new
+    }
+
+    /// What the turn that ended last died of; the entry about a limit says it.
+    pub(in crate::daemon) fn set_last_error(&mut self, error: Option<String>) {
+        self.last_error = error;
+    }
+
+    pub(in crate::daemon) fn take_last_error(&mut self) -> Option<String> {
+        self.last_error.take()
+    }
+
+    /// A tool call of this turn answered the peer: its final answer need not be relayed.
+    pub(in crate::daemon) fn answered_by_tool(&mut self, turn: TurnId) {
+        self.answered.insert(turn, ());
+    }
+
+    /// Whether a tool call of this turn answered the peer.
+    pub(in crate::daemon) fn has_answered_by_tool(&self, turn: &TurnId) -> bool {
+        self.answered.get(turn).is_some()
+    }
+
+    /// What became of a message.
+    pub(in crate::daemon) fn receipt(&self, id: &EntryId) -> Option<Outcome> {
+        self.receipts.get(id).copied()
+    }
+
+    pub(in crate::daemon) fn last_attempt(&self, id: &EntryId) -> Option<AttemptId> {
+        self.attempts.get(id).cloned()
+    }
+}

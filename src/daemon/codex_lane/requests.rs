@@ -1,0 +1,106 @@
+//! What is asked of the Codex adapter.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tracing::Span;
+
+use super::CodexLane;
+use crate::adapters::codex::passed::Passed;
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::delivery::{Checked, OnBusy};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+
+/// The adapter's stop has a deadline of its own (interrupt, SIGTERM, 2 s, SIGKILL); this is above.
+const STOP_WAIT: Duration = Duration::from_secs(6);
+
+/// The adapter takes no requests: it has ended, or its queue is full.
+#[derive(Debug)]
+pub(in crate::daemon) struct NotAsked;
+
+impl CodexLane {
+    /// Hands a message over, as this attempt.
+    pub(in crate::daemon) fn deliver(
+        &mut self,
+        message_id: EntryId,
+        attempt: AttemptId,
+        text: String,
+        on_busy: OnBusy,
+        following: Span,
+    ) -> Result<(), NotAsked> {
+        self.attempts.insert(message_id.clone(), attempt);
+        self.request(CodexRequest::Deliver {
+            message_id,
+            text,
+            on_busy,
+            following,
+        })
+    }
+
+    /// Has the app-server run, with a thread.
+    pub(in crate::daemon) fn ensure(
+        &self,
+    ) -> Result<oneshot::Receiver<Result<ThreadId, String>>, NotAsked> {
+        let (reply, thread) = oneshot::channel();
+        self.request(CodexRequest::Ensure { reply })?;
+        Ok(thread)
+    }
+
+    /// Asks what became of messages of an earlier process, or an earlier app-server.
+    pub(in crate::daemon) fn recover(&self, message_ids: Vec<EntryId>) -> Result<(), NotAsked> {
+        self.request(CodexRequest::Recover { message_ids })
+    }
+
+    /// Has go on what the app-server holds since the human stopped a turn.
+    pub(in crate::daemon) fn release_queue(&self) -> Result<(), NotAsked> {
+        self.request(CodexRequest::ReleaseQueue)
+    }
+
+    /// Asks the adapter to let go of what runs.
+    pub(in crate::daemon) fn release(
+        &self,
+        reply: oneshot::Sender<Passed>,
+    ) -> Result<(), NotAsked> {
+        self.request(CodexRequest::Release { reply })
+    }
+
+    /// Has the app-server stop a turn; `None` when nobody can be asked.
+    pub(in crate::daemon) fn interrupt(
+        &self,
+        turn_id: TurnId,
+    ) -> Option<oneshot::Receiver<Result<(), String>>> {
+        let (reply, stopped) = oneshot::channel();
+        self.ask(CodexRequest::Interrupt { turn_id, reply })?;
+        Some(stopped)
+    }
+
+    /// Asks whether the usage limit still holds; `None` when nobody can be asked.
+    pub(in crate::daemon) fn ask_limit(&self) -> Option<oneshot::Receiver<Checked>> {
+        let (reply, checked) = oneshot::channel();
+        self.ask(CodexRequest::AskLimit { reply })?;
+        Some(checked)
+    }
+
+    pub(in crate::daemon) async fn shutdown(&self) {
+        let (reply, stopped) = oneshot::channel();
+        if self.request(CodexRequest::Stop { reply }).is_ok()
+            && timeout(STOP_WAIT, stopped).await.is_err()
+        {
+            tracing::error!("the codex app-server did not end in time");
+        }
+    }
+
+    /// Asks the adapter for what is worth no start of an app-server.
+    fn ask(&self, request: CodexRequest) -> Option<()> {
+        self.server()?;
+        self.request(request).ok()
+    }
+
+    fn request(&self, request: CodexRequest) -> Result<(), NotAsked> {
+        self.adapter
+            .requests
+            .try_send(request)
+            .map_err(|_| NotAsked)
+    }
+}

@@ -1,0 +1,37 @@
+//! [`GoOn`]: how the loop goes on with what was to be recorded.
+
+use std::sync::Arc;
+
+use super::run::Daemon;
+use crate::store::ledger::Stored;
+use crate::wire::control::Refusal;
+
+/// What happens once a batch is durable, or has failed.
+pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
+
+/// What happens once a fact is durable.
+pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
+
+/// How the loop goes on with what was to be recorded.
+pub(super) enum GoOn {
+    /// With what somebody asked for.
+    Asked(Then),
+    /// With what has happened.
+    Fact(ThenDurable),
+}
+
+impl GoOn {
+    pub(super) fn recorded(self, daemon: &mut Daemon, entries: &[Arc<Stored>]) {
+        match self {
+            Self::Asked(then) => then(daemon, Ok(entries)),
+            Self::Fact(then) => then(daemon, entries),
+        }
+    }
+
+    pub(super) fn refused(self, daemon: &mut Daemon, refusal: &Refusal) {
+        match self {
+            Self::Asked(then) => then(daemon, Err(refusal)),
+            Self::Fact(_) => {}
+        }
+    }
+}

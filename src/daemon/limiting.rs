@@ -1,0 +1,137 @@
+//! What follows from the agents' usage limits: who is asked, what is held, what goes on.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::event::Event;
+use super::run::Daemon;
+use crate::core::agent::Agent;
+use crate::core::delivery::{Checked, CodexInput, LadderInput, LimitInput, LimitStep};
+use crate::core::id::EntryId;
+use crate::core::snapshot::LimitSnapshot;
+use crate::wire::config::Config;
+
+/// How long the adapter may take to find out. It has a deadline of its own, which is shorter.
+const CHECK_WAIT: Duration = Duration::from_secs(12);
+
+/// A limit of which nobody knows the end is believed for this long over a restart, ms. After that
+/// the next message is the test.
+const BELIEVED_MS: i64 = 60 * 60_000;
+
+impl Daemon {
+    /// Takes what the configuration says, for a limit that holds too.
+    pub(super) fn set_limit_mode(&mut self, config: &Config) {
+        let mode = config.rate_limit_resume.mode;
+        for agent in Agent::ALL {
+            self.limit_input(agent, LimitInput::Mode(mode));
+        }
+        self.status_changed();
+    }
+
+    /// Holds what the record says was held when the daemon before this one ended. What died of it
+    /// is not sent again by itself: of what else was cut off it is not told apart.
+    pub(super) fn recall_limits(&mut self) {
+        let now_ms = self.clock.now_ms();
+        for agent in Agent::ALL {
+            let holds = |limit: &LimitSnapshot| {
+                let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
+                // A clock that was set back must not hold a lane for ever.
+                end_ms > now_ms && limit.since_ms <= now_ms
+            };
+            let Some(limit) = self.recorder.world().agent(agent).limit.filter(holds) else {
+                if agent == Agent::Codex && self.codex.is_limited() {
+                    // The process before held the lane; the next message is the test.
+                    self.codex_input(CodexInput::LimitOver);
+                }
+                continue;
+            };
+            let (since_ms, until_ms) = (limit.since_ms, limit.until_ms);
+            match agent {
+                Agent::Codex => {
+                    self.limits.codex_ends(until_ms);
+                    self.codex_input(CodexInput::LimitHolds);
+                }
+                Agent::Claude => {
+                    for pair in self.pairs_of_claude() {
+                        self.tell_ladder(&pair, LadderInput::LimitHolds);
+                    }
+                }
+            }
+            self.limit_input(agent, LimitInput::Recalled { since_ms, until_ms });
+        }
+    }
+
+    /// When something about a limit happens by itself.
+    pub(super) fn next_limit_deadline(&self) -> Option<Instant> {
+        Agent::ALL
+            .into_iter()
+            .filter_map(|agent| self.limits.next_ms(agent))
+            .min()
+            .map(|at_ms| self.clock.instant(at_ms))
+    }
+
+    pub(super) fn limit_deadline(&mut self) {
+        let now_ms = self.clock.now_ms();
+        for agent in Agent::ALL {
+            if self.limits.next_ms(agent).is_some_and(|at| at <= now_ms) {
+                self.limit_input(agent, LimitInput::Tick);
+            }
+        }
+    }
+
+    /// A turn of Codex ended at its limit. `ids`: our messages in it.
+    pub(super) fn codex_hit_limit(&mut self, ids: &[EntryId]) {
+        let until_ms = self.limits.codex_ends_ms();
+        let died = self.written_by_agents(ids);
+        self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
+    }
+
+    /// Hands something to an agent's limit, and does what it says.
+    pub(super) fn limit_input(&mut self, agent: Agent, input: LimitInput) {
+        let now_ms = self.clock.now_ms();
+        for step in self.limits.apply(agent, input, now_ms) {
+            match step {
+                LimitStep::Begins => self.status_changed(),
+                LimitStep::Ask => self.ask_limit(agent),
+                LimitStep::Over { again } => self.limit_is_over(agent, again),
+            }
+        }
+    }
+
+    fn ask_limit(&mut self, agent: Agent) {
+        let asked = (agent == Agent::Codex)
+            .then(|| self.codex.ask_limit())
+            .flatten();
+        let (Some(asked), events) = (asked, self.events.clone()) else {
+            return self.limit_input(agent, LimitInput::Checked(Checked::Unknown));
+        };
+        tokio::spawn(async move {
+            let checked = match timeout(CHECK_WAIT, asked).await {
+                Ok(Ok(checked)) => checked,
+                Ok(Err(_)) | Err(_) => Checked::Unknown,
+            };
+            if let Some(events) = events.upgrade() {
+                let _ = events.send(Event::LimitChecked { agent, checked }).await;
+            }
+        });
+    }
+
+    /// What died goes first: the lane goes on once the record has it.
+    fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
+        self.status_changed();
+        let again = self.can_be_sent_again(agent, again);
+        if again.is_empty() {
+            return self.lane_goes_on(agent);
+        }
+        let why = "its turn ended at the usage limit, which is over";
+        self.send_again(agent, again, why, move |daemon| daemon.lane_goes_on(agent));
+    }
+
+    fn lane_goes_on(&mut self, agent: Agent) {
+        match agent {
+            Agent::Codex => self.codex_input(CodexInput::LimitOver),
+            Agent::Claude => self.claude_limit_over(),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Messages whose turn ended early, and how they are sent again.
+
+use super::run::Daemon;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{ClaudeInput, DeliveryState};
+use crate::core::entry::{DeliveryResult, Entry};
+use crate::core::id::EntryId;
+
+impl Daemon {
+    /// The messages whose turn ended early, oldest first.
+    pub(super) fn cut_off(&self, agent: Agent) -> Vec<EntryId> {
+        match agent {
+            Agent::Codex => {
+                let mut cut_off: Vec<_> = self.recorder.world().cut_off.iter().collect();
+                cut_off.sort_by_key(|(_, message)| message.seq);
+                cut_off.into_iter().map(|(id, _)| id.clone()).collect()
+            }
+            Agent::Claude => self.can_be_sent_again(agent, self.claude.state().cut_off().to_vec()),
+        }
+    }
+
+    /// What is settled for good, or on its way already, cannot.
+    pub(super) fn can_be_sent_again(&self, agent: Agent, ids: Vec<EntryId>) -> Vec<EntryId> {
+        let can = |id: &EntryId| match agent {
+            Agent::Codex => self.recorder.world().cut_off.contains_key(id),
+            Agent::Claude => self
+                .outbox
+                .get(id)
+                .is_some_and(|row| row.state == DeliveryState::Confirmed),
+        };
+        ids.into_iter().filter(can).collect()
+    }
+
+    /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
+    pub(super) fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
+        ids.iter()
+            .filter(|id| matches!(self.sender_of(Some(id)), Party::Agent(_)))
+            .cloned()
+            .collect()
+    }
+
+    /// Records that these are sent again, and has them sent.
+    pub(super) fn send_again(
+        &mut self,
+        agent: Agent,
+        ids: Vec<EntryId>,
+        why: &str,
+        then: impl FnOnce(&mut Self) + Send + 'static,
+    ) {
+        let entries: Vec<Entry> = ids
+            .iter()
+            .map(|id| Entry {
+                content: why.to_owned(),
+                ..self.delivery_entry(id, agent, DeliveryResult::Requeued, None, None)
+            })
+            .collect();
+        // The row that it had is gone for good before it is to have another one: brought back by a
+        // loss of power, it would tell of the attempt before this one. A failing queue is told, and
+        // the next row cannot be written then either.
+        let synced = self.outbox.sync();
+        let _ = self.queue_written(synced);
+        self.record_fact(
+            entries,
+            Box::new(move |daemon, _| {
+                for id in ids {
+                    let message = daemon.recorder.world().unsettled.get(&id).cloned();
+                    if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
+                        daemon.outbox.track_again(id.clone(), &message);
+                    }
+                    daemon.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
+                    daemon.result_is_durable(id, DeliveryResult::Requeued);
+                }
+                then(daemon);
+                daemon.pump();
+            }),
+        );
+    }
+}
