@@ -136,7 +136,11 @@ impl Scene {
         let messages = &self.pair.messages;
         for (id, text) in sent {
             assert_eq!(messages.times_heard(text), 1, "{text}: {}", messages.log());
-            // The turn that had it came to its end, and nobody had to say that it was read.
+            // The turn that had it came to its end, and nobody had to say that it was read. The
+            // status knows of that end before the disk has what follows from it.
+            wait_until(&format!("what became of {text}"), timeout(), || {
+                (self.results(id).len() >= 2).then_some(())
+            });
             assert_eq!(self.results(id), ["confirmed", "acknowledged"], "{text}");
         }
         for request in messages.steps() {
