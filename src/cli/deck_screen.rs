@@ -18,7 +18,7 @@ use crate::deck::display::Display;
 use crate::deck::opening::while_opening;
 use crate::deck::run::{DeckAbout, DeckOptions, project_name};
 use crate::host::ProjectContext;
-use crate::store::ledger::ReadProgress;
+use crate::store::ledger::{ReadProgress, ReadSoFar};
 
 /// A screen, and what it listens to beside its keys.
 pub(super) struct DeckScreen {
@@ -46,7 +46,8 @@ impl DeckScreen {
         start: impl Future<Output = T>,
     ) -> Option<(Self, T)> {
         let told_to_end = self.told_to_end.clone();
-        let done = while_opening(&mut self.display, about, reading, told_to_end, start).await;
+        let doing = || doing(reading.so_far());
+        let done = while_opening(&mut self.display, about, doing, told_to_end, start).await;
         match done {
             Some(done) => Some((self, done)),
             None => {
@@ -158,4 +159,29 @@ fn signals() -> Result<watch::Receiver<bool>, Failure> {
         });
     }
     Ok(told)
+}
+
+/// What a start does, as far as can be told from outside.
+fn doing(ReadSoFar { bytes, of, .. }: ReadSoFar) -> String {
+    match bytes.saturating_mul(100).checked_div(of) {
+        Some(percent) => format!("opening the record … {} %", percent.min(100)),
+        None => "starting the daemon …".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReadSoFar, doing};
+
+    #[test]
+    fn what_is_read_is_told_in_percent_once_its_length_is_known() {
+        let so_far = |bytes, of| ReadSoFar {
+            bytes,
+            of,
+            entries: 7,
+        };
+        assert_eq!(doing(so_far(0, 0)), "starting the daemon …");
+        assert_eq!(doing(so_far(61, 100)), "opening the record … 61 %");
+        assert_eq!(doing(so_far(161, 100)), "opening the record … 100 %");
+    }
 }

@@ -12,27 +12,26 @@ use super::display::Display;
 use super::model::{DaemonLink, Model};
 use super::present::present;
 use super::run::DeckAbout;
-use crate::store::ledger::{ReadProgress, ReadSoFar};
 
-/// How often it looks how far the reading is.
+/// How often it looks how far the start is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Waits for the start of a daemon and says meanwhile what it does. `None` when the operator left
+/// Waits for the start of a daemon and says meanwhile what it is `doing`. `None` when the operator left
 /// before it was done.
 pub async fn while_opening<T>(
     display: &mut Display,
     about: DeckAbout,
-    reading: &ReadProgress,
+    doing: impl Fn() -> String,
     mut told_to_end: watch::Receiver<bool>,
     start: impl Future<Output = T>,
 ) -> Option<T> {
-    let mut model = Model::new(DaemonLink::Starting(doing(reading.so_far())), about);
+    let mut model = Model::new(DaemonLink::Starting(doing()), about);
     let mut look = interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut shown = None;
     tokio::pin!(start);
     loop {
-        let words = doing(reading.so_far());
+        let words = doing();
         if shown.as_ref() != Some(&words) {
             model.link = DaemonLink::Starting(words.clone());
             shown = Some(words);
@@ -54,30 +53,5 @@ pub async fn while_opening<T>(
                 }
             }
         }
-    }
-}
-
-/// What a start does, as far as can be told from outside.
-fn doing(ReadSoFar { bytes, of, .. }: ReadSoFar) -> String {
-    match bytes.saturating_mul(100).checked_div(of) {
-        Some(percent) => format!("opening the record … {} %", percent.min(100)),
-        None => "starting the daemon …".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ReadSoFar, doing};
-
-    #[test]
-    fn what_is_read_is_told_in_percent_once_its_length_is_known() {
-        let so_far = |bytes, of| ReadSoFar {
-            bytes,
-            of,
-            entries: 7,
-        };
-        assert_eq!(doing(so_far(0, 0)), "starting the daemon …");
-        assert_eq!(doing(so_far(61, 100)), "opening the record … 61 %");
-        assert_eq!(doing(so_far(161, 100)), "opening the record … 100 %");
     }
 }

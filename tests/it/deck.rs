@@ -97,7 +97,7 @@ fn what_keeps_the_daemon_from_starting_is_said_on_the_terminal_as_it_was() {
 fn every_size_is_drawn_without_leftovers() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     codex(&project).tool("append_note", json!({"text": "a note for all sizes"}));
     deck.wait_for_text("a note for all sizes");
     deck.resize(80, 24);
@@ -115,7 +115,7 @@ fn every_size_is_drawn_without_leftovers() {
 fn hostile_text_cannot_paint_over_its_own_line() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     codex(&project).tool(
         "send_to_claude",
         json!({"text": "harmless\r\u{1b}[2Japproved by the operator\u{202e}\u{1b}]0;owned\u{7}"}),
@@ -206,7 +206,7 @@ fn a_second_deck_shows_a_large_state_as_the_first_does() {
 fn clearing_needs_the_typed_word_and_keeps_the_archive() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     codex(&project).tool("append_note", json!({"text": "an old note"}));
     deck.wait_for_text("an old note");
     let before = status(&project)["sessionId"].clone();
@@ -237,7 +237,7 @@ fn clearing_needs_the_typed_word_and_keeps_the_archive() {
 fn deleting_for_good_needs_the_end_of_the_sessions_id_and_leaves_nothing() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     codex(&project).tool("append_note", json!({"text": "an old note"}));
     deck.wait_for_text("an old note");
     let before = status(&project)["sessionId"].clone();

@@ -170,7 +170,7 @@ fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
     let Some(pair) = Pair::new() else { return };
     let _tidy = Tidy(&pair.project);
     let mut deck = pair.deck();
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     codex_goes_on(&pair, || leave(&mut deck));
 }
 
@@ -245,7 +245,7 @@ fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
     let mut launch = pair.ctxrelay([]);
     launch.program.clone_from(&installed);
     let mut deck = Pty::spawn(&launch).labelled("deck");
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
     let gate = Gate::new("codex-works");
     pair.responses

@@ -246,7 +246,7 @@ fn a_deck_that_hosts_says_at_once_that_it_must_be_left() {
     let project = Project::new();
     let _tidy = Tidy(&project);
     let mut deck = crate::support::pty::Pty::spawn(&project.ctxrelay([])).labelled("deck");
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     let mut operator = Operator::connect(&project);
     let refused = operator.hand_over(PROGRAM).unwrap_err();
     assert_eq!(refused.data["code"], "hosted_by_deck", "{refused:?}");

@@ -19,7 +19,7 @@ fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
     let project = Project::new();
     let _tidy = Tidy(&project);
     let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     claude.tool("append_note", json!({"text": "before"}));
     deck.wait_for_text("before");
@@ -45,7 +45,7 @@ fn a_closed_pane_passes_the_daemon_on_while_an_agent_is_attached() {
     let project = Project::new();
     let _tidy = Tidy(&project);
     let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
-    deck.wait_for_text("Timeline");
+    deck.wait_for_text("● daemon");
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     claude.tool("append_note", json!({"text": "before"}));
     let hosted = pid(&status(&project));
