@@ -26,9 +26,9 @@ pub fn alone(dirs: &ProjectDirs) -> Result<OwnerLock, Failure> {
 
 /// A folder that cannot be written, and what it says.
 pub fn unwritable(dirs: &ProjectDirs, why: impl Display) -> Failure {
-    Failure::state(
-        "unwritable",
-        format!("cannot write {}: {why}", dirs.state.display()),
+    Failure::unwritable(
+        &dirs.state,
+        why,
         "see that the folder is yours and can be written",
     )
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::agent::become_agent;
 use super::context::CliContext;
 use super::detach;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, missing_claude};
 use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
 use crate::host::ProjectContext;
@@ -34,8 +34,7 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
         // Shown also where claude is not installed yet.
         let program = program.unwrap_or_else(|| "claude".into());
         let launch = launch(setting, program, args.args);
-        launch.show(&context.out, &[])?;
-        return Ok(ExitKind::Ok);
+        return launch.show(&context.out, &[]);
     }
     let program = program.ok_or_else(missing_claude)?;
     detach::ensure(setting)?;

@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::claude::plugin_failure;
 use super::context::CliContext;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::launch::{Captured, capture, missing_claude};
 use super::operator::may_change;
+use super::report::Report;
 use crate::adapters::claude::install::{self, ClaudeArgs, Installed, Marketplace, plugin_id};
 use crate::host::ProjectContext;
 
@@ -97,12 +98,9 @@ fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
 }
 
 fn done(context: &CliContext, word: &str, sentence: &str) -> CliOutcome {
-    if context.out.is_json() {
-        context.out.json(&json!({"result": word}))?;
-    } else {
-        context.out.line(sentence)?;
-    }
-    Ok(ExitKind::Ok)
+    context
+        .out
+        .report(Report::new(&json!({"result": word}), sentence))
 }
 
 fn status(context: &CliContext, program: PathBuf) -> CliOutcome {
@@ -113,17 +111,10 @@ fn status(context: &CliContext, program: PathBuf) -> CliOutcome {
         Some(Installed::Disabled(version)) => ("disabled", Some(version)),
         None => ("unknown", None),
     };
-    if context.out.is_json() {
-        context
-            .out
-            .json(&json!({"plugin": plugin_id(), "state": state, "version": version}))?;
-    } else {
-        let version = version.map_or_else(String::new, |version| format!(" {version}"));
-        context
-            .out
-            .line(&format!("{}{version}: {state}", plugin_id()))?;
-    }
-    Ok(ExitKind::Ok)
+    let value = json!({"plugin": plugin_id(), "state": state, "version": version});
+    let version = version.map_or_else(String::new, |version| format!(" {version}"));
+    let line = format!("{}{version}: {state}", plugin_id());
+    context.out.report(Report::new(&value, line))
 }
 
 /// `None` when Claude's answer is not understood.

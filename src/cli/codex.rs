@@ -8,7 +8,7 @@ use super::connect::{self, DaemonFound, runtime, unexpected};
 use super::context::CliContext;
 use super::detach;
 use super::disk::unreadable;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, missing_codex};
 use crate::host::ProjectContext;
 use crate::store::secrets::{Secret, read_token};
@@ -42,8 +42,7 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
             .unwrap_or_else(|| "codex".into());
         let (thread, port) = runtime()?.block_on(known(setting));
         let launch = launch(setting, program, &thread, &port, "", args.args);
-        launch.show(&context.out, &[TOKEN_VARIABLE])?;
-        return Ok(ExitKind::Ok);
+        return launch.show(&context.out, &[TOKEN_VARIABLE]);
     }
     let program = setting.codex_program.clone().ok_or_else(missing_codex)?;
     detach::ensure(setting)?;

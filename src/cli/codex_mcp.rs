@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::bridge;
 use super::context::CliContext;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::launch::{Captured, capture, missing_codex};
 use super::operator::may_change;
+use super::report::Report;
 use super::shell::quoted;
 use crate::core::agent::Agent;
 use crate::host::ProjectContext;
@@ -152,24 +153,16 @@ fn status(context: &CliContext, program: &Path) -> CliOutcome {
         Some(_) => "disabled",
     };
     let what = entry.map(|entry| entry.what);
-    if context.out.is_json() {
-        context
-            .out
-            .json(&json!({"name": NAME, "state": state, "what": what}))?;
-    } else {
-        let what = what.map_or_else(String::new, |what| format!(" ({what})"));
-        context.out.line(&format!("{NAME}: {state}{what}"))?;
-    }
-    Ok(ExitKind::Ok)
+    let value = json!({"name": NAME, "state": state, "what": what});
+    let what = what.map_or_else(String::new, |what| format!(" ({what})"));
+    let line = format!("{NAME}: {state}{what}");
+    context.out.report(Report::new(&value, line))
 }
 
 fn done(context: &CliContext, word: &str, sentence: &str) -> CliOutcome {
-    if context.out.is_json() {
-        context.out.json(&json!({"result": word}))?;
-    } else {
-        context.out.line(sentence)?;
-    }
-    Ok(ExitKind::Ok)
+    context
+        .out
+        .report(Report::new(&json!({"result": word}), sentence))
 }
 
 fn entry(setting: &ProjectContext, program: &Path) -> Result<Option<Entry>, Failure> {

@@ -4,8 +4,9 @@ use clap_complete::Shell;
 use serde_json::json;
 
 use super::args::command;
-use super::exit::{CliOutcome, ExitKind};
+use super::exit::CliOutcome;
 use super::output::Output;
+use super::report::Report;
 
 /// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
@@ -18,13 +19,9 @@ pub struct Args {
 pub fn run(out: &Output, args: &Args) -> CliOutcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "ctxrelay", &mut script);
-    if out.is_json() {
-        out.json(&json!({
-            "shell": args.shell.to_string(),
-            "script": String::from_utf8_lossy(&script),
-        }))?;
-    } else {
-        out.raw(&script)?;
-    }
-    Ok(ExitKind::Ok)
+    let value = json!({
+        "shell": args.shell.to_string(),
+        "script": String::from_utf8_lossy(&script),
+    });
+    out.report(Report::new(&value, script))
 }

@@ -4,8 +4,9 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
 use super::context::CliContext;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::output::{Output, Tone};
+use super::report::{Report, Text};
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema};
 
@@ -23,15 +24,10 @@ pub enum Verb {
 /// Prints the schema. Needs no project.
 pub fn schema(out: &Output) -> CliOutcome {
     let schema = config_schema();
-    if out.is_json() {
-        out.json(&schema)?;
-    } else {
-        let mut text = serde_json::to_vec_pretty(&schema)
-            .map_err(|error| Failure::internal("write the schema", error))?;
-        text.push(b'\n');
-        out.raw(&text)?;
-    }
-    Ok(ExitKind::Ok)
+    let mut text = serde_json::to_vec_pretty(&schema)
+        .map_err(|error| Failure::internal("write the schema", error))?;
+    text.push(b'\n');
+    out.report(Report::new(&schema, text))
 }
 
 /// Prints what counts.
@@ -40,12 +36,9 @@ pub fn show(context: &CliContext) -> CliOutcome {
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let counts = serde_json::to_value(&loaded.config)
         .map_err(|error| Failure::internal("write the configuration", error))?;
-    if context.out.is_json() {
-        context.out.json(&to_json(context, &loaded, counts))?;
-    } else {
-        print(context, &loaded, &counts)?;
-    }
-    Ok(ExitKind::Ok)
+    let text = text(&loaded, &counts);
+    let value = to_json(context, &loaded, counts);
+    context.out.report(Report::new(&value, text))
 }
 
 fn to_json(context: &CliContext, loaded: &Loaded, counts: Value) -> Value {
@@ -79,8 +72,8 @@ fn without_effect(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-fn print(context: &CliContext, loaded: &Loaded, counts: &Value) -> Result<(), Failure> {
-    let out = &context.out;
+fn text(loaded: &Loaded, counts: &Value) -> Text {
+    let mut out = Text::new();
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut rows = Vec::new();
     leaves(&mut rows, "", counts, &defaults);
@@ -90,7 +83,7 @@ fn print(context: &CliContext, loaded: &Loaded, counts: &Value) -> Result<(), Fa
             (Tone::Plain, &format!("{key:<32}")),
             (Tone::Strong, &value),
             (Tone::Faint, tail),
-        ])?;
+        ]);
     }
     for key in without_effect(loaded) {
         let known = KEPT_KEYS.iter().any(|(kept, _)| *kept == key);
@@ -99,16 +92,16 @@ fn print(context: &CliContext, loaded: &Loaded, counts: &Value) -> Result<(), Fa
         } else {
             "not known; kept"
         };
-        out.spans(&[(Tone::Plain, &format!("{key:<32}")), (Tone::Faint, why)])?;
+        out.spans(&[(Tone::Plain, &format!("{key:<32}")), (Tone::Faint, why)]);
     }
     for problem in &loaded.problems {
-        out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())])?;
+        out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);
     }
     for waiting in &loaded.waiting {
         let text = format!("{} waits for your trust: `ctxrelay trust`", waiting.key);
-        out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &text)])?;
+        out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &text)]);
     }
-    Ok(())
+    out
 }
 
 fn leaves(rows: &mut Vec<(String, String, bool)>, prefix: &str, counts: &Value, defaults: &Value) {

@@ -3,18 +3,22 @@
 //! A verb asks once and goes: the first failed attempt to connect is its answer, where the
 //! agents' clients redial for ever.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
+use super::disk;
 use super::exit::Failure;
 use crate::client::{
     Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,
 };
+use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::published::Published;
 use crate::wire::control::{Command, Reply, Role, Welcome};
+use crate::wire::status::Status;
 
 /// How long a daemon may take to answer `hello` before it counts as stuck. It answers within
 /// milliseconds, or its machine is very busy.
@@ -48,6 +52,30 @@ impl Live {
     /// When the daemon refuses, or the connection breaks.
     pub async fn ask(&self, command: Command) -> Result<Reply, Failure> {
         Ok(self.client.call(command).await?)
+    }
+
+    /// How it stands.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`].
+    pub async fn status(&self) -> Result<Status, Failure> {
+        match self.ask(Command::ReadStatus).await? {
+            Reply::Status(status) => Ok(*status),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The folded world.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`].
+    pub async fn snapshot(&self) -> Result<Snapshot, Failure> {
+        match self.ask(Command::ReadSnapshot).await? {
+            Reply::Snapshot(world) => Ok(Arc::unwrap_or_clone(world)),
+            other => Err(unexpected(&other)),
+        }
     }
 }
 
@@ -108,6 +136,18 @@ pub fn needed(found: DaemonFound) -> Result<Live, Failure> {
             format!("the daemon of this project cannot be asked: {why}"),
             "see `ctxrelay doctor`; stop it with `ctxrelay kill` and start it again",
         )),
+    }
+}
+
+/// The folded world, from the daemon, or from the disk when none runs.
+///
+/// # Errors
+///
+/// When neither can be read.
+pub async fn world(setting: &ProjectContext) -> Result<Snapshot, Failure> {
+    match control(setting).await {
+        DaemonFound::Live(live) => live.snapshot().await,
+        DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(setting),
     }
 }
 

@@ -18,6 +18,7 @@ use super::logging;
 use super::operator;
 use super::output::Output;
 use super::replace::replace;
+use super::report::Report;
 use super::successor::PreviousDaemon;
 use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
@@ -225,25 +226,24 @@ fn nobody_goes_on(failure: Failure) -> Failure {
 }
 
 /// The one line that says that the daemon is ready.
-fn announce(out: &Output, dirs: &ProjectDirs, ready: &Published) -> Result<(), Failure> {
-    if out.is_json() {
-        return out.json(&json!({
-            "ready": true,
-            "pid": ready.pid,
-            "version": ready.version,
-            "controlPort": ready.control_port,
-            "proxyPort": ready.proxy_port,
-            "projectRoot": dirs.root,
-            "detached": ready.detached,
-        }));
-    }
-    out.line(&format!(
+fn announce(out: &Output, dirs: &ProjectDirs, ready: &Published) -> CliOutcome {
+    let value = json!({
+        "ready": true,
+        "pid": ready.pid,
+        "version": ready.version,
+        "controlPort": ready.control_port,
+        "proxyPort": ready.proxy_port,
+        "projectRoot": dirs.root,
+        "detached": ready.detached,
+    });
+    let line = format!(
         "ready: control port {}, proxy port {}, pid {}, project {}",
         ready.control_port,
         ready.proxy_port,
         ready.pid,
         dirs.root.display()
-    ))
+    );
+    out.report(Report::new(&value, line))
 }
 
 /// The signals that ask us to end.

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::context::CliContext;
-use super::exit::Failure;
+use super::exit::{Failure, START_ONE};
 use super::words::{count, now_ms};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
@@ -90,6 +90,20 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
         // What is no file has to be found as well, to be told what it is.
         .find(|path| exists(path))
         .ok_or_else(missing)
+}
+
+/// The file of the session that is asked for, or of the current one.
+///
+/// # Errors
+///
+/// When there is no such session, or none yet.
+pub fn record_file(setting: &ProjectContext, session: Option<&str>) -> Result<PathBuf, Failure> {
+    match session {
+        Some(session) => session_file(&setting.dirs, session),
+        None => current(setting)?
+            .map(|(_, path)| path)
+            .ok_or_else(|| Failure::no_session(START_ONE)),
+    }
 }
 
 /// The ledger of a session, at random places.

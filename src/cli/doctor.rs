@@ -13,9 +13,10 @@ use self::check::{Check, bad, good, note};
 use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
 use super::disk;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::CliOutcome;
 use super::instruction_files::{Homes, Plan};
 use super::output::Tone;
+use super::report::{Report, Text};
 use super::settings::{environment, find_program};
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
@@ -52,37 +53,28 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         programs::tmux(setting),
     ];
     let ok = checks.iter().all(|check| check.ok);
-    if context.out.is_json() {
-        context.out.json(&json!({"ok": ok, "checks": checks}))?;
-    } else {
-        show(context, &checks)?;
-    }
-    Ok(if ok {
-        ExitKind::Ok
-    } else {
-        ExitKind::CheckFailed
-    })
+    let report = Report::new(&json!({"ok": ok, "checks": checks}), text(&checks));
+    context.out.report(report.checked(ok))
 }
 
-fn show(context: &CliContext, checks: &[Check]) -> Result<(), Failure> {
+fn text(checks: &[Check]) -> Text {
+    let mut out = Text::new();
     for check in checks {
         let (tone, word) = match (check.ok, check.hint.is_empty()) {
             (true, true) => (Tone::Good, "ok    "),
             (true, false) => (Tone::Warning, "note  "),
             (false, _) => (Tone::Bad, "fail  "),
         };
-        context.out.spans(&[
+        out.spans(&[
             (tone, word),
             (Tone::Faint, &format!("{:<12}", check.id)),
             (Tone::Plain, &check.message),
-        ])?;
+        ]);
         if !check.hint.is_empty() {
-            context
-                .out
-                .spans(&[(Tone::Faint, &format!("{:18}next: {}", "", check.hint))])?;
+            out.spans(&[(Tone::Faint, &format!("{:18}next: {}", "", check.hint))]);
         }
     }
-    Ok(())
+    out
 }
 
 fn project(setting: &ProjectContext) -> Check {

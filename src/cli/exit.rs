@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::client::ClientError;
@@ -127,6 +128,9 @@ pub struct Failure {
     pub hint: String,
 }
 
+/// The next step where there is no record yet.
+pub const START_ONE: &str = "start one with `ctxrelay` or `ctxrelay init`";
+
 /// What a verb ends with.
 pub type CliOutcome = Result<ExitKind, Failure>;
 
@@ -156,6 +160,27 @@ impl Failure {
         Self::new(ExitKind::Unavailable, code, message, hint)
     }
 
+    /// The command line makes no sense.
+    pub fn usage(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(ExitKind::Usage, code, message, hint)
+    }
+
+    /// Arguments that do not go together, or cannot be meant.
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::usage("invalid_arguments", message, hint)
+    }
+
+    /// Not for this process, or not confirmed.
+    pub fn refused(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(ExitKind::Refused, code, message, hint)
+    }
+
+    /// A file or folder of the project that cannot be written.
+    pub fn unwritable(path: &Path, error: impl fmt::Display, hint: &str) -> Self {
+        let message = format!("cannot write {}: {error}", path.display());
+        Self::state("unwritable", message, hint)
+    }
+
     /// A fault of ours or of the system.
     pub fn internal(doing: &str, error: impl fmt::Display) -> Self {
         Self::new(
@@ -173,6 +198,11 @@ impl Failure {
             "no daemon runs for this project",
             "start it with `ctxrelay`, or with `ctxrelay daemon --detach`",
         ))
+    }
+
+    /// The project has no record, which this verb needs.
+    pub fn no_session(hint: &str) -> Self {
+        Self::state("no_session", "there is no record in this project yet", hint)
     }
 
     /// Whether it is a refusal with this code.

@@ -1,16 +1,15 @@
 //! `ctxrelay finality …`: the proposals, and the operator's answer.
 
-use std::sync::Arc;
-
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::by_id::{Wanted, by_id};
+use super::connect::{runtime, unexpected, world};
 use super::context::CliContext;
-use super::disk;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::output::Tone;
+use super::report::{Report, Text};
 use super::words::{age, now_ms, short};
 use crate::adapters::git;
 use crate::core::entry::WorkTree;
@@ -91,26 +90,11 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Mode(ModeArgs {
             mode: SignOffMode::Manual,
         }) => {
-            if context.out.is_json() {
-                context.out.json(&json!({"mode": "manual"}))?;
-            } else {
-                context
-                    .out
-                    .line("manual: only you decide; it is the only mode of this version")?;
-            }
-            Ok(ExitKind::Ok)
+            let line = "manual: only you decide; it is the only mode of this version";
+            context
+                .out
+                .report(Report::new(&json!({"mode": "manual"}), line))
         }
-    }
-}
-
-/// From the daemon, or folded from the disk when none runs.
-async fn world(context: &CliContext) -> Result<Snapshot, Failure> {
-    match connect::control(&context.setting).await {
-        DaemonFound::Live(live) => match live.ask(Command::ReadSnapshot).await? {
-            Reply::Snapshot(world) => Ok(Arc::unwrap_or_clone(world)),
-            other => Err(unexpected(&other)),
-        },
-        DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(&context.setting),
     }
 }
 
@@ -149,28 +133,24 @@ fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let world = runtime()?.block_on(world(context))?;
+    let world = runtime()?.block_on(world(&context.setting))?;
     let proposals = proposals(&world);
-    if context.out.is_json() {
-        let proposals: Vec<Value> = proposals
-            .iter()
-            .map(|proposal| to_json(&world, proposal))
-            .collect();
-        context
-            .out
-            .json(&json!({"mode": "manual", "proposals": proposals}))?;
-        return Ok(ExitKind::Ok);
-    }
+    let mut text = Text::new();
     if proposals.is_empty() {
-        context.out.note("no proposals");
+        text.note("no proposals");
     }
-    for proposal in proposals {
-        row(context, proposal)?;
+    for proposal in &proposals {
+        row(&mut text, proposal);
     }
-    Ok(ExitKind::Ok)
+    let proposals: Vec<Value> = proposals
+        .iter()
+        .map(|proposal| to_json(&world, proposal))
+        .collect();
+    let value = json!({"mode": "manual", "proposals": proposals});
+    context.out.report(Report::new(&value, text))
 }
 
-fn row(context: &CliContext, proposal: &ProposalSnapshot) -> Result<(), Failure> {
+fn row(out: &mut Text, proposal: &ProposalSnapshot) {
     let word = proposal.state();
     let tone = match word {
         "pending" => Tone::Warning,
@@ -178,7 +158,7 @@ fn row(context: &CliContext, proposal: &ProposalSnapshot) -> Result<(), Failure>
         "rejected" => Tone::Bad,
         _ => Tone::Faint,
     };
-    context.out.spans(&[
+    out.spans(&[
         (tone, &format!("{word:<11}")),
         (
             Tone::Faint,
@@ -192,41 +172,35 @@ fn row(context: &CliContext, proposal: &ProposalSnapshot) -> Result<(), Failure>
             Tone::Plain,
             &format!("{}: {}", proposal.by, short(&proposal.proposal.summary, 80)),
         ),
-    ])
+    ]);
 }
 
 fn show(context: &CliContext, name: &str) -> CliOutcome {
-    let world = runtime()?.block_on(world(context))?;
+    let world = runtime()?.block_on(world(&context.setting))?;
     let proposal = find(&world, name)?;
-    if context.out.is_json() {
-        context.out.json(&to_json(&world, proposal))?;
-    } else {
-        card(context, &world, proposal)?;
-    }
-    Ok(ExitKind::Ok)
+    let value = to_json(&world, proposal);
+    context
+        .out
+        .report(Report::new(&value, card(&world, proposal)))
 }
 
-fn card(
-    context: &CliContext,
-    world: &Snapshot,
-    proposal: &ProposalSnapshot,
-) -> Result<(), Failure> {
-    let out = &context.out;
-    row(context, proposal)?;
-    out.block("  ", &proposal.proposal.summary)?;
+fn card(world: &Snapshot, proposal: &ProposalSnapshot) -> Text {
+    let mut out = Text::new();
+    row(&mut out, proposal);
+    out.block("  ", &proposal.proposal.summary);
     for evidence in &proposal.proposal.evidence {
-        out.spans(&[(Tone::Faint, "  claimed  "), (Tone::Plain, evidence)])?;
+        out.spans(&[(Tone::Faint, "  claimed  "), (Tone::Plain, evidence)]);
     }
     if let Some(risk) = &proposal.proposal.remaining_risk {
-        out.spans(&[(Tone::Warning, "  risk     "), (Tone::Plain, risk)])?;
+        out.spans(&[(Tone::Warning, "  risk     "), (Tone::Plain, risk)]);
     }
     if let Some(end) = &proposal.ended {
         let text = format!("  {} by entry {}", end.as_str(), end.by());
-        out.spans(&[(Tone::Faint, &text)])?;
+        out.spans(&[(Tone::Faint, &text)]);
     }
     if proposal.is_pending() {
         for blocker in world.blockers(&proposal.proposal) {
-            out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)])?;
+            out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)]);
         }
     }
     if let Some(tree) = &proposal.proposal.tree {
@@ -235,16 +209,16 @@ fn card(
             "  {commit}, tree {}, {} files changed",
             tree.tree, tree.changed
         );
-        out.spans(&[(Tone::Faint, &text)])?;
+        out.spans(&[(Tone::Faint, &text)]);
     }
     if let Some(reason) = proposal
         .decision
         .as_ref()
         .and_then(|(decision, _)| decision.reason.as_deref())
     {
-        out.spans(&[(Tone::Faint, "  reason   "), (Tone::Plain, reason)])?;
+        out.spans(&[(Tone::Faint, "  reason   "), (Tone::Plain, reason)]);
     }
-    Ok(())
+    out
 }
 
 /// What names the work tree of now, when that is not what was proposed.
@@ -256,26 +230,17 @@ fn stale_tree(context: &CliContext, proposal: &ProposalSnapshot) -> Option<Strin
 
 /// The proposal of this id, or the only one whose id ends like this.
 fn find<'a>(world: &'a Snapshot, name: &str) -> Result<&'a ProposalSnapshot, Failure> {
-    let all = proposals(world);
-    if let Some(exact) = all.iter().find(|proposal| proposal.id.as_str() == name) {
-        return Ok(exact);
-    }
-    let mut alike = all
-        .iter()
-        .filter(|proposal| proposal.id.as_str().ends_with(name));
-    match (alike.next(), alike.next()) {
-        (Some(one), None) if !name.is_empty() => Ok(one),
-        (Some(_), Some(_)) => Err(Failure::state(
-            "ambiguous_id",
-            format!("more than one proposal ends in `{name}`"),
-            "give the whole id: `ctxrelay finality list`",
-        )),
-        _ => Err(Failure::state(
-            "not_found",
-            format!("there is no proposal `{name}`"),
-            "see `ctxrelay finality list`",
-        )),
-    }
+    const WANTED: Wanted = Wanted {
+        what: "proposal",
+        place: "",
+        list: "ctxrelay finality list",
+    };
+    by_id(
+        proposals(world).into_iter(),
+        |proposal| &proposal.id,
+        name,
+        &WANTED,
+    )
 }
 
 fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOutcome {
@@ -292,14 +257,9 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         };
         operator::check(context, &params(EntryId::new(name), None)).await?;
         let live = operator::live(context).await?;
-        let world = match live.ask(Command::ReadSnapshot).await? {
-            Reply::Snapshot(world) => Arc::unwrap_or_clone(world),
-            other => return Err(unexpected(&other)),
-        };
+        let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
-        if !context.out.is_json() {
-            card(context, &world, proposal)?;
-        }
+        context.out.aside(card(&world, proposal))?;
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
         let stale = stale_tree(context, proposal).filter(|_| approve);
         match &stale {
@@ -312,14 +272,8 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         }
         match live.ask(params(proposal.id.clone(), stale)).await? {
             Reply::Recorded(recorded) => {
-                if context.out.is_json() {
-                    context.out.json(&recorded)?;
-                } else {
-                    context
-                        .out
-                        .line(&format!("recorded as entry {}", recorded.seq))?;
-                }
-                Ok(ExitKind::Ok)
+                let line = format!("recorded as entry {}", recorded.seq);
+                context.out.report(Report::new(&recorded, line))
             }
             other => Err(unexpected(&other)),
         }

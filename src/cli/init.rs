@@ -16,6 +16,7 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{FILE_BYTES_MAX, Homes, Plan};
 use super::managed_block::{Unpaired, diff, with_block, without_block};
 use super::output::Tone;
+use super::report::{Report, Text};
 use crate::store::dirs::{exists, read_private, write_private};
 
 /// How long the daemon that writes the first entry may take to end.
@@ -130,26 +131,26 @@ pub fn take_out(
 /// # Errors
 ///
 /// When standard output cannot be written.
-pub fn report(context: &CliContext, steps: &[InitStep]) -> Result<(), Failure> {
-    if context.out.is_json() {
-        let steps: Vec<Value> = steps
-            .iter()
-            .map(|step| json!({"what": step.what, "state": step.state}))
-            .collect();
-        return context.out.json(&json!({"steps": steps}));
-    }
+pub fn report(context: &CliContext, steps: &[InitStep]) -> CliOutcome {
+    let values: Vec<Value> = steps
+        .iter()
+        .map(|step| json!({"what": step.what, "state": step.state}))
+        .collect();
+    let mut text = Text::new();
     for step in steps {
         let tone = match step.state {
             "made" | "removed" => Tone::Good,
             "left" => Tone::Warning,
             _ => Tone::Faint,
         };
-        context.out.spans(&[
+        text.spans(&[
             (tone, &format!("{:<8}", step.state)),
             (Tone::Plain, &step.what),
-        ])?;
+        ]);
     }
-    Ok(())
+    context
+        .out
+        .report(Report::new(&json!({"steps": values}), text))
 }
 
 /// The folders, `current` and the first session: what a daemon makes when it starts. One that
@@ -261,17 +262,10 @@ pub fn edit(
         Ok(_) => return step(format!("the instructions in {name}"), "there"),
         Err(why) => return step(format!("{name}: {why}; mend them by hand"), "left"),
     };
-    if !context.out.is_json() {
-        context.out.spans(&[(Tone::Strong, &name)])?;
-        for (added, line) in diff(text, &after) {
-            let (tone, sign) = if added {
-                (Tone::Good, "+ ")
-            } else {
-                (Tone::Bad, "- ")
-            };
-            context.out.spans(&[(tone, sign), (tone, &line)])?;
-        }
-    }
+    let mut shown = Text::new();
+    shown.spans(&[(Tone::Strong, &name)]);
+    shown.diff(diff(text, &after));
+    context.out.aside(shown)?;
     if dry_run {
         return step(format!("the instructions in {name}"), "would");
     }
@@ -320,9 +314,9 @@ fn replace(path: &Path, text: &str, exists: bool) -> std::io::Result<()> {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::state(
-        "unwritable",
-        format!("cannot write {}: {error}", path.display()),
+    Failure::unwritable(
+        path,
+        error,
         "make it writable for you, or name another folder with --project",
     )
 }

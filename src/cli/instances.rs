@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::context::CliContext;
 use super::disk::unreadable;
-use super::exit::{CliOutcome, ExitKind};
+use super::exit::CliOutcome;
 use super::output::Tone;
+use super::report::{Report, Text};
 use crate::store::dirs::ProjectDirs;
 use crate::store::published::Published;
 use crate::store::registry::{self, Instance};
@@ -38,13 +39,10 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
             Row { instance, live }
         })
         .collect();
-    if context.out.is_json() {
-        let rows: Vec<Value> = rows.iter().map(to_json).collect();
-        context.out.json(&json!({"instances": rows}))?;
-        return Ok(ExitKind::Ok);
-    }
+    let values: Vec<Value> = rows.iter().map(to_json).collect();
+    let mut text = Text::new();
     if rows.is_empty() {
-        context.out.note("no projects yet");
+        text.note("no projects yet");
     }
     for Row { instance, live } in &rows {
         let (tone, word) = match live {
@@ -55,16 +53,18 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         let port = live
             .as_ref()
             .map_or_else(String::new, |live| format!("control {}", live.control_port));
-        context.out.spans(&[
+        text.spans(&[
             (tone, word),
             (
                 Tone::Faint,
                 &format!("{}  {port:<15}", instance.instance_id),
             ),
             (Tone::Plain, &instance.project_root.to_string_lossy()),
-        ])?;
+        ]);
     }
-    Ok(ExitKind::Ok)
+    context
+        .out
+        .report(Report::new(&json!({"instances": values}), text))
 }
 
 fn to_json(row: &Row) -> Value {

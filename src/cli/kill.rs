@@ -17,6 +17,7 @@ use super::context::CliContext;
 use super::disk::unreadable;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
+use super::report::{Report, Text};
 use super::words::{count, now_ms};
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
@@ -98,31 +99,29 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             // One JSON value, also on failure.
             Some(failure) if context.out.is_json() => Err(failure),
             failed => {
-                report(context, &killed)?;
-                failed.map_or(Ok(ExitKind::Ok), Err)
+                let kind = context.out.report(report(&killed))?;
+                failed.map_or(Ok(kind), Err)
             }
         }
     })
 }
 
-fn report(context: &CliContext, killed: &[Killed]) -> Result<(), Failure> {
-    if context.out.is_json() {
-        let rows: Vec<Value> = killed
-            .iter()
-            .map(|one| {
-                let signalled = match one.was {
-                    Was::Stuck(pid) => Some(pid.as_raw_pid()),
-                    Was::Running | Was::Stopped => None,
-                };
-                json!({
-                    "projectRoot": one.root,
-                    "wasRunning": one.was != Was::Stopped,
-                    "signalledPid": signalled,
-                })
+fn report(killed: &[Killed]) -> Report {
+    let rows: Vec<Value> = killed
+        .iter()
+        .map(|one| {
+            let signalled = match one.was {
+                Was::Stuck(pid) => Some(pid.as_raw_pid()),
+                Was::Running | Was::Stopped => None,
+            };
+            json!({
+                "projectRoot": one.root,
+                "wasRunning": one.was != Was::Stopped,
+                "signalledPid": signalled,
             })
-            .collect();
-        return context.out.json(&json!({"killed": rows}));
-    }
+        })
+        .collect();
+    let mut text = Text::new();
     for one in killed {
         let word = match one.was {
             Was::Running => "ended".to_owned(),
@@ -132,14 +131,10 @@ fn report(context: &CliContext, killed: &[Killed]) -> Result<(), Failure> {
             ),
             Was::Stopped => "was not running, stays stopped".to_owned(),
         };
-        context
-            .out
-            .line(&format!("{}: {word}", one.root.display()))?;
+        text.line(format!("{}: {word}", one.root.display()));
     }
-    context
-        .out
-        .note("start it again with `ctxrelay`, `daemon`, `claude`, `codex` or `pair`");
-    Ok(())
+    text.note("start it again with `ctxrelay`, `daemon`, `claude`, `codex` or `pair`");
+    Report::new(&json!({"killed": rows}), text)
 }
 
 fn targets(context: &CliContext, all: bool) -> Result<Vec<ProjectContext>, Failure> {
@@ -179,11 +174,7 @@ async fn kill(setting: &ProjectContext, stop: Command) -> Result<Was, Failure> {
         .and_then(|()| make_private_dir(&setting.dirs.state))
         .and_then(|()| sentinel::write(&setting.dirs, now_ms()))
         .map_err(|error| {
-            Failure::state(
-                "unwritable",
-                format!("cannot write {}: {error}", setting.dirs.state.display()),
-                "make it writable for you",
-            )
+            Failure::unwritable(&setting.dirs.state, error, "make it writable for you")
         })?;
     if asked {
         return Ok(Was::Running);

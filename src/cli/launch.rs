@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::exit::Failure;
+use super::exit::{CliOutcome, Failure};
 use super::output::Output;
+use super::report::{Report, Text};
 use super::shell::{quote, quoted};
 
 /// How often it is looked whether a program has ended.
@@ -58,12 +59,8 @@ impl Launch {
     /// # Errors
     ///
     /// When standard output cannot be written.
-    pub fn show(&self, out: &Output, secret: &[&str]) -> Result<(), Failure> {
-        let line = self.shell_line(secret);
-        if out.is_json() {
-            return show_dry_run(out, &[line]);
-        }
-        out.line(&line)
+    pub fn show(&self, out: &Output, secret: &[&str]) -> CliOutcome {
+        show_dry_run(out, &[self.shell_line(secret)])
     }
 
     /// Takes this process's place. Returns only when that fails.
@@ -90,13 +87,18 @@ impl Launch {
     }
 }
 
-/// The one value of a dry run: the command lines that would be run, for a shell.
+/// Prints the command lines that would be run, for a shell.
 ///
 /// # Errors
 ///
 /// When standard output cannot be written.
-pub fn show_dry_run(out: &Output, commands: &[String]) -> Result<(), Failure> {
-    out.json(&json!({"dryRun": true, "commands": commands}))
+pub fn show_dry_run(out: &Output, commands: &[String]) -> CliOutcome {
+    let mut text = Text::new();
+    for command in commands {
+        text.line(command);
+    }
+    let value = json!({"dryRun": true, "commands": commands});
+    out.report(Report::new(&value, text))
 }
 
 /// What a program said.

@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::args::command;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::output::Output;
+use super::report::Report;
 
 /// Arguments of `man`.
 #[derive(Debug, clap::Args)]
@@ -16,10 +17,6 @@ pub fn run(out: &Output, _args: &Args) -> CliOutcome {
     clap_mangen::Man::new(command())
         .render(&mut page)
         .map_err(|error| Failure::internal("write the manual page", error))?;
-    if out.is_json() {
-        out.json(&json!({"format": "roff", "page": String::from_utf8_lossy(&page)}))?;
-    } else {
-        out.raw(&page)?;
-    }
-    Ok(ExitKind::Ok)
+    let value = json!({"format": "roff", "page": String::from_utf8_lossy(&page)});
+    out.report(Report::new(&value, page))
 }

@@ -1,7 +1,8 @@
 //! The command line: one file per verb, each `run(&CliContext, Args) -> CliOutcome`.
 //!
 //! - [`args`]: what can be typed; [`settings`]: what the environment adds, checked once.
-//! - [`output`]: the only place that prints; [`exit`]: what the exit codes mean.
+//! - [`report`]: what a verb tells, filled once; [`output`]: the only place that prints;
+//!   [`exit`]: what the exit codes mean.
 //! - [`connect`] and [`operator`]: the two ways to a running daemon; [`disk`]: what is known
 //!   without one.
 //!
@@ -11,6 +12,7 @@ mod agent;
 mod alone;
 pub mod args;
 mod bridge;
+mod by_id;
 mod claude;
 mod claude_plugin;
 mod codex;
@@ -53,6 +55,7 @@ mod queue_all;
 mod recover;
 mod redact;
 mod replace;
+pub mod report;
 pub mod run;
 pub mod settings;
 mod shell;

@@ -9,15 +9,14 @@ use std::io::IsTerminal as _;
 
 use super::connect::{self, Live};
 use super::context::CliContext;
-use super::exit::{ExitKind, Failure};
+use super::exit::Failure;
 use crate::core::agent::is_agents_variable;
 use crate::wire::control::{Command, Reply};
 
 /// Why this process is not the operator's, if it is not.
 pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) -> Option<Failure> {
     let refuse = |why: String| {
-        Failure::new(
-            ExitKind::Refused,
+        Failure::refused(
             "operator_only",
             why,
             "use the deck, or run the command yourself in a terminal of your own",
@@ -56,8 +55,7 @@ pub fn confirm(context: &CliContext, what: &str, word: &str) -> Result<(), Failu
     if answer.as_deref() == Some(word) {
         return Ok(());
     }
-    Err(Failure::new(
-        ExitKind::Refused,
+    Err(Failure::refused(
         "not_confirmed",
         "not confirmed: nothing was changed",
         "run the command again",
@@ -107,8 +105,7 @@ pub async fn live(context: &CliContext) -> Result<Live, Failure> {
     if live.welcome.operator {
         return Ok(live);
     }
-    Err(Failure::new(
-        ExitKind::Refused,
+    Err(Failure::refused(
         "operator_only",
         "only the operator may do this, and the daemon sees that this process runs below an agent \
          or has no terminal of its own",
@@ -128,8 +125,7 @@ pub fn may_change(context: &CliContext, what: &str, yes: bool) -> Result<(), Fai
         return Ok(());
     }
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Err(Failure::new(
-            ExitKind::Refused,
+        return Err(Failure::refused(
             "not_confirmed",
             "nothing was changed: there is no terminal to ask on",
             "add --yes if this is what you want",
@@ -137,8 +133,7 @@ pub fn may_change(context: &CliContext, what: &str, yes: bool) -> Result<(), Fai
     }
     match context.out.ask("Go on? [y/N]")?.as_deref() {
         Some("y" | "Y" | "yes") => Ok(()),
-        _ => Err(Failure::new(
-            ExitKind::Refused,
+        _ => Err(Failure::refused(
             "not_confirmed",
             "nothing was changed",
             "run the command again when you have decided",

@@ -10,7 +10,8 @@ use ctxrelay_ui::sanitize;
 use serde::Serialize;
 use serde_json::json;
 
-use super::exit::Failure;
+use super::exit::{CliOutcome, Failure};
+use super::report::{Report, Text, TextPart};
 
 /// What a piece of a line means; what it looks like is decided here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,52 @@ impl Output {
     pub fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let text =
             serde_json::to_string(value).map_err(|error| Failure::internal("write JSON", error))?;
-        put(io::stdout().lock(), &format!("{}\n", harmless_json(&text)))
+        self.json_text(&text)
+    }
+
+    fn json_text(&self, text: &str) -> Result<(), Failure> {
+        put(io::stdout().lock(), &format!("{}\n", harmless_json(text)))
+    }
+
+    /// Prints a report as it was asked for, and says how the program ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`].
+    pub fn report(&self, report: Report) -> CliOutcome {
+        if self.json {
+            let value = report
+                .value
+                .map_err(|error| Failure::internal("write JSON", error))?;
+            self.json_text(&value)?;
+        } else {
+            self.text(&report.text)?;
+        }
+        Ok(report.kind)
+    }
+
+    /// Prints what only a person is shown, on the way to the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`].
+    pub fn aside(&self, text: impl Into<Text>) -> Result<(), Failure> {
+        if self.json {
+            return Ok(());
+        }
+        self.text(&text.into())
+    }
+
+    fn text(&self, text: &Text) -> Result<(), Failure> {
+        for part in &text.parts {
+            match part {
+                TextPart::Spans(spans) => self.spans(spans)?,
+                TextPart::Block(indent, text) => self.block(indent, text)?,
+                TextPart::Note(text) => self.note(text),
+                TextPart::Raw(bytes) => self.raw(bytes)?,
+            }
+        }
+        Ok(())
     }
 
     /// Prints one line of text.
@@ -87,15 +133,10 @@ impl Output {
         self.spans(&[(Tone::Plain, text)])
     }
 
-    /// Prints one line made of pieces.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::json`].
-    pub fn spans(&self, spans: &[(Tone, &str)]) -> Result<(), Failure> {
+    fn spans(&self, spans: &[(Tone, impl AsRef<str>)]) -> Result<(), Failure> {
         let mut line = String::new();
         for (tone, text) in spans {
-            let text = sanitize::line(text);
+            let text = sanitize::line(text.as_ref());
             match tone.sgr().filter(|_| self.colour && !text.is_empty()) {
                 Some(sgr) => {
                     let _ = write!(line, "\x1b[{sgr}m{text}\x1b[0m");
@@ -107,12 +148,7 @@ impl Output {
         put(io::stdout().lock(), &line)
     }
 
-    /// Prints text of several lines, each behind an indent.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::json`].
-    pub fn block(&self, indent: &str, text: &str) -> Result<(), Failure> {
+    fn block(&self, indent: &str, text: &str) -> Result<(), Failure> {
         for line in sanitize::lines(text) {
             put(io::stdout().lock(), &format!("{indent}{line}\n"))?;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::context::CliContext;
 use super::deck;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{is_ours, kept, server, socket};
 use super::settings::{environment, find_program};
@@ -51,8 +51,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     };
     let outer = environment("TMUX").filter(|tmux| !tmux.is_empty());
     if is_ours(setting, outer.as_deref()) {
-        return Err(Failure::new(
-            ExitKind::Usage,
+        return Err(Failure::usage(
             "in_the_pair",
             "this is the pair's own tmux already",
             "start one agent with `ctxrelay claude` or `ctxrelay codex`",
@@ -72,11 +71,10 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         if inside {
             lines.push(quoted(&own(setting, None)));
         }
-        return would(context, &lines);
+        return show_dry_run(&context.out, &lines);
     }
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
-        return Err(Failure::new(
-            ExitKind::Usage,
+        return Err(Failure::usage(
             "no_terminal",
             "the panes need a terminal",
             "see the commands with `ctxrelay pair --dry-run`",
@@ -160,19 +158,7 @@ fn by_hand(context: &CliContext) -> CliOutcome {
         .note("tmux is not installed; run these in three terminals:");
     let lines =
         [None, Some("claude"), Some("codex")].map(|verb| quoted(&own(&context.setting, verb)));
-    would(context, &lines)
-}
-
-/// Prints commands and runs none.
-fn would(context: &CliContext, lines: &[String]) -> CliOutcome {
-    if context.out.is_json() {
-        show_dry_run(&context.out, lines)?;
-        return Ok(ExitKind::Ok);
-    }
-    for line in lines {
-        context.out.line(line)?;
-    }
-    Ok(ExitKind::Ok)
+    show_dry_run(&context.out, &lines)
 }
 
 /// Our own program in this project.

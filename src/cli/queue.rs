@@ -3,12 +3,14 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use super::by_id::{Wanted, by_id};
 use super::connect::{self, Live, runtime, unexpected};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::output::Tone;
+use super::report::{Report, Text};
 use super::words::{age, now_ms};
 use crate::core::entry::DeliveryResult;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
@@ -127,24 +129,23 @@ fn list(context: &CliContext) -> CliOutcome {
         }
         Err(failure) => return Err(failure),
     };
-    if context.out.is_json() {
-        context.out.json(&json!({"messages": rows}))?;
-        return Ok(ExitKind::Ok);
-    }
+    let mut text = Text::new();
     if rows.is_empty() {
-        context.out.note("nothing is on its way");
+        text.note("nothing is on its way");
     }
-    show_rows(context, &rows)?;
-    Ok(ExitKind::Ok)
+    table(&mut text, &rows);
+    context
+        .out
+        .report(Report::new(&json!({"messages": rows}), text))
 }
 
 /// The heads of the columns.
 const COLUMNS: [&str; 6] = ["ID", "TO", "STATE", "TRIES", "AGE", "WHEN BUSY"];
 
-/// Prints rows as a table; nothing when there are none.
-pub(super) fn show_rows(context: &CliContext, rows: &[QueueRow]) -> Result<(), Failure> {
+/// Rows as a table; nothing when there are none.
+pub(super) fn table(out: &mut Text, rows: &[QueueRow]) {
     if rows.is_empty() {
-        return Ok(());
+        return;
     }
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
     let heads = COLUMNS.map(str::to_owned);
@@ -156,16 +157,15 @@ pub(super) fn show_rows(context: &CliContext, rows: &[QueueRow]) -> Result<(), F
             .max()
             .unwrap_or_default()
     });
-    show_cells(context, &heads, &widths, [Tone::Faint; 3])?;
+    table_line(out, &heads, &widths, [Tone::Faint; 3]);
     for row in &cells {
         let state = if row[2] == "ambiguous" {
             Tone::Bad
         } else {
             Tone::Plain
         };
-        show_cells(context, row, &widths, [Tone::Plain, state, Tone::Faint])?;
+        table_line(out, row, &widths, [Tone::Plain, state, Tone::Faint]);
     }
-    Ok(())
 }
 
 fn cells(row: &QueueRow) -> [String; 6] {
@@ -180,12 +180,7 @@ fn cells(row: &QueueRow) -> [String; 6] {
 }
 
 /// One line: who, how it stands, and the rest, each in its tone.
-fn show_cells(
-    context: &CliContext,
-    cells: &[String; 6],
-    widths: &[usize; 6],
-    tones: [Tone; 3],
-) -> Result<(), Failure> {
+fn table_line(out: &mut Text, cells: &[String; 6], widths: &[usize; 6], tones: [Tone; 3]) {
     let padded: Vec<String> = cells
         .iter()
         .zip(widths)
@@ -200,28 +195,17 @@ fn show_cells(
         .into_iter()
         .zip(text.iter().map(String::as_str))
         .collect();
-    context.out.spans(&spans)
+    out.spans(&spans);
 }
 
 /// The message of this id, or the only one whose id ends like this.
 fn find<'a>(rows: &'a [QueueRow], name: &str) -> Result<&'a QueueRow, Failure> {
-    if let Some(exact) = rows.iter().find(|row| row.id.as_str() == name) {
-        return Ok(exact);
-    }
-    let mut alike = rows.iter().filter(|row| row.id.as_str().ends_with(name));
-    match (alike.next(), alike.next()) {
-        (Some(one), None) if !name.is_empty() => Ok(one),
-        (Some(_), Some(_)) => Err(Failure::state(
-            "ambiguous_id",
-            format!("more than one message ends in `{name}`"),
-            "give the whole id: `ctxrelay queue list`",
-        )),
-        _ => Err(Failure::state(
-            "not_found",
-            format!("there is no message `{name}` on its way"),
-            "see `ctxrelay queue list`",
-        )),
-    }
+    const WANTED: Wanted = Wanted {
+        what: "message",
+        place: " on its way",
+        list: "ctxrelay queue list",
+    };
+    by_id(rows.iter(), |row| &row.id, name, &WANTED)
 }
 
 fn show(context: &CliContext, name: &str) -> CliOutcome {
@@ -236,15 +220,11 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
             Reply::Entry(entry) => entry,
             other => return Err(unexpected(&other)),
         };
-        if context.out.is_json() {
-            context.out.json(&json!({"message": row, "entry": entry}))?;
-        } else {
-            show_rows(context, std::slice::from_ref(row))?;
-            context
-                .out
-                .block("  ", super::words::field(&entry, "content"))?;
-        }
-        Ok(ExitKind::Ok)
+        let mut text = Text::new();
+        table(&mut text, std::slice::from_ref(row));
+        text.block("  ", super::words::field(&entry, "content"));
+        let value = json!({"message": row, "entry": entry});
+        context.out.report(Report::new(&value, text))
     })
 }
 
@@ -258,15 +238,9 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let row = find(&rows, &args.id)?;
         let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);
         if !args.apply {
-            if context.out.is_json() {
-                context
-                    .out
-                    .json(&json!({"dryRun": true, "change": change, "message": row}))?;
-            } else {
-                context.out.line(&format!("would do: {what}"))?;
-                context.out.note("this was a dry run; do it with --apply");
-            }
-            return Ok(ExitKind::Ok);
+            let value = json!({"dryRun": true, "change": change, "message": row});
+            let text = Text::dry_run(&what, |_| {});
+            return context.out.report(Report::new(&value, text));
         }
         let command = Command::QueueChange(QueueChangeParams {
             id: row.id.clone(),
@@ -274,12 +248,8 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         });
         match operator::ask(context, command, &what, word).await? {
             Reply::Done => {
-                if context.out.is_json() {
-                    context.out.json(&json!({"change": change, "id": row.id}))?;
-                } else {
-                    context.out.line("done")?;
-                }
-                Ok(ExitKind::Ok)
+                let value = json!({"change": change, "id": row.id});
+                context.out.report(Report::new(&value, "done"))
             }
             other => Err(unexpected(&other)),
         }

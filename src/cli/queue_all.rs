@@ -7,7 +7,8 @@ use super::connect::{runtime, unexpected};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
-use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, show_rows};
+use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, table};
+use super::report::{Report, Text};
 use super::words::count;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
@@ -111,24 +112,15 @@ fn are(number: usize) -> String {
 }
 
 fn would(context: &CliContext, change: &str, rows: &[QueueRow], what: &str) -> CliOutcome {
-    if context.out.is_json() {
-        context
-            .out
-            .json(&json!({"dryRun": true, "change": change, "messages": rows}))?;
-        return Ok(ExitKind::Ok);
-    }
-    context.out.line(&format!("would do: {what}"))?;
-    show_rows(context, rows)?;
-    context.out.note("this was a dry run; do it with --apply");
-    Ok(ExitKind::Ok)
+    let value = json!({"dryRun": true, "change": change, "messages": rows});
+    let text = Text::dry_run(what, |text| table(text, rows));
+    context.out.report(Report::new(&value, text))
 }
 
 fn done(context: &CliContext, change: &str, ids: &[EntryId], what: &str) -> CliOutcome {
-    if context.out.is_json() {
-        context.out.json(&json!({"change": change, "ids": ids}))?;
-    } else {
-        let number = count(ids.len() as u64, "message", "messages");
-        context.out.line(&format!("{number} {what}"))?;
-    }
-    Ok(ExitKind::Ok)
+    let number = count(ids.len() as u64, "message", "messages");
+    let value = json!({"change": change, "ids": ids});
+    context
+        .out
+        .report(Report::new(&value, format!("{number} {what}")))
 }

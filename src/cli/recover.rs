@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::context::CliContext;
 use super::disk;
-use super::exit::{CliOutcome, ExitKind, Failure};
-use super::output::{Output, Tone};
+use super::exit::{CliOutcome, Failure};
+use super::output::Tone;
+use super::report::{Report, Text};
 use super::status;
 use super::words::{age, now_ms, short};
 use crate::adapters::git;
@@ -46,12 +47,9 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let status = status::read(context)?;
     let past = past(context)?;
     let tree = git::work_tree(&context.setting.dirs.root);
-    if context.out.is_json() {
-        context.out.json(&to_json(&status, &past, tree.as_ref()))?;
-    } else {
-        show(context, &status, &past, tree.as_ref())?;
-    }
-    Ok(ExitKind::Ok)
+    let value = to_json(&status, &past, tree.as_ref());
+    let text = text(&status, &past, tree.as_ref());
+    context.out.report(Report::new(&value, text))
 }
 
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
@@ -203,37 +201,33 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
 }
 
 /// A heading with the number of what follows.
-fn heading(out: &Output, text: &str, n: usize) -> Result<(), Failure> {
-    out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))])
+fn heading(out: &mut Text, text: &str, n: usize) {
+    out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))]);
 }
 
 /// A line with how old it is, in ms, and the id by which it can be named.
-fn line(out: &Output, age_ms: i64, id: &str, text: &str) -> Result<(), Failure> {
+fn line(out: &mut Text, age_ms: i64, id: &str, text: &str) {
     let mut about = format!("  {:>6} ago  ", age(age_ms));
     if !id.is_empty() {
         about.push_str(id);
         about.push_str("  ");
     }
-    out.spans(&[(Tone::Faint, &about), (Tone::Plain, text)])
+    out.spans(&[(Tone::Faint, &about), (Tone::Plain, text)]);
 }
 
-fn show(
-    context: &CliContext,
-    status: &Status,
-    past: &Past,
-    tree: Option<&WorkTree>,
-) -> Result<(), Failure> {
-    let out = &context.out;
+fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Text {
+    let mut text = Text::new();
+    let out = &mut text;
     let now = now_ms();
     let world = &past.world;
     if !status.running {
         out.spans(&[
             (Tone::Warning, "no daemon runs"),
             (Tone::Faint, "; start it with `ctxrelay`"),
-        ])?;
+        ]);
     }
-    past.standing.show(out, world, now)?;
-    heading(out, "Failures", world.errors.len())?;
+    past.standing.show(out, world, now);
+    heading(out, "Failures", world.errors.len());
     for error in world.errors.iter().rev().take(RECENT_MAX) {
         out.spans(&[
             (
@@ -245,22 +239,22 @@ fn show(
                 Tone::Plain,
                 &format!("  {}", short(&error.text, TEXT_CHARS)),
             ),
-        ])?;
+        ]);
     }
-    heading(out, "Interrupted turns", past.interrupted.len())?;
+    heading(out, "Interrupted turns", past.interrupted.len());
     for entry in past.interrupted.iter().rev() {
         let text = short(&entry.content, TEXT_CHARS);
-        line(out, now - entry.timestamp_ms, "", &text)?;
+        line(out, now - entry.timestamp_ms, "", &text);
     }
-    heading(out, "Open handoffs", world.open_handoffs.len())?;
+    heading(out, "Open handoffs", world.open_handoffs.len());
     for handoff in world.open_handoffs.values() {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
         let ask = short(&handoff.ask, TEXT_CHARS);
         let text = format!("{} → {to}: {ask}", handoff.from);
-        line(out, now - handoff.at_ms, handoff.id.as_str(), &text)?;
+        line(out, now - handoff.at_ms, handoff.id.as_str(), &text);
     }
     let undelivered = past.undelivered();
-    heading(out, "Not delivered", undelivered.len())?;
+    heading(out, "Not delivered", undelivered.len());
     for message in &undelivered {
         let field = |name: &str| super::words::field(message, name).to_owned();
         out.line(&format!(
@@ -269,20 +263,20 @@ fn show(
             field("from"),
             field("to"),
             field("state")
-        ))?;
+        ));
     }
-    out.spans(&[(Tone::Strong, "Git")])?;
+    out.spans(&[(Tone::Strong, "Git")]);
     match tree {
         Some(tree) => out.line(&format!(
             "  {}, {} files changed",
             tree.commit.as_deref().unwrap_or("no commit yet"),
             tree.changed
-        ))?,
-        None => out.line("  no repository")?,
+        )),
+        None => out.line("  no repository"),
     }
     for agent in Agent::ALL {
-        out.spans(&[(Tone::Strong, &format!("Tell {}", agent.title()))])?;
-        out.block("  ", &past.resume_prompt(agent, tree))?;
+        out.spans(&[(Tone::Strong, &format!("Tell {}", agent.title()))]);
+        out.block("  ", past.resume_prompt(agent, tree));
     }
-    Ok(())
+    text
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::context::CliContext;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
+use super::report::{Report, Text};
 use super::words::count;
 use crate::core::redact::Redactor;
 use crate::store::config;
@@ -38,7 +39,6 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .collect();
     let redactor = Redactor::with(loaded.rules.clone());
     let mut found = Vec::new();
-    let mut marks = 0;
     for (at, line) in text.lines().enumerate() {
         let (masked, set) = redactor.redact_text(line);
         if set > 0 {
@@ -47,29 +47,20 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     }
     // As a whole: some secrets are longer than a line.
     let (_, set) = redactor.redact_text(&text);
-    marks += u64::from(set);
-    if context.out.is_json() {
-        let lines: Vec<_> = found
-            .iter()
-            .map(|(line, masked)| json!({"line": line, "masked": masked}))
-            .collect();
-        context
-            .out
-            .json(&json!({"ok": marks == 0, "marks": marks, "lines": lines, "waiting": waiting}))?;
-    } else {
-        for (line, masked) in &found {
-            context.out.line(&format!("{line:>6}  {masked}"))?;
-        }
-        context.out.note(&format!(
-            "{} would be masked",
-            count(marks, "secret", "secrets")
-        ));
+    let marks = u64::from(set);
+    let lines: Vec<_> = found
+        .iter()
+        .map(|(line, masked)| json!({"line": line, "masked": masked}))
+        .collect();
+    let ok = marks == 0;
+    let value = json!({"ok": ok, "marks": marks, "lines": lines, "waiting": waiting});
+    let mut text = Text::new();
+    for (line, masked) in &found {
+        text.line(format!("{line:>6}  {masked}"));
     }
-    Ok(if marks == 0 {
-        ExitKind::Ok
-    } else {
-        ExitKind::CheckFailed
-    })
+    let secrets = count(marks, "secret", "secrets");
+    text.note(format!("{secrets} would be masked"));
+    context.out.report(Report::new(&value, text).checked(ok))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::connect::{self, DaemonFound, Live, unexpected};
+use super::connect::{self, DaemonFound, Live};
 use super::context::CliContext;
 use super::detach;
 use super::exit::Failure;
@@ -17,7 +17,7 @@ use crate::core::agent::AgentState;
 use crate::host::ProjectContext;
 use crate::store::owner::is_free;
 use crate::store::published::Published;
-use crate::wire::control::{Command, HandOverParams, RefusalCode, Reply};
+use crate::wire::control::{Command, HandOverParams, RefusalCode};
 use crate::wire::jsonrpc::code;
 use crate::wire::status::Status;
 
@@ -48,7 +48,7 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
         Err(failure) => return Err(failure),
     }
     runtime.block_on(async {
-        if is_working(&read_status(&live).await?) {
+        if is_working(&live.status().await?) {
             return Err(Failure::unavailable(
                 "busy",
                 "the daemon is of a version that has to be stopped, and an agent works",
@@ -128,7 +128,7 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
     let versions = format!("the daemon is version {}, this is {own}", published.version);
     let status = runtime.block_on(async {
         match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => read_status(&live).await.ok(),
+            DaemonFound::Live(live) => live.status().await.ok(),
             _ => None,
         }
     });
@@ -144,13 +144,6 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
             Err(failure) => Some(format!("{versions}, and read-only: {}", failure.message)),
         },
         _ => Some(format!("{versions}: read-only until it is restarted")),
-    }
-}
-
-async fn read_status(live: &Live) -> Result<Status, Failure> {
-    match live.ask(Command::ReadStatus).await? {
-        Reply::Status(status) => Ok(*status),
-        other => Err(unexpected(&other)),
     }
 }
 

@@ -91,12 +91,7 @@ fn usage_failure(error: &clap::Error, words: &[OsString]) -> Failure {
         let first = first.strip_prefix("error: ").unwrap_or(first);
         first.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    Failure::new(
-        ExitKind::Usage,
-        "usage",
-        message,
-        format!("see `{path} --help`"),
-    )
+    Failure::usage("usage", message, format!("see `{path} --help`"))
 }
 
 /// The verb that was meant, as far as the words name one.

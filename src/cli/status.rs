@@ -1,17 +1,17 @@
 //! `ctxrelay status`.
 
-use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
 use super::disk;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::kill;
 use super::output::Tone;
+use super::report::{Report, Text};
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
-use crate::wire::control::{Command, Reply};
 use crate::wire::status::{
     ChainState, DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status,
 };
@@ -29,12 +29,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
             main.display()
         ));
     }
-    if context.out.is_json() {
-        context.out.json(&status)?;
-    } else {
-        show(context, &status)?;
-    }
-    Ok(ExitKind::Ok)
+    context.out.report(Report::new(&status, text(&status)))
 }
 
 /// From the daemon, or from the disk when none runs.
@@ -45,10 +40,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 pub fn read(context: &CliContext) -> Result<Status, Failure> {
     runtime()?.block_on(async {
         match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => match live.ask(Command::ReadStatus).await? {
-                Reply::Status(status) => Ok(*status),
-                other => Err(unexpected(&other)),
-            },
+            DaemonFound::Live(live) => live.status().await,
             DaemonFound::Nobody if !is_held(&context.setting.dirs) => {
                 disk::status(&context.setting)
             }
@@ -74,9 +66,9 @@ fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
     Ok(status)
 }
 
-fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
-    let out = &context.out;
-    out.spans(&[(Tone::Strong, &status.project_root)])?;
+fn text(status: &Status) -> Text {
+    let mut out = Text::new();
+    out.spans(&[(Tone::Strong, &status.project_root)]);
     if status.running && !status.answers {
         let pid = status
             .pid
@@ -86,7 +78,7 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
             (Tone::Bad, "runs (holds the lock) but does not answer"),
             (Tone::Plain, &pid),
             (Tone::Faint, " (stop it with `ctxrelay kill`)"),
-        ])?;
+        ]);
     } else if status.running {
         let since = status
             .started_at
@@ -102,13 +94,13 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
             (Tone::Good, "runs"),
             (Tone::Plain, ", "),
             (Tone::Plain, &text),
-        ])?;
+        ]);
     } else {
         out.spans(&[
             (Tone::Faint, "daemon    "),
             (Tone::Warning, "not running"),
             (Tone::Faint, " (start it with `ctxrelay`)"),
-        ])?;
+        ]);
     }
     let ledger = &status.ledger;
     let chain = match ledger.chain {
@@ -129,18 +121,18 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
                 String::new()
             },
         ),
-    ])?;
+    ]);
     let agents = &status.agents;
     agent(
-        context,
+        &mut out,
         "claude    ",
         agents.claude.state,
         &agents.claude.delivery,
         &status.queue.claude,
         agents.claude.installed,
-    )?;
+    );
     attention(
-        context,
+        &mut out,
         agents.claude.silence.as_ref(),
         agents.claude.limit.as_ref(),
         agents.claude.cut_off,
@@ -149,22 +141,22 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
             .why
             .as_deref()
             .filter(|_| agents.claude.tools_gone),
-    )?;
+    );
     agent(
-        context,
+        &mut out,
         "codex     ",
         agents.codex.state,
         &agents.codex.delivery,
         &status.queue.codex,
         agents.codex.installed,
-    )?;
+    );
     attention(
-        context,
+        &mut out,
         agents.codex.silence.as_ref(),
         agents.codex.limit.as_ref(),
         agents.codex.cut_off,
         agents.codex.why.as_deref().filter(|_| agents.codex.held),
-    )?;
+    );
     let tasks = &status.tasks;
     out.spans(&[
         (Tone::Faint, "tasks     "),
@@ -175,7 +167,7 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
                 tasks.open, tasks.active, tasks.blocked, tasks.stale, tasks.done
             ),
         ),
-    ])?;
+    ]);
     if !status.finality.pending.is_empty() {
         let text = count(
             status.finality.pending.len() as u64,
@@ -186,38 +178,36 @@ fn show(context: &CliContext, status: &Status) -> Result<(), Failure> {
             (Tone::Faint, "sign-off  "),
             (Tone::Warning, &text),
             (Tone::Faint, " for you: `ctxrelay finality list`"),
-        ])?;
+        ]);
     }
     for notice in &status.notices {
-        out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)])?;
+        out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)]);
     }
-    Ok(())
+    out
 }
 
 /// What it wants of its human, a silent turn, a usage limit, and what lost its turn, each on a line
 /// below its agent.
 fn attention(
-    context: &CliContext,
+    out: &mut Text,
     silence: Option<&SilenceStatus>,
     limit: Option<&LimitStatus>,
     cut_off: u64,
     wanted: Option<&str>,
-) -> Result<(), Failure> {
+) {
     let now = now_ms();
-    let line = |text: String| {
-        context
-            .out
-            .spans(&[(Tone::Faint, "          "), (Tone::Warning, &text)])
+    let mut line = |text: String| {
+        out.spans(&[(Tone::Faint, "          "), (Tone::Warning, &text)]);
     };
     if let Some(wanted) = wanted {
-        line(wanted.to_owned())?;
+        line(wanted.to_owned());
     }
     if let Some(silence) = silence.filter(|silence| silence.level > Watched::Fine) {
         let silent = age(i64::try_from(silence.seconds).unwrap_or(0) * 1_000);
         line(format!(
             "{}: no sign of its turn for {silent}",
             silence.level.as_str()
-        ))?;
+        ));
     }
     if let Some(limit) = limit.filter(|limit| limit.mode != LimitMode::Off) {
         let ends = match limit.resets_at {
@@ -229,25 +219,24 @@ fn attention(
             Some(at) => format!("tried in {}", age((at - now).max(0))),
             None => "waits for a turn that works, or for you in the deck".to_owned(),
         };
-        line(format!("usage limit, {ends}; {tries}"))?;
+        line(format!("usage limit, {ends}; {tries}"));
     }
     if cut_off > 0 {
         let messages = count(cut_off, "message", "messages");
         line(format!(
             "{messages} whose turn ended early; send again from the deck"
-        ))?;
+        ));
     }
-    Ok(())
 }
 
 fn agent(
-    context: &CliContext,
+    out: &mut Text,
     name: &str,
     state: AgentState,
     delivery: &DeliveryStatus,
     lane: &LaneStatus,
     installed: bool,
-) -> Result<(), Failure> {
+) {
     let tone = match state {
         AgentState::Idle | AgentState::Busy => Tone::Good,
         AgentState::Waiting | AgentState::Limited | AgentState::Stale => Tone::Warning,
@@ -275,10 +264,10 @@ fn agent(
     } else {
         String::new()
     };
-    context.out.spans(&[
+    out.spans(&[
         (Tone::Faint, name),
         (tone, state.as_str()),
         (Tone::Plain, &rest),
         (Tone::Bad, &ambiguous),
-    ])
+    ]);
 }

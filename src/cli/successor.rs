@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::exit::{ExitKind, Failure};
+use super::exit::Failure;
 use crate::client::forget_agent;
 use crate::daemon::start::StartError;
 use crate::daemon::takeover::FORMAT;
@@ -193,8 +193,7 @@ impl PreviousDaemon {
     /// When standard input leads to no such process, or it gives nothing.
     pub fn takeover(setting: &ProjectContext) -> Result<(Self, Takeover), Failure> {
         let nobody = |error: io::Error| {
-            Failure::new(
-                ExitKind::Usage,
+            Failure::usage(
                 "nothing_to_take_over",
                 format!("there is no daemon on standard input: {error}"),
                 "this is how one daemon starts the next; use `ctxrelay daemon`",

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::connect::{runtime, unexpected};
 use super::context::CliContext;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::managed_block::diff;
 use super::operator;
 use super::output::Tone;
+use super::report::{Report, Text};
 use crate::store::config::{self, Loaded};
 use crate::wire::control::{Command, Reply, TrustParams};
 
@@ -33,8 +34,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     if args.show || loaded.waiting.is_empty() {
-        show(context, &loaded)?;
-        return Ok(ExitKind::Ok);
+        return show(context, &loaded);
     }
     let command = Command::Trust(TrustParams {
         digest: loaded.digest.clone(),
@@ -42,82 +42,58 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
-        if !context.out.is_json() {
-            print(context, &loaded)?;
-        }
+        context.out.aside(text(&loaded))?;
         let what = "These keys have power: from now on they count as they are shown here.";
         operator::confirm(context, what, "trust")?;
         match live.ask(command).await? {
             Reply::Recorded(recorded) => {
-                if context.out.is_json() {
-                    context.out.json(&recorded)?;
-                } else {
-                    context
-                        .out
-                        .line(&format!("trusted, recorded as entry {}", recorded.seq))?;
-                }
-                Ok(ExitKind::Ok)
+                let line = format!("trusted, recorded as entry {}", recorded.seq);
+                context.out.report(Report::new(&recorded, line))
             }
             other => Err(unexpected(&other)),
         }
     })
 }
 
-fn show(context: &CliContext, loaded: &Loaded) -> Result<(), Failure> {
-    if context.out.is_json() {
-        let waiting: Vec<Value> = loaded
-            .waiting
-            .iter()
-            .map(|waiting| {
-                json!({
-                    "key": waiting.key,
-                    "trusted": waiting.trusted,
-                    "found": waiting.found,
-                    "actsUpon": waiting.matters_now(),
-                })
+fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
+    let waiting: Vec<Value> = loaded
+        .waiting
+        .iter()
+        .map(|waiting| {
+            json!({
+                "key": waiting.key,
+                "trusted": waiting.trusted,
+                "found": waiting.found,
+                "actsUpon": waiting.matters_now(),
             })
-            .collect();
-        return context
-            .out
-            .json(&json!({"digest": loaded.digest, "waiting": waiting}));
-    }
-    if loaded.waiting.is_empty() {
-        context
-            .out
-            .note("nothing in config.json waits for your trust");
-        return Ok(());
-    }
-    print(context, loaded)?;
-    context
-        .out
-        .note("trust it with `ctxrelay trust`, or take it out of config.json");
-    Ok(())
+        })
+        .collect();
+    let mut text = text(loaded);
+    text.note(if waiting.is_empty() {
+        "nothing in config.json waits for your trust"
+    } else {
+        "trust it with `ctxrelay trust`, or take it out of config.json"
+    });
+    let value = json!({"digest": loaded.digest, "waiting": waiting});
+    context.out.report(Report::new(&value, text))
 }
 
 /// The keys that wait, each with what was trusted and what the file says.
-fn print(context: &CliContext, loaded: &Loaded) -> Result<(), Failure> {
+fn text(loaded: &Loaded) -> Text {
+    let mut out = Text::new();
     for waiting in &loaded.waiting {
         let note = if waiting.matters_now() {
             ""
         } else {
             "  (no effect in this version)"
         };
-        context
-            .out
-            .spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)])?;
-        for (added, line) in diff(&text(&waiting.trusted), &text(&waiting.found)) {
-            let (tone, sign) = if added {
-                (Tone::Good, "+ ")
-            } else {
-                (Tone::Bad, "- ")
-            };
-            context.out.spans(&[(tone, sign), (tone, &line)])?;
-        }
+        out.spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)]);
+        out.diff(diff(&pretty(&waiting.trusted), &pretty(&waiting.found)));
     }
-    Ok(())
+    out
 }
 
-fn text(value: &Option<Value>) -> String {
+fn pretty(value: &Option<Value>) -> String {
     value
         .as_ref()
         .and_then(|value| serde_json::to_string_pretty(value).ok())

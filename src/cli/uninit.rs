@@ -6,7 +6,7 @@ use std::path::Path;
 use super::claude::plugin_dir;
 use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::init::{InitStep, report, take_out};
 use super::instruction_files::{Homes, Plan};
 use super::operator;
@@ -44,8 +44,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let plugin = plugin_dir(setting);
     steps.push(remove(&plugin, "the Claude plugin", args.dry_run)?);
     steps.push(record(context, args)?);
-    report(context, &steps)?;
-    Ok(ExitKind::Ok)
+    report(context, &steps)
 }
 
 /// The record is the operator's: to end it needs a terminal and its name typed.

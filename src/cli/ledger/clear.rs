@@ -5,8 +5,9 @@ use serde_json::json;
 use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
-use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::exit::CliOutcome;
 use crate::cli::operator;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::count;
 use crate::core::id::SessionId;
 use crate::wire::control::{ClearParams, Cleared, Command, Reply};
@@ -53,35 +54,28 @@ fn what(open: &Open, discard: bool) -> String {
 }
 
 fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
-    if context.out.is_json() {
-        let archives = context.setting.dirs.archives();
-        let archive = (!discard).then(|| archives.join(format!("{}.jsonl", open.session)));
-        context.out.json(&json!({
-            "dryRun": true,
-            "discard": discard,
-            "sealed": open.session,
-            "entries": open.world.entries,
-            "archive": archive,
-            "open": open.to_json(),
-        }))?;
-        return Ok(ExitKind::Ok);
-    }
-    context
-        .out
-        .line(&format!("would do: {}", what(open, discard)))?;
-    let lines = open.lines();
-    if lines.is_empty() {
-        context.out.line("nothing is open in it")?;
-    } else {
-        context
-            .out
-            .line("open in it; messages would be taken back, the rest is not carried on:")?;
-    }
-    for line in &lines {
-        context.out.line(&format!("  {line}"))?;
-    }
-    context.out.note("this was a dry run; do it with --apply");
-    Ok(ExitKind::Ok)
+    let archives = context.setting.dirs.archives();
+    let archive = (!discard).then(|| archives.join(format!("{}.jsonl", open.session)));
+    let value = json!({
+        "dryRun": true,
+        "discard": discard,
+        "sealed": open.session,
+        "entries": open.world.entries,
+        "archive": archive,
+        "open": open.to_json(),
+    });
+    let text = Text::dry_run(&what(open, discard), |text| {
+        let lines = open.lines();
+        text.line(if lines.is_empty() {
+            "nothing is open in it"
+        } else {
+            "open in it; messages would be taken back, the rest is not carried on:"
+        });
+        for line in &lines {
+            text.line(format!("  {line}"));
+        }
+    });
+    context.out.report(Report::new(&value, text))
 }
 
 async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
@@ -98,36 +92,27 @@ async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     let Reply::Cleared(cleared) = reply else {
         return Err(unexpected(&reply));
     };
-    if context.out.is_json() {
-        context.out.json(&cleared)?;
-    } else {
-        show(context, &cleared)?;
-    }
-    Ok(if cleared.left.is_empty() {
-        ExitKind::Ok
-    } else {
-        ExitKind::CheckFailed
-    })
+    let report = Report::new(&cleared, text(&cleared));
+    context.out.report(report.checked(cleared.left.is_empty()))
 }
 
-fn show(context: &CliContext, cleared: &Cleared) -> Result<(), Failure> {
-    let out = &context.out;
+fn text(cleared: &Cleared) -> Text {
     let where_to = match &cleared.archive {
         Some(archive) => format!("is in {archive}"),
         None => "is deleted for good".to_owned(),
     };
-    out.line(&format!(
+    let mut out = Text::from(format!(
         "{} {where_to}; {} has begun",
         cleared.sealed, cleared.session_id
-    ))?;
+    ));
     if !cleared.cancelled.is_empty() {
         let taken = count(cleared.cancelled.len() as u64, "message", "messages");
-        out.line(&format!("{taken} taken back"))?;
+        out.line(format!("{taken} taken back"));
     }
     for left in &cleared.left {
-        out.line(&format!("still there: {left}"))?;
+        out.line(format!("still there: {left}"));
     }
-    Ok(())
+    out
 }
 
 /// What has to be typed: short, and no habit, because it is another one each time.

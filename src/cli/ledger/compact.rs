@@ -5,8 +5,9 @@ use serde_json::json;
 use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
-use crate::cli::exit::{CliOutcome, ExitKind};
+use crate::cli::exit::CliOutcome;
 use crate::cli::operator;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::count;
 use crate::wire::control::{Command, CompactParams, Reply};
 
@@ -33,23 +34,20 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         if args.apply {
             return apply(context, &open, &what).await;
         }
-        if context.out.is_json() {
-            let archives = context.setting.dirs.archives();
-            context.out.json(&json!({
-                "dryRun": true,
-                "sealed": open.session,
-                "entries": open.world.entries,
-                "archive": archives.join(format!("{}.jsonl", open.session)),
-                "open": open.to_json(),
-            }))?;
-            return Ok(ExitKind::Ok);
-        }
-        context.out.line(&format!("would do: {what}"))?;
-        for line in open.lines() {
-            context.out.line(&format!("  {line}"))?;
-        }
-        context.out.note("this was a dry run; do it with --apply");
-        Ok(ExitKind::Ok)
+        let archives = context.setting.dirs.archives();
+        let value = json!({
+            "dryRun": true,
+            "sealed": open.session,
+            "entries": open.world.entries,
+            "archive": archives.join(format!("{}.jsonl", open.session)),
+            "open": open.to_json(),
+        });
+        let text = Text::dry_run(&what, |text| {
+            for line in open.lines() {
+                text.line(format!("  {line}"));
+            }
+        });
+        context.out.report(Report::new(&value, text))
     })
 }
 
@@ -61,16 +59,12 @@ async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
     let Reply::Compacted(compacted) = reply else {
         return Err(unexpected(&reply));
     };
-    if context.out.is_json() {
-        context.out.json(&compacted)?;
-    } else {
-        context.out.line(&format!(
-            "{} is in {}; {} goes on with {} of it",
-            compacted.sealed,
-            compacted.archive,
-            compacted.session_id,
-            count(compacted.carried, "entry", "entries"),
-        ))?;
-    }
-    Ok(ExitKind::Ok)
+    let line = format!(
+        "{} is in {}; {} goes on with {} of it",
+        compacted.sealed,
+        compacted.archive,
+        compacted.session_id,
+        count(compacted.carried, "entry", "entries"),
+    );
+    context.out.report(Report::new(&compacted, line))
 }

@@ -20,6 +20,7 @@ use serde_json::json;
 use crate::cli::context::CliContext;
 use crate::cli::disk::{self, RecordReach};
 use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::report::Report;
 use crate::cli::words::{count, now_ms};
 use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
@@ -80,18 +81,7 @@ enum Fault {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let dirs = &context.setting.dirs;
-    let path = match &args.session {
-        Some(session) => disk::session_file(dirs, session)?,
-        None => disk::current(&context.setting)?
-            .map(|(_, path)| path)
-            .ok_or_else(|| {
-                Failure::state(
-                    "no_session",
-                    "there is no record in this project yet",
-                    "start one with `ctxrelay` or `ctxrelay init`",
-                )
-            })?,
-    };
+    let path = disk::record_file(&context.setting, args.session.as_deref())?;
     let session = path
         .file_stem()
         .unwrap_or_default()
@@ -110,9 +100,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     }
     if args.output.as_os_str() == STDOUT {
         if context.out.is_json() {
-            return Err(Failure::new(
-                ExitKind::Usage,
-                "invalid_arguments",
+            return Err(Failure::invalid(
                 "the export itself goes to standard output, where --json wants one value",
                 "name a file with --output, or leave --json out",
             ));
@@ -131,23 +119,20 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .map_err(|fault| failure(fault, &path, Some(&args.output)))?;
     drop(out);
     let bytes = destination.keep()?;
-    if context.out.is_json() {
-        context.out.json(&json!({
-            "session": session,
-            "format": args.format.as_str(),
-            "output": args.output,
-            "entries": entries,
-            "bytes": bytes,
-            "foreignLines": reach.foreign_lines,
-        }))?;
-    } else {
-        context.out.line(&format!(
-            "{} of {session} are in {}",
-            count(entries, "entry", "entries"),
-            args.output.display()
-        ))?;
-    }
-    Ok(ExitKind::Ok)
+    let value = json!({
+        "session": session,
+        "format": args.format.as_str(),
+        "output": args.output,
+        "entries": entries,
+        "bytes": bytes,
+        "foreignLines": reach.foreign_lines,
+    });
+    let line = format!(
+        "{} of {session} are in {}",
+        count(entries, "entry", "entries"),
+        args.output.display()
+    );
+    context.out.report(Report::new(&value, line))
 }
 
 /// What is exported.

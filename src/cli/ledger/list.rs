@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::{field, now_ms, short, time};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{EntryFilter, Reading};
@@ -75,21 +76,18 @@ pub enum Order {
 
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let page = runtime()?.block_on(page(context, args))?;
-    if context.out.is_json() {
-        context.out.json(&page)?;
-        return Ok(ExitKind::Ok);
-    }
+    let mut text = Text::new();
     if page.entries.is_empty() {
-        context.out.note("no entries");
+        text.note("no entries");
     }
     let now_ms = now_ms();
     for entry in &page.entries {
-        line(context, entry, now_ms)?;
+        line(&mut text, entry, now_ms);
     }
     if let Some(cursor) = &page.cursor {
-        context.out.note(&format!("more with --after {cursor}"));
+        text.note(format!("more with --after {cursor}"));
     }
-    Ok(ExitKind::Ok)
+    context.out.report(Report::new(&page, text))
 }
 
 async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
@@ -169,9 +167,7 @@ fn from_file(reading: &Reading, params: &LedgerListParams) -> Result<EntryPage, 
         .as_deref()
         .map(|cursor| {
             cursor.parse().map_err(|_| {
-                Failure::new(
-                    ExitKind::Usage,
-                    "invalid_arguments",
+                Failure::invalid(
                     format!("`{cursor}` is no cursor"),
                     "use the `cursor` of the page before",
                 )
@@ -205,7 +201,7 @@ fn moment(text: &str) -> Result<i64, String> {
         })
 }
 
-fn line(context: &CliContext, entry: &Value, now_ms: i64) -> Result<(), Failure> {
+fn line(out: &mut Text, entry: &Value, now_ms: i64) {
     let seq = entry
         .get("seq")
         .map(ToString::to_string)
@@ -222,7 +218,7 @@ fn line(context: &CliContext, entry: &Value, now_ms: i64) -> Result<(), Failure>
         "message" | "handoff" => Tone::Strong,
         _ => Tone::Plain,
     };
-    context.out.spans(&[
+    out.spans(&[
         (Tone::Faint, &format!("{seq:>6}  {}  ", time(at, now_ms))),
         (tone, kind),
         (
@@ -230,7 +226,7 @@ fn line(context: &CliContext, entry: &Value, now_ms: i64) -> Result<(), Failure>
             &format!("  {}{target}  ", field(entry, "source")),
         ),
         (Tone::Plain, &short(field(entry, "content"), TEXT_CHARS)),
-    ])
+    ]);
 }
 
 #[cfg(test)]

@@ -1,17 +1,13 @@
 //! [`Open`]: what is open in the current session, named before it is sealed.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use crate::cli::connect::{self, DaemonFound, unexpected};
+use crate::cli::connect;
 use crate::cli::context::CliContext;
-use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::words::{count, short};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
-use crate::wire::control::{Command, Reply};
 
 /// How much of a text stands beside its id, in characters.
 const TEXT_CHARS: usize = 70;
@@ -32,20 +28,9 @@ impl Open {
     ///
     /// When there is no session, or it cannot be read.
     pub async fn read(context: &CliContext) -> Result<Self, Failure> {
-        let world = match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => match live.ask(Command::ReadSnapshot).await? {
-                Reply::Snapshot(world) => Arc::unwrap_or_clone(world),
-                other => return Err(unexpected(&other)),
-            },
-            DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(&context.setting)?,
-        };
-        let session = world.session_id.clone().ok_or_else(|| {
-            Failure::state(
-                "no_session",
-                "there is no record in this project yet",
-                "nothing has to be put away",
-            )
-        })?;
+        let world = connect::world(&context.setting).await?;
+        let session = world.session_id.clone();
+        let session = session.ok_or_else(|| Failure::no_session("nothing has to be put away"))?;
         Ok(Self { session, world })
     }
 

@@ -11,8 +11,9 @@ use crate::cli::alone::{alone, unwritable};
 use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::exit::{CliOutcome, Failure, START_ONE};
 use crate::cli::gauge::Gauge;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::count;
 use crate::core::redact::Redactor;
 use crate::store::derived;
@@ -42,28 +43,25 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         None => here(context)?,
     };
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if context.out.is_json() {
-        context.out.json(&json!({
-            "session": done.session,
-            "indexedTo": done.entries,
-            "removed": done.removed,
-            "tookMs": took_ms,
-        }))?;
-    } else {
-        context.out.line(&format!(
-            "made anew in {took_ms} ms: the search index of {}, up to entry {}",
-            done.session, done.entries
-        ))?;
-        let checkpoints = done.removed.len().saturating_sub(1) as u64;
-        if checkpoints > 0 {
-            context.out.line(&format!(
-                "removed, and written again by the daemon: {}",
-                count(checkpoints, "checkpoint file", "checkpoint files")
-            ))?;
-        }
-        context.out.line("the record itself was not touched")?;
+    let mut text = Text::from(format!(
+        "made anew in {took_ms} ms: the search index of {}, up to entry {}",
+        done.session, done.entries
+    ));
+    let checkpoints = done.removed.len().saturating_sub(1) as u64;
+    if checkpoints > 0 {
+        text.line(format!(
+            "removed, and written again by the daemon: {}",
+            count(checkpoints, "checkpoint file", "checkpoint files")
+        ));
     }
-    Ok(ExitKind::Ok)
+    text.line("the record itself was not touched");
+    let value = json!({
+        "session": done.session,
+        "indexedTo": done.entries,
+        "removed": done.removed,
+        "tookMs": took_ms,
+    });
+    context.out.report(Report::new(&value, text))
 }
 
 /// Has a live daemon do it, and waits until it is done. `None` when none runs.
@@ -111,13 +109,7 @@ fn here(context: &CliContext) -> Result<Done, Failure> {
     let dirs = &context.setting.dirs;
     let (session, path) = disk::current(&context.setting)?
         .filter(|(_, path)| path.is_file())
-        .ok_or_else(|| {
-            Failure::state(
-                "no_session",
-                "there is no record in this project yet",
-                "start one with `ctxrelay` or `ctxrelay init`",
-            )
-        })?;
+        .ok_or_else(|| Failure::no_session(START_ONE))?;
     let reach = disk::reach(&context.setting, &session, &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
     let len = path.symlink_metadata().map_or(0, |found| found.len());

@@ -6,8 +6,9 @@ use std::path::Path;
 use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
@@ -63,12 +64,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             from_file(context, &SessionId::new(session), &path, &params, false)?
         }
     };
-    if context.out.is_json() {
-        context.out.json(&page)?;
-    } else {
-        show(context, &page)?;
-    }
-    Ok(ExitKind::Ok)
+    context.out.report(Report::new(&page, text(&page)))
 }
 
 /// In the current session.
@@ -189,12 +185,7 @@ fn request(params: &SearchParams) -> Result<SearchRequest, Failure> {
 }
 
 fn senseless(error: &RequestError) -> Failure {
-    Failure::new(
-        ExitKind::Usage,
-        "invalid_arguments",
-        error.to_string(),
-        error.hint(),
-    )
+    Failure::invalid(error.to_string(), error.hint())
 }
 
 fn nothing() -> SearchPage {
@@ -208,18 +199,18 @@ fn nothing() -> SearchPage {
     }
 }
 
-fn show(context: &CliContext, page: &SearchPage) -> Result<(), Failure> {
-    let out = &context.out;
+fn text(page: &SearchPage) -> Text {
+    let mut out = Text::new();
     let now_ms = now_ms();
     let mut session = None;
     for hit in &page.hits {
         if hit.session != session {
             session = hit.session.clone();
             if let Some(session) = &session {
-                out.spans(&[(Tone::Faint, session.as_str())])?;
+                out.spans(&[(Tone::Faint, session.as_str())]);
             }
         }
-        line(context, hit, now_ms)?;
+        line(&mut out, hit, now_ms);
     }
     let more = if page.total_is_at_least {
         " or more"
@@ -239,10 +230,10 @@ fn show(context: &CliContext, page: &SearchPage) -> Result<(), Failure> {
             count(page.behind, "entry was", "entries were")
         ));
     }
-    Ok(())
+    out
 }
 
-fn line(context: &CliContext, hit: &SearchHit, now_ms: i64) -> Result<(), Failure> {
+fn line(out: &mut Text, hit: &SearchHit, now_ms: i64) {
     let place = format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms));
     let target = match &hit.target {
         None => String::new(),
@@ -259,7 +250,7 @@ fn line(context: &CliContext, hit: &SearchHit, now_ms: i64) -> Result<(), Failur
         let tone = if *found { Tone::Strong } else { Tone::Plain };
         (tone, text.as_str())
     }));
-    context.out.spans(&spans)
+    out.spans(&spans);
 }
 
 /// A snippet cut where its marks begin and end.

@@ -5,8 +5,9 @@ use serde_json::Value;
 use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
@@ -31,12 +32,7 @@ pub struct Args {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let entry = runtime()?.block_on(find(context, args))?;
-    if context.out.is_json() {
-        context.out.json(&entry)?;
-    } else {
-        show(context, &entry)?;
-    }
-    Ok(ExitKind::Ok)
+    context.out.report(Report::new(&entry, text(&entry)))
 }
 
 async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
@@ -95,25 +91,24 @@ fn missing(name: &str) -> Failure {
     )
 }
 
-fn show(context: &CliContext, entry: &Value) -> Result<(), Failure> {
-    let out = &context.out;
-    let Value::Object(fields) = entry else {
-        return out.json(entry);
-    };
-    for (name, value) in fields {
+fn text(entry: &Value) -> Text {
+    let mut out = Text::new();
+    // An entry is an object.
+    for (name, value) in entry.as_object().into_iter().flatten() {
         let label = format!("{name:<20}");
         match (name.as_str(), value) {
             ("content", _) => {}
             ("timestamp", value) => {
                 let at = value.as_i64().unwrap_or_default();
-                out.spans(&[(Tone::Faint, &label), (Tone::Plain, &time(at, now_ms()))])?;
+                out.spans(&[(Tone::Faint, &label), (Tone::Plain, &time(at, now_ms()))]);
             }
-            (_, Value::String(text)) => out.spans(&[(Tone::Faint, &label), (Tone::Plain, text)])?,
+            (_, Value::String(text)) => out.spans(&[(Tone::Faint, &label), (Tone::Plain, text)]),
             (_, value) => {
-                out.spans(&[(Tone::Faint, &label), (Tone::Plain, &value.to_string())])?;
+                out.spans(&[(Tone::Faint, &label), (Tone::Plain, &value.to_string())]);
             }
         }
     }
-    out.line("")?;
-    out.block("  ", field(entry, "content"))
+    out.line("");
+    out.block("  ", field(entry, "content"));
+    out
 }

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::gauge::Gauge;
 use crate::cli::output::Tone;
+use crate::cli::report::{Report, Text};
 use crate::cli::words::count;
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
@@ -36,25 +37,10 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.all {
         return all(context, outside.as_ref());
     }
-    let path = match &args.session {
-        Some(session) => disk::session_file(dirs, session)?,
-        None => disk::current(&context.setting)?
-            .map(|(_, path)| path)
-            .ok_or_else(|| {
-                Failure::state(
-                    "no_session",
-                    "there is no record in this project yet",
-                    "start one with `ctxrelay` or `ctxrelay init`",
-                )
-            })?,
-    };
+    let path = disk::record_file(&context.setting, args.session.as_deref())?;
     let report = verify(context, &path, outside.as_ref())?;
-    if context.out.is_json() {
-        context.out.json(&to_json(&report))?;
-    } else {
-        show(context, &path, &report)?;
-    }
-    Ok(verdict(report.ok))
+    let told = Report::new(&to_json(&report), text(&path, &report));
+    context.out.report(told.checked(report.ok))
 }
 
 fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
@@ -63,18 +49,14 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     for path in files(context)? {
         let report = verify(context, &path, outside)?;
         ok &= report.ok;
-        if context.out.is_json() {
-            let mut value = to_json(&report);
-            value["session"] = Value::from(stem(&path));
-            sessions.push(value);
-        } else {
-            show(context, &path, &report)?;
-        }
+        let mut value = to_json(&report);
+        value["session"] = Value::from(stem(&path));
+        sessions.push(value);
+        // Each as soon as it is checked: an old project has many.
+        context.out.aside(text(&path, &report))?;
     }
-    if context.out.is_json() {
-        context.out.json(&json!({"ok": ok, "sessions": sessions}))?;
-    }
-    Ok(verdict(ok))
+    let told = Report::new(&json!({"ok": ok, "sessions": sessions}), Text::new());
+    context.out.report(told.checked(ok))
 }
 
 /// All ledgers of the project, oldest first: their names begin with their time.
@@ -127,14 +109,6 @@ fn verify_once(
         gauge.tell(done, bytes, lines);
     })
     .map_err(|error| disk::unreadable(path, &error))
-}
-
-fn verdict(ok: bool) -> ExitKind {
-    if ok {
-        ExitKind::Ok
-    } else {
-        ExitKind::CheckFailed
-    }
 }
 
 fn stem(path: &Path) -> String {
@@ -196,8 +170,8 @@ fn cut(report: &AlarmReport) -> Option<Value> {
     }
 }
 
-fn show(context: &CliContext, path: &Path, report: &VerifyReport) -> Result<(), Failure> {
-    let out = &context.out;
+fn text(path: &Path, report: &VerifyReport) -> Text {
+    let mut out = Text::new();
     let (tone, word) = if report.ok {
         (Tone::Good, "ok     ")
     } else {
@@ -219,7 +193,7 @@ fn show(context: &CliContext, path: &Path, report: &VerifyReport) -> Result<(), 
             count(report.bad_lines, "bad line", "bad lines")
         ));
     }
-    out.spans(&[(tone, word), (Tone::Plain, &text)])?;
+    out.spans(&[(tone, word), (Tone::Plain, &text)]);
     if let Some(fault) = &report.first_bad {
         let text = format!(
             "       entry {} (line {}) is {}",
@@ -227,7 +201,7 @@ fn show(context: &CliContext, path: &Path, report: &VerifyReport) -> Result<(), 
             fault.line,
             fault.reason.as_str()
         );
-        out.spans(&[(Tone::Bad, &text)])?;
+        out.spans(&[(Tone::Bad, &text)]);
     }
     for report in &report.alarms {
         let (tone, state) = if report.acknowledged {
@@ -236,27 +210,27 @@ fn show(context: &CliContext, path: &Path, report: &VerifyReport) -> Result<(), 
             (Tone::Bad, "not acknowledged: see the deck's Inbox")
         };
         let text = format!("       {} ({state})", report.alarm.text());
-        out.spans(&[(tone, &text)])?;
+        out.spans(&[(tone, &text)]);
     }
     if report.blobs.texts > 0 {
         let texts = count(report.blobs.texts, "long text", "long texts");
         out.line(&format!(
             "       {texts} beside it, {} missing, {} altered",
             report.blobs.missing, report.blobs.altered
-        ))?;
+        ));
     }
     if report.torn_bytes > 0 {
         let bytes = count(report.torn_bytes, "byte", "bytes");
         out.line(&format!(
             "       the last line is not complete ({bytes}): a crash, or a write that is going on"
-        ))?;
+        ));
     }
     if let Some((seq, hash)) = &report.head {
         let text = format!(
             "       head {seq} {hash}, kept outside: {}",
             report.outside_head.as_str()
         );
-        out.spans(&[(Tone::Faint, &text)])?;
+        out.spans(&[(Tone::Faint, &text)]);
     }
-    Ok(())
+    out
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use super::{TEXT_CHARS, heading, line};
-use crate::cli::exit::Failure;
-use crate::cli::output::{Output, Tone};
+use crate::cli::output::Tone;
+use crate::cli::report::Text;
 use crate::cli::words::{age, short};
 use crate::core::entry::{Entry, EntryKind, NoteKind};
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
@@ -94,7 +94,7 @@ impl RecoveredState {
     }
 
     /// For people: what there is to reach, how, what is decided, what stands in the way.
-    pub(super) fn show(&self, out: &Output, world: &Snapshot, now_ms: i64) -> Result<(), Failure> {
+    pub(super) fn show(&self, out: &mut Text, world: &Snapshot, now_ms: i64) {
         for (what, note) in [
             ("Goal", &self.goal),
             ("Plan", &self.plan),
@@ -103,34 +103,34 @@ impl RecoveredState {
             match note {
                 Some(note) => {
                     let about = format!("  by {}, {} ago", note.by, age(now_ms - note.at_ms));
-                    out.spans(&[(Tone::Strong, what), (Tone::Faint, &about)])?;
-                    out.block("  ", &short(&note.text, NOTE_CHARS))?;
+                    out.spans(&[(Tone::Strong, what), (Tone::Faint, &about)]);
+                    out.block("  ", short(&note.text, NOTE_CHARS));
                 }
-                None => out.spans(&[(Tone::Strong, what), (Tone::Faint, "  nobody noted one")])?,
+                None => out.spans(&[(Tone::Strong, what), (Tone::Faint, "  nobody noted one")]),
             }
         }
-        heading(out, "Decisions", self.decisions.len())?;
+        heading(out, "Decisions", self.decisions.len());
         for note in self.decisions.iter().rev() {
             let text = format!("{}: {}", note.by, short(&note.text, TEXT_CHARS));
-            line(out, now_ms - note.at_ms, "", &text)?;
+            line(out, now_ms - note.at_ms, "", &text);
         }
-        heading(out, "Blockers", world.open_blockers.len())?;
+        heading(out, "Blockers", world.open_blockers.len());
         for blocker in &world.open_blockers {
             let text = format!("{}: {}", blocker.by, blocker.text);
-            line(out, now_ms - blocker.at_ms, blocker.id.as_str(), &text)?;
+            line(out, now_ms - blocker.at_ms, blocker.id.as_str(), &text);
         }
         heading(
             out,
             "Proposals that wait for you",
             world.pending_proposals.len(),
-        )?;
+        );
         for pending in world.pending_proposals.values() {
             let summary = short(&pending.proposal.summary, TEXT_CHARS);
             let text = format!("{}: {summary}", pending.by);
-            line(out, now_ms - pending.at_ms, pending.id.as_str(), &text)?;
+            line(out, now_ms - pending.at_ms, pending.id.as_str(), &text);
         }
         let decided = FinalityStatus::of(world).decided;
-        heading(out, "What you decided last", decided.len())?;
+        heading(out, "What you decided last", decided.len());
         for decision in &decided {
             let reason = decision.reason.as_deref().unwrap_or_default();
             let text = format!("{} {}", decision.verdict, short(reason, TEXT_CHARS));
@@ -139,13 +139,12 @@ impl RecoveredState {
                 now_ms - decision.at,
                 decision.proposal_id.as_str(),
                 &text,
-            )?;
+            );
         }
-        heading(out, "Open questions", world.open_questions.len())?;
+        heading(out, "Open questions", world.open_questions.len());
         for question in world.open_questions.values() {
             let text = format!("{} → {}: {}", question.from, question.to, question.text);
-            line(out, now_ms - question.at_ms, question.id.as_str(), &text)?;
+            line(out, now_ms - question.at_ms, question.id.as_str(), &text);
         }
-        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::cli::exit::{ExitKind, Failure};
+use crate::cli::exit::Failure;
 use crate::store::dirs::{ProjectDirs, exists};
 
 /// A file without its name yet. Dropped, it is gone.
@@ -35,9 +35,7 @@ impl Destination {
         let named = std::path::absolute(path).map_err(unwritable)?;
         let relay = dirs.relay.canonicalize().map_err(unwritable)?;
         if real.starts_with(&relay) || named.starts_with(&dirs.relay) {
-            return Err(Failure::new(
-                ExitKind::Usage,
-                "invalid_arguments",
+            return Err(Failure::invalid(
                 format!("{} lies among the record's own files", path.display()),
                 "name a file outside of .contextrelay",
             ));
@@ -98,9 +96,9 @@ fn in_the_way(path: &Path) -> Failure {
 
 /// An export that cannot be written.
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::state(
-        "unwritable",
-        format!("cannot write {}: {error}", path.display()),
+    Failure::unwritable(
+        path,
+        error,
         "see that the folder is there and yours, and that the disk has room",
     )
 }
