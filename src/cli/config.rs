@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::output::{Output, Tone};
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema};
 
@@ -72,8 +72,8 @@ fn without_effect(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-fn text(loaded: &Loaded, counts: &Value) -> Text {
-    let mut out = Text::new();
+fn text(loaded: &Loaded, counts: &Value) -> ReportText {
+    let mut out = ReportText::new();
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut rows = Vec::new();
     leaves(&mut rows, "", counts, &defaults);

@@ -169,17 +169,33 @@ pub fn reach(
     session: &SessionId,
     path: &Path,
 ) -> io::Result<RecordReach> {
+    reach_with(setting, session, path).map(|(reach, _)| reach)
+}
+
+/// As [`reach`], with the record as far as it is believed; without it where nothing outside of the
+/// project knows of this session.
+///
+/// # Errors
+///
+/// As [`reach`].
+pub fn reach_with(
+    setting: &ProjectContext,
+    session: &SessionId,
+    path: &Path,
+) -> io::Result<(RecordReach, Option<Reading>)> {
     if kept(setting).is_none_or(|kept| kept.head.session_id != *session) {
-        return Ok(RecordReach {
+        let reach = RecordReach {
             bytes: u64::MAX,
             foreign_lines: 0,
-        });
+        };
+        return Ok((reach, None));
     }
     let reading = believed(setting, session, path)?;
-    Ok(RecordReach {
+    let reach = RecordReach {
         bytes: reading.stats().bytes,
         foreign_lines: reading.foreign_lines()?,
-    })
+    };
+    Ok((reach, Some(reading)))
 }
 
 /// The record of the current session, up to where it is believed; `None` while there is none.

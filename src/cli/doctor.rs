@@ -16,7 +16,7 @@ use super::disk;
 use super::exit::CliOutcome;
 use super::instruction_files::{Homes, Plan};
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::settings::{environment, find_program};
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
@@ -57,8 +57,8 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     context.out.report(report.checked(ok))
 }
 
-fn text(checks: &[Check]) -> Text {
-    let mut out = Text::new();
+fn text(checks: &[Check]) -> ReportText {
+    let mut out = ReportText::new();
     for check in checks {
         let (tone, word) = match (check.ok, check.hint.is_empty()) {
             (true, true) => (Tone::Good, "ok    "),

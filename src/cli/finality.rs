@@ -9,7 +9,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::words::{age, now_ms, short};
 use crate::adapters::git;
 use crate::core::entry::WorkTree;
@@ -135,7 +135,7 @@ fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
 fn list(context: &CliContext) -> CliOutcome {
     let world = runtime()?.block_on(world(&context.setting))?;
     let proposals = proposals(&world);
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     if proposals.is_empty() {
         text.note("no proposals");
     }
@@ -150,7 +150,7 @@ fn list(context: &CliContext) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
-fn row(out: &mut Text, proposal: &ProposalSnapshot) {
+fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
     let word = proposal.state();
     let tone = match word {
         "pending" => Tone::Warning,
@@ -184,8 +184,8 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
         .report(Report::new(&value, card(&world, proposal)))
 }
 
-fn card(world: &Snapshot, proposal: &ProposalSnapshot) -> Text {
-    let mut out = Text::new();
+fn card(world: &Snapshot, proposal: &ProposalSnapshot) -> ReportText {
+    let mut out = ReportText::new();
     row(&mut out, proposal);
     out.block("  ", &proposal.proposal.summary);
     for evidence in &proposal.proposal.evidence {

@@ -16,7 +16,7 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{FILE_BYTES_MAX, Homes, Plan};
 use super::managed_block::{Unpaired, diff, with_block, without_block};
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use crate::store::dirs::{exists, read_private, write_private};
 
 /// How long the daemon that writes the first entry may take to end.
@@ -136,7 +136,7 @@ pub fn report(context: &CliContext, steps: &[InitStep]) -> CliOutcome {
         .iter()
         .map(|step| json!({"what": step.what, "state": step.state}))
         .collect();
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     for step in steps {
         let tone = match step.state {
             "made" | "removed" => Tone::Good,
@@ -262,7 +262,7 @@ pub fn edit(
         Ok(_) => return step(format!("the instructions in {name}"), "there"),
         Err(why) => return step(format!("{name}: {why}; mend them by hand"), "left"),
     };
-    let mut shown = Text::new();
+    let mut shown = ReportText::new();
     shown.spans(&[(Tone::Strong, &name)]);
     shown.diff(diff(text, &after));
     context.out.aside(shown)?;

@@ -9,7 +9,7 @@ use super::context::CliContext;
 use super::disk::unreadable;
 use super::exit::CliOutcome;
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use crate::store::dirs::ProjectDirs;
 use crate::store::published::Published;
 use crate::store::registry::{self, Instance};
@@ -40,7 +40,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         })
         .collect();
     let values: Vec<Value> = rows.iter().map(to_json).collect();
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     if rows.is_empty() {
         text.note("no projects yet");
     }

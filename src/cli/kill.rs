@@ -17,7 +17,7 @@ use super::context::CliContext;
 use super::disk::unreadable;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::words::{count, now_ms};
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
@@ -121,7 +121,7 @@ fn report(killed: &[Killed]) -> Report {
             })
         })
         .collect();
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     for one in killed {
         let word = match one.was {
             Was::Running => "ended".to_owned(),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::exit::{CliOutcome, Failure};
 use super::output::Output;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::shell::{quote, quoted};
 
 /// How often it is looked whether a program has ended.
@@ -93,7 +93,7 @@ impl Launch {
 ///
 /// When standard output cannot be written.
 pub fn show_dry_run(out: &Output, commands: &[String]) -> CliOutcome {
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     for command in commands {
         text.line(command);
     }

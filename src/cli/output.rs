@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::exit::{CliOutcome, Failure};
-use super::report::{Report, Text, TextPart};
+use super::report::{Report, ReportPart, ReportText};
 
 /// What a piece of a line means; what it looks like is decided here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,20 +105,20 @@ impl Output {
     /// # Errors
     ///
     /// As [`Self::json`].
-    pub fn aside(&self, text: impl Into<Text>) -> Result<(), Failure> {
+    pub fn aside(&self, text: impl Into<ReportText>) -> Result<(), Failure> {
         if self.json {
             return Ok(());
         }
         self.text(&text.into())
     }
 
-    fn text(&self, text: &Text) -> Result<(), Failure> {
+    fn text(&self, text: &ReportText) -> Result<(), Failure> {
         for part in &text.parts {
             match part {
-                TextPart::Spans(spans) => self.spans(spans)?,
-                TextPart::Block(indent, text) => self.block(indent, text)?,
-                TextPart::Note(text) => self.note(text),
-                TextPart::Raw(bytes) => self.raw(bytes)?,
+                ReportPart::Spans(spans) => self.spans(spans)?,
+                ReportPart::Block(indent, text) => self.block(indent, text)?,
+                ReportPart::Note(text) => self.note(text),
+                ReportPart::Raw(bytes) => self.raw(bytes)?,
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::disk;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::words::{age, now_ms};
 use crate::core::entry::DeliveryResult;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
@@ -129,7 +129,7 @@ fn list(context: &CliContext) -> CliOutcome {
         }
         Err(failure) => return Err(failure),
     };
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     if rows.is_empty() {
         text.note("nothing is on its way");
     }
@@ -143,7 +143,7 @@ fn list(context: &CliContext) -> CliOutcome {
 const COLUMNS: [&str; 6] = ["ID", "TO", "STATE", "TRIES", "AGE", "WHEN BUSY"];
 
 /// Rows as a table; nothing when there are none.
-pub(super) fn table(out: &mut Text, rows: &[QueueRow]) {
+pub(super) fn table(out: &mut ReportText, rows: &[QueueRow]) {
     if rows.is_empty() {
         return;
     }
@@ -180,7 +180,7 @@ fn cells(row: &QueueRow) -> [String; 6] {
 }
 
 /// One line: who, how it stands, and the rest, each in its tone.
-fn table_line(out: &mut Text, cells: &[String; 6], widths: &[usize; 6], tones: [Tone; 3]) {
+fn table_line(out: &mut ReportText, cells: &[String; 6], widths: &[usize; 6], tones: [Tone; 3]) {
     let padded: Vec<String> = cells
         .iter()
         .zip(widths)
@@ -220,7 +220,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
             Reply::Entry(entry) => entry,
             other => return Err(unexpected(&other)),
         };
-        let mut text = Text::new();
+        let mut text = ReportText::new();
         table(&mut text, std::slice::from_ref(row));
         text.block("  ", super::words::field(&entry, "content"));
         let value = json!({"message": row, "entry": entry});
@@ -239,7 +239,7 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);
         if !args.apply {
             let value = json!({"dryRun": true, "change": change, "message": row});
-            let text = Text::dry_run(&what, |_| {});
+            let text = ReportText::dry_run(&what, |_| {});
             return context.out.report(Report::new(&value, text));
         }
         let command = Command::QueueChange(QueueChangeParams {

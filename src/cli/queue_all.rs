@@ -8,7 +8,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, table};
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::words::count;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
@@ -113,7 +113,7 @@ fn are(number: usize) -> String {
 
 fn would(context: &CliContext, change: &str, rows: &[QueueRow], what: &str) -> CliOutcome {
     let value = json!({"dryRun": true, "change": change, "messages": rows});
-    let text = Text::dry_run(what, |text| table(text, rows));
+    let text = ReportText::dry_run(what, |text| table(text, rows));
     context.out.report(Report::new(&value, text))
 }
 

@@ -12,7 +12,7 @@ use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::status;
 use super::words::{age, now_ms, short};
 use crate::adapters::git;
@@ -201,12 +201,12 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
 }
 
 /// A heading with the number of what follows.
-fn heading(out: &mut Text, text: &str, n: usize) {
+fn heading(out: &mut ReportText, text: &str, n: usize) {
     out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))]);
 }
 
 /// A line with how old it is, in ms, and the id by which it can be named.
-fn line(out: &mut Text, age_ms: i64, id: &str, text: &str) {
+fn line(out: &mut ReportText, age_ms: i64, id: &str, text: &str) {
     let mut about = format!("  {:>6} ago  ", age(age_ms));
     if !id.is_empty() {
         about.push_str(id);
@@ -215,8 +215,8 @@ fn line(out: &mut Text, age_ms: i64, id: &str, text: &str) {
     out.spans(&[(Tone::Faint, &about), (Tone::Plain, text)]);
 }
 
-fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Text {
-    let mut text = Text::new();
+fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
+    let mut text = ReportText::new();
     let out = &mut text;
     let now = now_ms();
     let world = &past.world;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::words::count;
 use crate::core::redact::Redactor;
 use crate::store::config;
@@ -54,7 +54,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .collect();
     let ok = marks == 0;
     let value = json!({"ok": ok, "marks": marks, "lines": lines, "waiting": waiting});
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     for (line, masked) in &found {
         text.line(format!("{line:>6}  {masked}"));
     }

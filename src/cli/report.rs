@@ -1,4 +1,4 @@
-//! [`Report`]: what a verb has to tell, filled once: a value for programs, [`Text`] for people.
+//! [`Report`]: what a verb has to tell, filled once: a value for programs, [`ReportText`] for people.
 //!
 //! Builds and does not print: [`super::output`] shows one of the two.
 
@@ -11,13 +11,13 @@ use super::output::Tone;
 #[derive(Debug)]
 pub struct Report {
     pub(super) value: serde_json::Result<String>,
-    pub(super) text: Text,
+    pub(super) text: ReportText,
     pub(super) kind: ExitKind,
 }
 
 impl Report {
     /// The one value of a `--json` call, and the same for people.
-    pub fn new(value: &impl Serialize, text: impl Into<Text>) -> Self {
+    pub fn new(value: &impl Serialize, text: impl Into<ReportText>) -> Self {
         Self {
             value: serde_json::to_string(value),
             text: text.into(),
@@ -39,13 +39,13 @@ impl Report {
 
 /// Lines for people, in their order.
 #[derive(Debug, Default)]
-pub struct Text {
-    pub(super) parts: Vec<TextPart>,
+pub struct ReportText {
+    pub(super) parts: Vec<ReportPart>,
 }
 
-/// A piece of a [`Text`].
+/// A piece of a [`ReportText`].
 #[derive(Debug)]
-pub(super) enum TextPart {
+pub(super) enum ReportPart {
     /// One line of the result, made of pieces.
     Spans(Vec<(Tone, String)>),
     /// Several lines of the result, each behind an indent.
@@ -56,7 +56,7 @@ pub(super) enum TextPart {
     Raw(Vec<u8>),
 }
 
-impl Text {
+impl ReportText {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -65,23 +65,23 @@ impl Text {
     /// One line.
     pub fn line(&mut self, text: impl Into<String>) {
         self.parts
-            .push(TextPart::Spans(vec![(Tone::Plain, text.into())]));
+            .push(ReportPart::Spans(vec![(Tone::Plain, text.into())]));
     }
 
     /// One line made of pieces.
     pub fn spans(&mut self, spans: &[(Tone, &str)]) {
         let spans = spans.iter().map(|(tone, text)| (*tone, (*text).to_owned()));
-        self.parts.push(TextPart::Spans(spans.collect()));
+        self.parts.push(ReportPart::Spans(spans.collect()));
     }
 
     /// Text of several lines, each behind an indent.
     pub fn block(&mut self, indent: &'static str, text: impl Into<String>) {
-        self.parts.push(TextPart::Block(indent, text.into()));
+        self.parts.push(ReportPart::Block(indent, text.into()));
     }
 
     /// Says something to the person that is not the result.
     pub fn note(&mut self, text: impl Into<String>) {
-        self.parts.push(TextPart::Note(text.into()));
+        self.parts.push(ReportPart::Note(text.into()));
     }
 
     /// What would be done, and below it what `more` has to say about it.
@@ -105,16 +105,16 @@ impl Text {
     }
 }
 
-impl From<Vec<u8>> for Text {
+impl From<Vec<u8>> for ReportText {
     /// Bytes of our own making that are printed as they are: completions, the manual page.
     fn from(bytes: Vec<u8>) -> Self {
         Self {
-            parts: vec![TextPart::Raw(bytes)],
+            parts: vec![ReportPart::Raw(bytes)],
         }
     }
 }
 
-impl From<String> for Text {
+impl From<String> for ReportText {
     fn from(line: String) -> Self {
         let mut text = Self::new();
         text.line(line);
@@ -122,7 +122,7 @@ impl From<String> for Text {
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for ReportText {
     fn from(line: &str) -> Self {
         line.to_owned().into()
     }

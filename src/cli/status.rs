@@ -6,7 +6,7 @@ use super::disk;
 use super::exit::{CliOutcome, Failure};
 use super::kill;
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
 use crate::core::delivery::{LimitMode, Watched};
@@ -66,8 +66,8 @@ fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
     Ok(status)
 }
 
-fn text(status: &Status) -> Text {
-    let mut out = Text::new();
+fn text(status: &Status) -> ReportText {
+    let mut out = ReportText::new();
     out.spans(&[(Tone::Strong, &status.project_root)]);
     if status.running && !status.answers {
         let pid = status
@@ -189,7 +189,7 @@ fn text(status: &Status) -> Text {
 /// What it wants of its human, a silent turn, a usage limit, and what lost its turn, each on a line
 /// below its agent.
 fn attention(
-    out: &mut Text,
+    out: &mut ReportText,
     silence: Option<&SilenceStatus>,
     limit: Option<&LimitStatus>,
     cut_off: u64,
@@ -230,7 +230,7 @@ fn attention(
 }
 
 fn agent(
-    out: &mut Text,
+    out: &mut ReportText,
     name: &str,
     state: AgentState,
     delivery: &DeliveryStatus,

@@ -9,7 +9,7 @@ use super::exit::{CliOutcome, Failure};
 use super::managed_block::diff;
 use super::operator;
 use super::output::Tone;
-use super::report::{Report, Text};
+use super::report::{Report, ReportText};
 use crate::store::config::{self, Loaded};
 use crate::wire::control::{Command, Reply, TrustParams};
 
@@ -79,8 +79,8 @@ fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
 }
 
 /// The keys that wait, each with what was trusted and what the file says.
-fn text(loaded: &Loaded) -> Text {
-    let mut out = Text::new();
+fn text(loaded: &Loaded) -> ReportText {
+    let mut out = ReportText::new();
     for waiting in &loaded.waiting {
         let note = if waiting.matters_now() {
             ""

@@ -7,7 +7,7 @@ use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::operator;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::id::SessionId;
 use crate::wire::control::{ClearParams, Cleared, Command, Reply};
@@ -64,7 +64,7 @@ fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
         "archive": archive,
         "open": open.to_json(),
     });
-    let text = Text::dry_run(&what(open, discard), |text| {
+    let text = ReportText::dry_run(&what(open, discard), |text| {
         let lines = open.lines();
         text.line(if lines.is_empty() {
             "nothing is open in it"
@@ -96,12 +96,12 @@ async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     context.out.report(report.checked(cleared.left.is_empty()))
 }
 
-fn text(cleared: &Cleared) -> Text {
+fn text(cleared: &Cleared) -> ReportText {
     let where_to = match &cleared.archive {
         Some(archive) => format!("is in {archive}"),
         None => "is deleted for good".to_owned(),
     };
-    let mut out = Text::from(format!(
+    let mut out = ReportText::from(format!(
         "{} {where_to}; {} has begun",
         cleared.sealed, cleared.session_id
     ));

@@ -7,7 +7,7 @@ use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::operator;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::wire::control::{Command, CompactParams, Reply};
 
@@ -42,7 +42,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "archive": archives.join(format!("{}.jsonl", open.session)),
             "open": open.to_json(),
         });
-        let text = Text::dry_run(&what, |text| {
+        let text = ReportText::dry_run(&what, |text| {
             for line in open.lines() {
                 text.line(format!("  {line}"));
             }

@@ -11,7 +11,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{field, now_ms, short, time};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{EntryFilter, Reading};
@@ -76,7 +76,7 @@ pub enum Order {
 
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let page = runtime()?.block_on(page(context, args))?;
-    let mut text = Text::new();
+    let mut text = ReportText::new();
     if page.entries.is_empty() {
         text.note("no entries");
     }
@@ -201,7 +201,7 @@ fn moment(text: &str) -> Result<i64, String> {
         })
 }
 
-fn line(out: &mut Text, entry: &Value, now_ms: i64) {
+fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
     let seq = entry
         .get("seq")
         .map(ToString::to_string)

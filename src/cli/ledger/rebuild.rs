@@ -13,7 +13,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure, START_ONE};
 use crate::cli::gauge::Gauge;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::redact::Redactor;
 use crate::store::derived;
@@ -43,7 +43,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         None => here(context)?,
     };
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut text = Text::from(format!(
+    let mut text = ReportText::from(format!(
         "made anew in {took_ms} ms: the search index of {}, up to entry {}",
         done.session, done.entries
     ));

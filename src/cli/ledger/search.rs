@@ -8,7 +8,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
@@ -150,18 +150,21 @@ fn from_file(
     let request = request(params)?;
     // An index that came with somebody else's project is not believed.
     let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-    let reach = disk::reach(setting, session, path);
+    let reach = disk::reach_with(setting, session, path);
     let unreadable = |source| SearchError::Ledger {
         path: path.to_owned(),
         source,
     };
-    let found = reach.map_err(unreadable).and_then(|reach| {
+    let found = reach.map_err(unreadable).and_then(|(reach, reading)| {
         if let Some(remark) = reach.remark() {
             context.out.note(&remark);
         }
         search_file(
             &setting.dirs,
-            known.then_some(session),
+            reading
+                .as_ref()
+                .filter(|_| known)
+                .map(|reading| (session, reading)),
             path,
             reach.bytes,
             &Redactor::new(),
@@ -199,8 +202,8 @@ fn nothing() -> SearchPage {
     }
 }
 
-fn text(page: &SearchPage) -> Text {
-    let mut out = Text::new();
+fn text(page: &SearchPage) -> ReportText {
+    let mut out = ReportText::new();
     let now_ms = now_ms();
     let mut session = None;
     for hit in &page.hits {
@@ -233,7 +236,7 @@ fn text(page: &SearchPage) -> Text {
     out
 }
 
-fn line(out: &mut Text, hit: &SearchHit, now_ms: i64) {
+fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
     let place = format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms));
     let target = match &hit.target {
         None => String::new(),

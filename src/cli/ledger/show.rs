@@ -7,7 +7,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
@@ -91,8 +91,8 @@ fn missing(name: &str) -> Failure {
     )
 }
 
-fn text(entry: &Value) -> Text {
-    let mut out = Text::new();
+fn text(entry: &Value) -> ReportText {
+    let mut out = ReportText::new();
     // An entry is an object.
     for (name, value) in entry.as_object().into_iter().flatten() {
         let label = format!("{name:<20}");

@@ -9,7 +9,7 @@ use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::gauge::Gauge;
 use crate::cli::output::Tone;
-use crate::cli::report::{Report, Text};
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
@@ -55,7 +55,7 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
         // Each as soon as it is checked: an old project has many.
         context.out.aside(text(&path, &report))?;
     }
-    let told = Report::new(&json!({"ok": ok, "sessions": sessions}), Text::new());
+    let told = Report::new(&json!({"ok": ok, "sessions": sessions}), ReportText::new());
     context.out.report(told.checked(ok))
 }
 
@@ -170,8 +170,8 @@ fn cut(report: &AlarmReport) -> Option<Value> {
     }
 }
 
-fn text(path: &Path, report: &VerifyReport) -> Text {
-    let mut out = Text::new();
+fn text(path: &Path, report: &VerifyReport) -> ReportText {
+    let mut out = ReportText::new();
     let (tone, word) = if report.ok {
         (Tone::Good, "ok     ")
     } else {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{TEXT_CHARS, heading, line};
 use crate::cli::output::Tone;
-use crate::cli::report::Text;
+use crate::cli::report::ReportText;
 use crate::cli::words::{age, short};
 use crate::core::entry::{Entry, EntryKind, NoteKind};
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
@@ -94,7 +94,7 @@ impl RecoveredState {
     }
 
     /// For people: what there is to reach, how, what is decided, what stands in the way.
-    pub(super) fn show(&self, out: &mut Text, world: &Snapshot, now_ms: i64) {
+    pub(super) fn show(&self, out: &mut ReportText, world: &Snapshot, now_ms: i64) {
         for (what, note) in [
             ("Goal", &self.goal),
             ("Plan", &self.plan),

@@ -16,12 +16,15 @@ use ctxrelay_core::agent::Party;
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{Seq, SessionId};
+use ctxrelay_core::wire::line::parse;
+use sha2::Digest as _;
 
 use super::aside::{Aside, copy_aside};
 use super::check::{Checker, LineVerdict};
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::scan::{End, Scan};
+use super::walk::{Linked, Walked};
 
 /// Up to where a ledger is believed.
 #[derive(Debug, Clone)]
@@ -103,6 +106,26 @@ pub(super) struct Belief<'a> {
     linked_from: u64,
 }
 
+/// What a line is to the record.
+#[derive(Debug)]
+pub(super) enum JudgedLine {
+    /// An entry of it.
+    Entry {
+        /// Its place in this file.
+        seq: u64,
+        /// The hash on it; empty in an unchained prefix.
+        hash: String,
+        /// `None` where only the link was read.
+        entry: Option<Entry>,
+    },
+    /// No entry, and why.
+    Bad(String),
+    /// The last line, which was not written to its end.
+    Torn,
+    /// Not ours, nor is anything behind it.
+    Foreign,
+}
+
 /// What is to be done about a file that was read to its end.
 #[derive(Debug)]
 pub(super) enum Judgement {
@@ -142,27 +165,72 @@ impl<'a> Belief<'a> {
     }
 
     /// Whether the last mark was passed.
-    pub(super) fn is_behind(&self) -> bool {
+    fn is_behind(&self) -> bool {
         let marks = self.border.map_or(0, |border| border.marks.len());
         marks > 0 && self.found == Some(marks - 1)
     }
 
     /// Whether nothing of ours can come any more, whatever it is.
-    pub(super) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.is_behind() && self.border.is_some_and(|border| border.clean)
     }
 
+    /// Takes in the next line of the file. The checker does not learn of one that is torn or not
+    /// ours.
+    pub(super) fn line<T: Linked>(
+        &mut self,
+        checker: &mut Checker,
+        walked: Walked<'_, T>,
+    ) -> JudgedLine {
+        if self.is_over() {
+            return JudgedLine::Foreign;
+        }
+        let Walked { text, complete, .. } = walked;
+        let (mut after, is_intact) = (walked.after, walked.made.is_intact);
+        let (entry, link) = walked.made.split();
+        if let (Some(digest), false) = (&mut after, complete) {
+            digest.update(b"\n");
+        }
+        let linked_from = checker.linked_from();
+        let before = (!complete || self.is_behind()).then(|| checker.clone());
+        let verdict = checker.line(text, link, is_intact, after);
+        if let Some(before) = before {
+            // The last line, without its newline, is taken only if nothing of it is missing.
+            let is_bad = matches!(verdict, LineVerdict::Bad(_));
+            let is_torn = !complete && (is_bad || checker.fault() != before.fault());
+            let links = (linked_from, checker.linked_from());
+            if is_torn || self.is_foreign(links, &verdict, entry.as_ref(), text) {
+                *checker = before;
+                return if is_torn {
+                    JudgedLine::Torn
+                } else {
+                    JudgedLine::Foreign
+                };
+            }
+        }
+        match verdict {
+            LineVerdict::Bad(why) => JudgedLine::Bad(why),
+            LineVerdict::Entry { seq, hash } => {
+                self.passed((seq, &hash), checker);
+                JudgedLine::Entry { seq, hash, entry }
+            }
+        }
+    }
+
     /// Whether a line is not ours, and with it all that follows. `before` and `after`: from where
-    /// on the chain was and is linked.
-    pub(super) fn is_foreign(
+    /// on the chain was and is linked. `entry` is read from `text` where only the link was.
+    fn is_foreign(
         &self,
         (before, after): (u64, u64),
         verdict: &LineVerdict,
         entry: Option<&Entry>,
+        text: &[u8],
     ) -> bool {
         if !self.is_behind() {
             return false;
         }
+        let read = entry.is_none().then(|| parse(text).ok()).flatten();
+        let entry = entry.or(read.as_ref().map(|parsed| &parsed.entry));
         let is_linked = match verdict {
             LineVerdict::Bad(_) => false,
             // It continues the one before it, and begins no chain anew.
@@ -179,7 +247,7 @@ impl<'a> Belief<'a> {
     }
 
     /// Takes note of an entry that is read.
-    pub(super) fn passed(&mut self, (seq, hash): (u64, &str), checker: &Checker) {
+    fn passed(&mut self, (seq, hash): (u64, &str), checker: &Checker) {
         let Some(border) = self.border.filter(|_| !self.is_behind()) else {
             return;
         };

@@ -10,7 +10,7 @@ use super::Stored;
 use super::check::{Checker, LineVerdict};
 use super::handle::Stats;
 use super::lines::Lines;
-use super::walk::{Made, walk};
+use super::walk::walk;
 use crate::dirs::open_private;
 use ctxrelay_core::id::Seq;
 use ctxrelay_core::wire::line::{hash_line, parse, parse_link};
@@ -44,11 +44,8 @@ pub fn read_to(
         if !walked.complete {
             return ControlFlow::Break(());
         }
-        let Made { line, is_intact } = walked.made;
-        let (entry, link) = match line {
-            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link)),
-            Err(bad) => (None, Err(bad)),
-        };
+        let is_intact = walked.made.is_intact;
+        let (entry, link) = walked.made.split();
         let verdict = checker.line(walked.text, link, is_intact, walked.after);
         if let (LineVerdict::Entry { seq, hash }, Some(mut entry)) = (verdict, entry) {
             entry.seq = Seq(seq);

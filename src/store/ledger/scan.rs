@@ -6,8 +6,6 @@ use std::io::{self, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sha2::Digest as _;
-
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::fold::fold;
@@ -16,15 +14,15 @@ use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::{ParsedLine, parse};
 
 use super::Stored;
-use super::belief::{Belief, Border, Judgement, lost};
-use super::check::{Checker, LineVerdict};
+use super::belief::{Belief, Border, JudgedLine, Judgement, lost};
+use super::check::Checker;
 use super::checkpoint::{Checkpoint, Stamp};
 use super::index::EntryIndex;
 use super::lines::Lines;
 use super::open::RECENT_MAX;
 use super::progress::ReadProgress;
 use super::shared::load;
-use super::walk::{Made, Walked, walk};
+use super::walk::{Walked, walk};
 
 /// How a file ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -203,61 +201,42 @@ impl Scan {
         walked: Walked<'_, ParsedLine>,
         belief: &mut Belief<'_>,
     ) -> bool {
-        if belief.is_over() {
-            return false;
-        }
-        let Walked { offset, text, .. } = walked;
-        let Made { line, is_intact } = walked.made;
-        let (entry, link, is_newer) = match line {
-            Ok(parsed) => (Some(parsed.entry), Ok(parsed.link), parsed.is_newer),
-            Err(bad) => (None, Err(bad), false),
-        };
-        let mut after = walked.after;
-        if let (Some(digest), false) = (&mut after, walked.complete) {
-            digest.update(b"\n");
-        }
-        let linked_from = checker.linked_from();
-        let before = (!walked.complete || belief.is_behind()).then(|| checker.clone());
-        let verdict = checker.line(text, link, is_intact, after);
-        if let Some(before) = before {
-            // The last line, without its newline, is taken only if nothing of it is missing.
-            let is_entry = matches!(verdict, LineVerdict::Entry { .. });
-            let is_torn = !walked.complete && (!is_entry || checker.fault() != before.fault());
-            let now = checker.linked_from();
-            if is_torn || belief.is_foreign((linked_from, now), &verdict, entry.as_ref()) {
-                *checker = before;
-                if is_torn {
-                    self.end = End::Torn { offset };
+        let Walked {
+            offset,
+            text,
+            complete,
+            ..
+        } = walked;
+        let is_newer = walked.made.line.as_ref().is_ok_and(|line| line.is_newer);
+        match belief.line(checker, walked) {
+            JudgedLine::Foreign => return false,
+            JudgedLine::Torn => {
+                self.end = End::Torn { offset };
+                return true;
+            }
+            JudgedLine::Bad(why) => {
+                tracing::debug!(offset, why, "a line of the ledger is no entry");
+            }
+            JudgedLine::Entry { seq, hash, entry } => {
+                if let Some(entry) = entry {
+                    self.take((seq, &hash), entry, offset, text);
                 }
-                return is_torn;
             }
         }
         self.is_newer |= is_newer;
-        if !walked.complete {
+        if !complete {
             self.end = End::NoNewline;
         }
-        if let LineVerdict::Entry { seq, hash } = &verdict {
-            belief.passed((*seq, hash), checker);
-        }
-        self.take(verdict, entry, offset, text);
         true
     }
 
-    fn take(&mut self, verdict: LineVerdict, entry: Option<Entry>, offset: u64, text: &[u8]) {
-        let (seq, hash, mut entry) = match (verdict, entry) {
-            (LineVerdict::Entry { seq, hash }, Some(entry)) => (seq, hash, entry),
-            (LineVerdict::Bad(why), _) => {
-                tracing::debug!(offset, why, "a line of the ledger is no entry");
-                return;
-            }
-            (LineVerdict::Entry { .. }, None) => return,
-        };
+    fn take(&mut self, (seq, hash): (u64, &str), mut entry: Entry, offset: u64, text: &[u8]) {
         entry.seq = Seq(seq);
         let (Ok(seq), Ok(len)) = (u32::try_from(seq), u32::try_from(text.len())) else {
             return;
         };
         self.index.push(&entry, offset, len, seq);
         fold(&mut self.snapshot, &entry);
-        self.snapshot.note_hash(&entry.id, &hash);
+        self.snapshot.note_hash(&entry.id, hash);
     }
 }

@@ -15,11 +15,11 @@ use ctxrelay_core::id::{EntryId, Seq, SessionId};
 use ctxrelay_core::wire::line::{parse, parse_link};
 
 use super::aside::measure;
-use super::belief::{Belief, Border};
-use super::check::{ChainFault, Checker, LineVerdict, Reason};
+use super::belief::{Belief, Border, JudgedLine};
+use super::check::{ChainFault, Checker, Reason};
 use super::lines::Lines;
 use super::verify_blobs::{BlobCheck, BlobReport};
-use super::walk::{Made, walk};
+use super::walk::walk;
 
 /// What [`verify`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,38 +133,24 @@ pub fn verify_with(
     let mut seen_outside = outside.is_some_and(|head| head.seq == 0);
     let mut foreign_from = None;
     walk(lines, &mut checker, parse_link, |checker, walked| {
-        let is_over = belief.is_over();
-        let Made { line, is_intact } = walked.made;
-        let is_behind = belief.is_behind();
-        let before = (!walked.complete || is_behind).then(|| checker.clone());
-        let linked_from = checker.linked_from();
-        let verdict = checker.line(walked.text, line, is_intact, walked.after);
-        if let Some(before) = before {
-            let is_torn = !walked.complete
-                && (checker.fault() != before.fault() || matches!(verdict, LineVerdict::Bad(_)));
-            let links = (linked_from, checker.linked_from());
-            if is_over
-                || !is_torn
-                    && is_behind
-                    && belief.is_foreign(links, &verdict, entry(walked.text).as_ref())
-            {
-                *checker = before;
-                foreign_from = Some(walked.offset);
+        let (offset, end, text) = (walked.offset, walked.end, walked.text);
+        match belief.line(checker, walked) {
+            JudgedLine::Foreign => {
+                foreign_from = Some(offset);
                 return ControlFlow::Break(());
             }
-            if is_torn {
-                *checker = before;
-                torn_bytes = walked.end - walked.offset;
+            JudgedLine::Torn => {
+                torn_bytes = end - offset;
                 return ControlFlow::Continue(());
             }
+            JudgedLine::Bad(_) => {}
+            JudgedLine::Entry { seq, hash, .. } => {
+                blobs.line(text, seq, checker.lines());
+                alarms.line(text, seq);
+                seen_outside |= outside.is_some_and(|head| seq == head.seq && hash == head.hash);
+            }
         }
-        if let LineVerdict::Entry { seq, hash } = &verdict {
-            blobs.line(walked.text, *seq, checker.lines());
-            alarms.line(walked.text, *seq);
-            belief.passed((*seq, hash), checker);
-            seen_outside |= outside.is_some_and(|head| *seq == head.seq && *hash == head.hash);
-        }
-        on_bytes(walked.end);
+        on_bytes(end);
         ControlFlow::Continue(())
     })?;
     if let Some(offset) = foreign_from {

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::LINE_MAX;
 use super::check::Checker;
 use super::lines::Lines;
+use ctxrelay_core::entry::Entry;
 use ctxrelay_core::wire::line::{BadLine, ChainLink, ParsedLine, hash_line};
 
 /// How many bytes of lines are worked on together: enough to make the handing over cheap.
@@ -30,17 +31,27 @@ const WORKERS_MAX: usize = 8;
 pub(super) trait Linked: Send {
     /// The line's place in the chain.
     fn link(&self) -> Option<&ChainLink>;
+    /// The entry, where it was read, and its place in the chain.
+    fn split(self) -> (Option<Entry>, Option<ChainLink>);
 }
 
 impl Linked for ParsedLine {
     fn link(&self) -> Option<&ChainLink> {
         self.link.as_ref()
     }
+
+    fn split(self) -> (Option<Entry>, Option<ChainLink>) {
+        (Some(self.entry), self.link)
+    }
 }
 
 impl Linked for Option<ChainLink> {
     fn link(&self) -> Option<&ChainLink> {
         self.as_ref()
+    }
+
+    fn split(self) -> (Option<Entry>, Option<ChainLink>) {
+        (None, self)
     }
 }
 
@@ -76,6 +87,17 @@ impl<T: Linked> Made<T> {
             hash.as_ref() == Some(&link.hash)
         });
         Self { line, is_intact }
+    }
+
+    /// The entry, where it was read, and its place in the chain, or why it is none.
+    pub(super) fn split(self) -> (Option<Entry>, Result<Option<ChainLink>, BadLine>) {
+        match self.line {
+            Ok(line) => {
+                let (entry, link) = line.split();
+                (entry, Ok(link))
+            }
+            Err(bad) => (None, Err(bad)),
+        }
     }
 }
 

@@ -14,11 +14,10 @@ use super::batch::Batch;
 use super::error::SearchError;
 use super::find::{Collector, Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
 use super::index::{SearchIndex, discard};
-use super::seek::Seeker;
 use super::text::Text;
 use crate::dirs::ProjectDirs;
-use crate::ledger::{self, Stored};
-use ctxrelay_core::id::SessionId;
+use crate::ledger::{self, EntryFilter, Reading, Stored};
+use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 
 /// The most entries past the end of the index that are taken into memory; with more of them the
@@ -36,23 +35,23 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// Searches a ledger file that nobody has open here. `session` names it when it is the current
-/// one of a project whose `state` folder can be believed; only then its index is used. Nothing is
-/// found behind `end`, in bytes.
+/// Searches a ledger file that nobody has open here. `current` is its session and its reading when
+/// it is the current one of a project whose `state` folder can be believed; only then its index is
+/// used. Nothing is found behind `end`, in bytes.
 ///
 /// # Errors
 ///
 /// When the file cannot be read, or is a link.
 pub fn search_file(
     dirs: &ProjectDirs,
-    session: Option<&SessionId>,
+    current: Option<(&SessionId, &Reading)>,
     path: &Path,
     end: u64,
     redactor: &Redactor,
     request: &SearchRequest,
 ) -> Result<SearchHits, SearchError> {
-    if let Some(session) = session {
-        match by_index(dirs, session, path, end, redactor, request) {
+    if let Some((session, reading)) = current {
+        match by_index(dirs, session, reading, redactor, request) {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(error) => tracing::debug!(%error, "the index is of no use: reading the file"),
@@ -68,13 +67,12 @@ pub fn search_file(
 fn by_index(
     dirs: &ProjectDirs,
     session: &SessionId,
-    path: &Path,
-    end: u64,
+    reading: &Reading,
     redactor: &Redactor,
     request: &SearchRequest,
 ) -> Result<Option<SearchHits>, SearchError> {
     let unreadable = |source| SearchError::Ledger {
-        path: path.to_path_buf(),
+        path: reading.path().to_path_buf(),
         source,
     };
     let Some(index) = SearchIndex::open_to_read(dirs)? else {
@@ -84,27 +82,20 @@ fn by_index(
         let Some(mark) = index.mark()?.filter(|mark| mark.session == *session) else {
             return Ok(None);
         };
-        let mut seeker = Seeker::open(path, end).map_err(unreadable)?;
-        let last = seeker.find(mark.seq).map_err(unreadable)?;
-        let Some(last) = last.filter(|last| mark.is_at(&last.stored)) else {
+        let last = reading.read(Seq(mark.seq)).map_err(unreadable)?;
+        if !last.is_some_and(|last| mark.is_at(&last)) {
             return Ok(None);
-        };
-        let mut past = Vec::new();
-        let mut too_many = false;
-        let plain = seeker
-            .after(last.end, mark.seq, |stored| {
-                too_many |= past.len() == PAST_MAX;
-                if !too_many {
-                    past.push(stored);
-                }
-                !too_many
-            })
+        }
+        let all = EntryFilter::default();
+        let past = reading
+            .page(&all, Some(mark.seq), true, PAST_MAX)
             .map_err(unreadable)?;
-        if !plain || too_many {
+        if past.next.is_some() {
             return Ok(None);
         }
         let mut collector = Collector::new(request, redactor);
-        past.iter()
+        past.entries
+            .iter()
             .rev()
             .for_each(|stored| collector.look_at(stored));
         let rows = index.find(
@@ -114,9 +105,8 @@ fn by_index(
             TOTAL_MAX,
         )?;
         for seq in &rows.seqs {
-            match seeker.find(*seq).map_err(unreadable)? {
-                Some(placed) => collector.take(&placed.stored),
-                // An entry without a number on its line, of an older ledger.
+            match reading.read(Seq(*seq)).map_err(unreadable)? {
+                Some(stored) => collector.take(&stored),
                 None => return Ok(None),
             }
         }

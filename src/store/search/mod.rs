@@ -19,7 +19,6 @@ mod index;
 mod keep_up;
 mod page;
 mod query;
-mod seek;
 mod snippet;
 mod text;
 

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
+use crate::ledger::Reading;
 use crate::search::{Search, discard, rebuild_file};
 use crate::testing::mode;
 use ctxrelay_core::id::SessionId;
@@ -237,9 +238,10 @@ fn no_secret_reaches_the_index() {
             }
         }
         let typed = request("16C7e42F292c6912E7710c838347Ae178B4a");
+        let reading = Reading::open(&path, session, None, None).unwrap();
         let found = super::super::search_file(
             &bench.place.dirs,
-            Some(session),
+            Some((session, &reading)),
             &path,
             u64::MAX,
             &REDACTOR,
@@ -280,10 +282,11 @@ fn entries_of_an_older_ledger_are_found_too() {
     assert!(search.wait_for(3, DEADLINE));
     assert_eq!(seqs(&ask(&search, request("needle"))), [3, 1]);
     search.close();
-    // Without a daemon: no line has a number, so the file is read.
+    // Without a daemon, where no line has a number.
+    let reading = Reading::open(&path, &session, None, None).unwrap();
     let found = super::super::search_file(
         &bench.place.dirs,
-        Some(&session),
+        Some((&session, &reading)),
         &path,
         u64::MAX,
         &REDACTOR,

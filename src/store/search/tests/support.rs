@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Map;
 
-use crate::ledger::{self, Ledger, OpenOptions, WriterEvent};
+use crate::ledger::{self, Ledger, OpenOptions, Reading, WriterEvent};
 use crate::search::{Query, Search, SearchHits, SearchRequest, search_file};
 use crate::testing::Place;
 use ctxrelay_core::agent::Party;
@@ -130,10 +130,12 @@ impl Bench {
 
     /// By the index, if `use_index`, else by reading the file.
     pub fn search_file(&self, request: &SearchRequest, use_index: bool) -> SearchHits {
+        let path = self.ledger.path();
+        let reading = Reading::open(path, &self.session, None, None).unwrap();
         search_file(
             &self.place.dirs,
-            use_index.then_some(&self.session),
-            self.ledger.path(),
+            use_index.then_some((&self.session, &reading)),
+            path,
             u64::MAX,
             &REDACTOR,
             request,
