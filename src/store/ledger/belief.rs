@@ -115,8 +115,6 @@ pub(super) enum JudgedLine {
         seq: u64,
         /// The hash on it; empty in an unchained prefix.
         hash: String,
-        /// `None` where only the link was read.
-        entry: Option<Entry>,
     },
     /// No entry, and why.
     Bad(String),
@@ -176,14 +174,14 @@ impl<'a> Belief<'a> {
     }
 
     /// Takes in the next line of the file. The checker does not learn of one that is torn or not
-    /// ours.
+    /// ours. Gives back the entry too, where it was read.
     pub(super) fn line<T: Linked>(
         &mut self,
         checker: &mut Checker,
         walked: Walked<'_, T>,
-    ) -> JudgedLine {
+    ) -> (JudgedLine, Option<Entry>) {
         if self.is_over() {
-            return JudgedLine::Foreign;
+            return (JudgedLine::Foreign, None);
         }
         let Walked { text, complete, .. } = walked;
         let (mut after, is_intact) = (walked.after, walked.made.is_intact);
@@ -201,18 +199,19 @@ impl<'a> Belief<'a> {
             let links = (linked_from, checker.linked_from());
             if is_torn || self.is_foreign(links, &verdict, entry.as_ref(), text) {
                 *checker = before;
-                return if is_torn {
+                let judged = if is_torn {
                     JudgedLine::Torn
                 } else {
                     JudgedLine::Foreign
                 };
+                return (judged, None);
             }
         }
         match verdict {
-            LineVerdict::Bad(why) => JudgedLine::Bad(why),
+            LineVerdict::Bad(why) => (JudgedLine::Bad(why), None),
             LineVerdict::Entry { seq, hash } => {
                 self.passed((seq, &hash), checker);
-                JudgedLine::Entry { seq, hash, entry }
+                (JudgedLine::Entry { seq, hash }, entry)
             }
         }
     }

@@ -208,7 +208,8 @@ impl Scan {
             ..
         } = walked;
         let is_newer = walked.made.line.as_ref().is_ok_and(|line| line.is_newer);
-        match belief.line(checker, walked) {
+        let (judged, entry) = belief.line(checker, walked);
+        match judged {
             JudgedLine::Foreign => return false,
             JudgedLine::Torn => {
                 self.end = End::Torn { offset };
@@ -217,7 +218,7 @@ impl Scan {
             JudgedLine::Bad(why) => {
                 tracing::debug!(offset, why, "a line of the ledger is no entry");
             }
-            JudgedLine::Entry { seq, hash, entry } => {
+            JudgedLine::Entry { seq, hash } => {
                 if let Some(entry) = entry {
                     self.take((seq, &hash), entry, offset, text);
                 }

@@ -134,7 +134,8 @@ pub fn verify_with(
     let mut foreign_from = None;
     walk(lines, &mut checker, parse_link, |checker, walked| {
         let (offset, end, text) = (walked.offset, walked.end, walked.text);
-        match belief.line(checker, walked) {
+        let (judged, _) = belief.line(checker, walked);
+        match judged {
             JudgedLine::Foreign => {
                 foreign_from = Some(offset);
                 return ControlFlow::Break(());
@@ -144,7 +145,7 @@ pub fn verify_with(
                 return ControlFlow::Continue(());
             }
             JudgedLine::Bad(_) => {}
-            JudgedLine::Entry { seq, hash, .. } => {
+            JudgedLine::Entry { seq, hash } => {
                 blobs.line(text, seq, checker.lines());
                 alarms.line(text, seq);
                 seen_outside |= outside.is_some_and(|head| seq == head.seq && hash == head.hash);
