@@ -257,7 +257,7 @@ fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
     heading(out, "Not delivered", undelivered.len());
     for message in &undelivered {
         let field = |name: &str| super::words::field(message, name).to_owned();
-        out.line(&format!(
+        out.line(format!(
             "  {}  {} → {}: {}",
             field("id"),
             field("from"),
@@ -267,7 +267,7 @@ fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
     }
     out.spans(&[(Tone::Strong, "Git")]);
     match tree {
-        Some(tree) => out.line(&format!(
+        Some(tree) => out.line(format!(
             "  {}, {} files changed",
             tree.commit.as_deref().unwrap_or("no commit yet"),
             tree.changed

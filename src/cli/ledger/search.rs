@@ -225,10 +225,10 @@ fn text(page: &SearchPage) -> ReportText {
         (shown, total) => format!("{shown} of {}{more}", count(total, "entry", "entries")),
     });
     if let Some(cursor) = &page.cursor {
-        out.note(&format!("more with --after {cursor}"));
+        out.note(format!("more with --after {cursor}"));
     }
     if page.behind > 0 {
-        out.note(&format!(
+        out.note(format!(
             "the index is being built: {} not searched yet",
             count(page.behind, "entry was", "entries were")
         ));

@@ -214,14 +214,14 @@ fn text(path: &Path, report: &VerifyReport) -> ReportText {
     }
     if report.blobs.texts > 0 {
         let texts = count(report.blobs.texts, "long text", "long texts");
-        out.line(&format!(
+        out.line(format!(
             "       {texts} beside it, {} missing, {} altered",
             report.blobs.missing, report.blobs.altered
         ));
     }
     if report.torn_bytes > 0 {
         let bytes = count(report.torn_bytes, "byte", "bytes");
-        out.line(&format!(
+        out.line(format!(
             "       the last line is not complete ({bytes}): a crash, or a write that is going on"
         ));
     }
