@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryFact;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, ErrorCode, LifecycleEvent, Message};

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::event::Event;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, ErrorCode};
 use crate::core::id::{EntryId, Seq};

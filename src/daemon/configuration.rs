@@ -1,13 +1,54 @@
 //! [`Configuration`]: what `config.json` says, as it counts now.
 
+use std::time::Duration;
+
 use crate::store::dirs::UserDirs;
 use crate::wire::config::Config;
 
-/// What `config.json` says.
-#[derive(Debug)]
+/// What `config.json` says; its defaults until the builder has read it.
+#[derive(Debug, Default)]
 pub(super) struct Configuration {
-    /// Where trust lies.
-    pub(super) user: UserDirs,
-    /// What counts.
-    pub(super) config: Config,
+    user: Option<UserDirs>,
+    config: Config,
+}
+
+/// How long a message may take on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeliveryTimeouts {
+    /// An idle Claude that was told and does nothing for this long was not reached, ms.
+    pub(super) idle_ms: i64,
+    /// What was not attempted for this long expires, ms; `None`: never.
+    pub(super) expiry_ms: Option<i64>,
+}
+
+impl Configuration {
+    /// What the daemon starts with. `user`: where trust lies.
+    pub(super) fn new(user: UserDirs, config: Config) -> Self {
+        let user = Some(user);
+        Self { user, config }
+    }
+
+    /// The file says this now.
+    pub(super) fn replace(&mut self, config: Config) {
+        self.config = config;
+    }
+
+    /// Where trust lies; `None` until the configuration was read.
+    pub(super) fn user(&self) -> Option<&UserDirs> {
+        self.user.as_ref()
+    }
+
+    pub(super) fn delivery_timeouts(&self) -> DeliveryTimeouts {
+        let keys = &self.config.delivery;
+        let ms = |seconds: u64| i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        DeliveryTimeouts {
+            idle_ms: ms(keys.idle_seconds.get()),
+            expiry_ms: Some(ms(keys.expire_seconds.get())).filter(|expiry| *expiry > 0),
+        }
+    }
+
+    /// After how long a detached daemon ends that nobody needs.
+    pub(super) fn idle_shutdown(&self) -> Duration {
+        Duration::from_secs(self.config.idle_shutdown_seconds.get())
+    }
 }

@@ -1,10 +1,9 @@
 //! What happens when `config.json` is read, and read again.
 
 use std::io;
-use std::time::Duration;
 
 use super::configuration::Configuration;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::config::{Adopted, Loaded};
@@ -23,10 +22,7 @@ const NAME_CHARS_MAX: usize = 60;
 impl Daemon {
     /// Takes the configuration that the daemon starts with; its rules are in use already.
     pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
-        self.configuration = Some(Configuration {
-            user,
-            config: loaded.config.clone(),
-        });
+        self.configuration = Configuration::new(user, loaded.config.clone());
         self.set_delivery_terms();
         self.note_configuration(loaded);
         self.apply_configuration(&loaded.config);
@@ -74,9 +70,7 @@ impl Daemon {
         }
         self.recorder.redactor().replace(loaded.rules);
         self.apply_configuration(&loaded.config);
-        if let Some(configuration) = &mut self.configuration {
-            configuration.config = loaded.config;
-        }
+        self.configuration.replace(loaded.config);
         self.set_delivery_terms();
         if changed.is_empty() {
             return;
@@ -103,24 +97,9 @@ impl Daemon {
     }
 
     fn set_delivery_terms(&mut self) {
-        let Some(configuration) = &self.configuration else {
-            return;
-        };
-        let keys = &configuration.config.delivery;
-        let ms = |seconds: u64| i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX);
-        let idle_ms = ms(keys.idle_seconds.get());
-        let expiry_ms = Some(ms(keys.expire_seconds.get())).filter(|expiry| *expiry > 0);
-        self.claude.set_terms(idle_ms, expiry_ms);
-        self.codex.set_expiry(expiry_ms);
-    }
-
-    /// After how long a detached daemon ends that nobody needs.
-    pub(super) fn idle_shutdown(&self) -> Duration {
-        let seconds = self.configuration.as_ref().map_or_else(
-            || Config::default().idle_shutdown_seconds,
-            |configuration| configuration.config.idle_shutdown_seconds,
-        );
-        Duration::from_secs(seconds.get())
+        let timeouts = self.configuration.delivery_timeouts();
+        self.claude.set_terms(timeouts.idle_ms, timeouts.expiry_ms);
+        self.codex.set_expiry(timeouts.expiry_ms);
     }
 }
 

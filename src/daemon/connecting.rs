@@ -6,8 +6,8 @@ use tokio::time::Instant;
 use super::attach::{ConnId, Outlet};
 use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
 use super::clock::now_ms;
+use super::owners::Daemon;
 use super::reply::stopping;
-use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
 use crate::core::entry::LifecycleEvent;
@@ -23,7 +23,7 @@ impl Daemon {
         outlet: Outlet,
     ) -> Result<Welcome, Refusal> {
         Clients::check_protocol(&hello)?;
-        if self.stopping.is_some() {
+        if self.operations.is_stopping() {
             return Err(stopping());
         }
         let role = hello.role;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 

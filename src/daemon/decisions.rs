@@ -2,7 +2,7 @@
 //! the decision. A crash that leaves the decision without them is mended at the next start, which
 //! the decision itself tells by whom it names.
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{Entry, EntryKind, FinalityDecision, Message};

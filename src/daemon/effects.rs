@@ -3,7 +3,7 @@
 use tracing::Span;
 use uuid::Uuid;
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput, Moment};
 use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};

@@ -7,9 +7,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
+use super::owners::Daemon;
 use super::recorder::CloseHow;
 use super::reply::answer;
-use super::run::Daemon;
 use super::stop::{STEP, Stop};
 use crate::core::agent::Party;
 use crate::core::entry::LifecycleEvent;
@@ -19,7 +19,7 @@ pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 impl Daemon {
     pub(super) fn stop(&mut self, stop: Stop) {
-        if self.stopping.is_some() {
+        if self.operations.is_stopping() {
             return;
         }
         self.stop_serving(stop.kill);
@@ -33,7 +33,7 @@ impl Daemon {
                 "the daemon stopped"
             },
         );
-        self.stopping = Some(stop);
+        self.operations.stop(stop);
     }
 
     /// Ends what the daemon owns, each step with a deadline of its own; Codex only if it is not
@@ -60,7 +60,7 @@ impl Daemon {
     /// have left; whoever does not take them in time is left behind.
     pub(super) async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
         // First, or a bridge that is sent away would start another daemon.
-        if self.stopping.is_some_and(|stop| stop.kill)
+        if self.operations.is_killed()
             && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
         {
             tracing::error!(%error, "the killed sentinel could not be written");
@@ -82,7 +82,7 @@ impl Daemon {
                             | TreePurpose::Decide { reply, .. },
                         ..
                     },
-                )) => answer(reply, Err(self.not_now())),
+                )) => answer(reply, Err(self.operations.refusal())),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

@@ -12,8 +12,8 @@ use super::codex_lane::CodexLane;
 use super::ending::LAST_ANSWERS;
 use super::event::Event;
 use super::fault::DaemonFault;
+use super::owners::Daemon;
 use super::recorder::{CloseHow, ClosingRecord};
-use super::run::Daemon;
 use super::stop::STEP;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
@@ -36,7 +36,7 @@ impl Daemon {
         fault: DaemonFault,
         mut events: mpsc::Receiver<Event>,
     ) -> DaemonFault {
-        self.fault.set(fault);
+        self.operations.fail(fault);
         tracing::error!(code = fault.code(), "{fault}: it ends");
         let Sound {
             record,

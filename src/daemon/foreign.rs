@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::commands::record::not_found;
+use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
-use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, META};
 use crate::core::entry::{Entry, LifecycleEvent};

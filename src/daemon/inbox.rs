@@ -1,7 +1,7 @@
 //! The envelope in which each message is given, whichever way it goes.
 
 use super::clock::now_ms;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::BEGINNING_CHARS;
@@ -88,13 +88,6 @@ impl Daemon {
             context_refs,
             part: None,
         }
-    }
-
-    /// Keeps in mind how a message is given, for the entry that says that it arrived.
-    pub(super) fn note_given(&mut self, message: &InboxMessage) {
-        let head = message.text.lines().next().unwrap_or_default();
-        self.given
-            .insert(message.message_id.clone(), head.to_owned());
     }
 
     /// Whether the work tree stands elsewhere than when a message was recorded that comes late.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::event::Event;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::{Checked, CodexInput, LadderInput, LimitInput, LimitStep};
 use crate::core::id::EntryId;

@@ -1,6 +1,6 @@
 //! [`Daemon::note_mended`]: what a crash between two sessions left, said in the record.
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::mend::Mended;

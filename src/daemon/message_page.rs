@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use super::inbox::answers;
+use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
-use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     CodexInput, CutMessage, Delivery, DeliveryState, MessageCursor, Shown, page_order,
@@ -174,7 +174,7 @@ impl Daemon {
     fn claim(&mut self, page: &MessagePage, agent: Agent) -> Result<(), Refusal> {
         for message in &page.messages {
             if message.part.is_none_or(|part| part.from == 0) {
-                self.note_given(message);
+                self.given.note(message);
             }
         }
         let (whole, head): (Vec<_>, Vec<_>) = page

@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Agent;
 
 /// The figures of now.

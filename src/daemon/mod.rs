@@ -1,7 +1,7 @@
 //! The daemon: the only owner of mutable world state, hosted by a deck or on its own.
 //!
 //! - [`Event`](event::Event): what wakes it, one variant per source.
-//! - [`Daemon`](run::Daemon): the loop. Append → fold → publish → effects, in this order.
+//! - [`Daemon`](owners::Daemon): the owners; [`run`]: the loop. Append → fold → publish → effects, in this order.
 //! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
 //! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
@@ -44,6 +44,7 @@ pub mod event;
 mod failing;
 pub mod fault;
 mod foreign;
+mod given_heads;
 pub mod handle;
 mod handoff_dedup;
 mod identity;
@@ -55,11 +56,14 @@ mod mended;
 mod message_page;
 mod metrics;
 mod notices;
+mod operations;
 mod operator;
 mod operator_refusals;
 mod outbox;
 mod outdated;
+mod owners;
 mod peer;
+mod pending_decisions;
 mod readers;
 mod recorder;
 mod recording;

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::attach::ConnId;
 use super::clients::Counted;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::wire::control::Role;
 
 impl Daemon {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::continuation::{GoOn, Then, ThenDurable};
 use super::fault::DaemonFault;
+use super::owners::Daemon;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
-use super::run::Daemon;
 use crate::core::agent::Party;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{Entry, EntryKind};
@@ -123,7 +123,7 @@ impl Daemon {
                 }
                 RecorderAction::SpaceChanged => self.space_changed(),
                 RecorderAction::Foreign(alarm) => self.raise_alarm(alarm),
-                RecorderAction::WriterGone => self.fault.set(DaemonFault::Writer),
+                RecorderAction::WriterGone => self.operations.fail(DaemonFault::Writer),
             }
         }
     }

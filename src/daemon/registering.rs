@@ -1,7 +1,7 @@
 //! Which process becomes an agent's, and by what.
 
 use super::attach::ConnId;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::adapters::process::ProcessStat;
 use crate::wire::control::{Refusal, RefusalCode, Reply, Role};
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::now_ms;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{
     AgentChanged, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor, TurnRecord,

@@ -1,131 +1,20 @@
-//! [`Daemon`]: the loop. It takes one [`Event`] after the other, decides, appends, and only when
-//! an entry is durable folds it, publishes it and lets it have effects.
+//! The loop of the [`Daemon`]: it takes one [`Event`] after the other and hands it to whoever it is
+//! for. What is decided is appended, and only when an entry is durable it is folded, published and
+//! has effects.
 
-use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::agent_processes::AgentProcesses;
-use super::bounded_map::BoundedMap;
-use super::claude_lane::ClaudeLane;
-use super::claude_processes::ClaudeProcesses;
-use super::clients::Clients;
-use super::clock::Clock;
-use super::codex_lane::CodexLane;
-use super::configuration::Configuration;
-use super::continuation::GoOn;
 use super::event::Event;
-use super::fault::{DaemonFault, Ended, FaultSlot};
-use super::handoff_dedup::HandoffDedup;
-use super::identity::Identity;
-use super::limits::Limits;
-use super::loop_times::LoopTimes;
-use super::notices::Notices;
-use super::outbox::Outbox;
-use super::readers::Readers;
-use super::recorder::Recorder;
-use super::running::Replacement;
-use super::silence::Silences;
+use super::fault::{DaemonFault, Ended};
+use super::owners::Daemon;
 use super::stop::Stop;
-use super::takeover::Leaving;
-use super::tamper::{Alarms, TamperWatch};
 use crate::core::delivery::LimitInput;
-use crate::core::id::EntryId;
-use crate::store::dirs::ProjectDirs;
-use crate::store::publisher::Board;
-
-/// The only owner of mutable world state.
-pub struct Daemon {
-    pub(super) dirs: ProjectDirs,
-    pub(super) identity: Identity,
-    pub(super) recorder: Recorder<GoOn>,
-    pub(super) outbox: Outbox,
-    pub(super) clock: Clock,
-    pub(super) clients: Clients,
-    pub(super) claude: ClaudeLane,
-    pub(super) claude_processes: ClaudeProcesses,
-    pub(super) codex: CodexLane,
-    pub(super) silences: Silences,
-    pub(super) limits: Limits,
-    /// The first line of what was last given of each message, until the record has it.
-    pub(super) given: BoundedMap<EntryId, String>,
-    pub(super) notices: Notices,
-    pub(super) handoff_dedup: HandoffDedup,
-    /// Proposals whose decision is being recorded.
-    pub(super) deciding: HashSet<EntryId>,
-    pub(super) agent_processes: AgentProcesses,
-    pub(super) events: mpsc::WeakSender<Event>,
-    pub(super) idle_since: Option<Instant>,
-    pub(super) stopping: Option<Stop>,
-    /// What of ours failed, so that it ends; told to whoever has a handle, too.
-    pub(super) fault: FaultSlot,
-    /// It stops because another process goes on.
-    pub(super) leaving: Option<Leaving>,
-    /// Where to ask for that; `None` where nobody can do it.
-    pub(super) successors: Option<mpsc::Sender<Replacement>>,
-    /// What `config.json` says; `None` until the builder has read it.
-    pub(super) configuration: Option<Configuration>,
-    pub(super) alarms: Alarms,
-    /// Ends with the daemon.
-    pub(super) watch: Option<TamperWatch>,
-    /// What others read on the disk.
-    pub(super) board: Board,
-    pub(super) loop_times: LoopTimes,
-    pub(super) readers: Readers,
-}
-
-impl std::fmt::Debug for Daemon {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Daemon").finish_non_exhaustive()
-    }
-}
 
 impl Daemon {
-    pub(super) fn new(
-        dirs: ProjectDirs,
-        identity: Identity,
-        recorder: Recorder<GoOn>,
-        outbox: Outbox,
-        codex: CodexLane,
-        events: mpsc::WeakSender<Event>,
-    ) -> Self {
-        let clock = Clock::start();
-        let handoff_dedup = HandoffDedup::of(recorder.world(), clock.now_ms());
-        Self {
-            dirs,
-            identity,
-            recorder,
-            outbox,
-            clock,
-            clients: Clients::default(),
-            claude: ClaudeLane::default(),
-            claude_processes: ClaudeProcesses::default(),
-            codex,
-            silences: Silences::default(),
-            limits: Limits::default(),
-            given: BoundedMap::default(),
-            notices: Notices::default(),
-            handoff_dedup,
-            deciding: HashSet::new(),
-            agent_processes: AgentProcesses::default(),
-            events,
-            idle_since: None,
-            stopping: None,
-            fault: FaultSlot::default(),
-            leaving: None,
-            successors: None,
-            configuration: None,
-            alarms: Alarms::default(),
-            watch: None,
-            board: Board::default(),
-            loop_times: LoopTimes::default(),
-            readers: Readers::default(),
-        }
-    }
-
     /// Runs until somebody ends it, or until something of ours fails.
     ///
     /// A panic while one event is handled ends it: the state may be half changed by then, and to
@@ -141,11 +30,11 @@ impl Daemon {
             };
             match catch_unwind(AssertUnwindSafe(|| self.turn(event, deadline))) {
                 Ok(Some(next)) => deadline = next,
-                Ok(None) if self.fault.get().is_none() => break,
+                Ok(None) if self.operations.fault().is_none() => break,
                 Ok(None) => {}
-                Err(_) => self.fault.set(DaemonFault::Loop),
+                Err(_) => self.operations.fail(DaemonFault::Loop),
             }
-            if let Some(fault) = self.fault.get() {
+            if let Some(fault) = self.operations.fault() {
                 return Ended::Failed(self.fail(fault, events).await);
             }
         }
@@ -179,6 +68,11 @@ impl Daemon {
         self.show();
         self.loop_times.took(kind, begun.elapsed());
         (!self.may_stop()).then(|| self.next_deadline())
+    }
+
+    /// Whether nothing more has to be waited for.
+    pub(super) fn may_stop(&self) -> bool {
+        self.operations.may_stop(self.recorder.pending_count() > 0)
     }
 
     pub(super) fn on_event(&mut self, event: Event) {
@@ -218,8 +112,10 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
-            Event::CodexSilent => self.codex_silent(),
-            Event::CodexLeft(passed) => self.codex_left(passed.map(|passed| *passed)),
+            Event::CodexSilent => self.operations.adapter_is_silent(),
+            Event::CodexLeft(passed) => {
+                self.operations.adapter_left(passed.map(|passed| *passed));
+            }
             Event::Leave { reply } => self.leave(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }
@@ -227,14 +123,13 @@ impl Daemon {
 
     /// Delivers what can be delivered now.
     pub(super) fn pump(&mut self) {
-        if self.stopping.is_none() {
+        if !self.operations.is_stopping() {
             self.pump_codex();
             self.pump_claude();
         }
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
-        let idle = self.idle_since.map(|since| since + self.idle_shutdown());
         let far = Instant::now() + Duration::from_secs(3600);
         let waiters = self.clients.waiters().next_deadline();
         waiters
@@ -248,8 +143,10 @@ impl Daemon {
             .chain(self.clients.outdated().next_deadline())
             .chain(self.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
-            .chain(idle)
-            .chain(self.stopping.map(|stop| stop.by))
+            .chain(
+                self.operations
+                    .next_deadline(self.configuration.idle_shutdown()),
+            )
             .min()
             .unwrap_or(far)
     }
@@ -267,8 +164,8 @@ impl Daemon {
         self.write_again();
         self.watch_deadline();
         if self
-            .idle_since
-            .is_some_and(|since| Instant::now() >= since + self.idle_shutdown())
+            .operations
+            .is_idle_for(self.configuration.idle_shutdown())
         {
             tracing::info!("nothing is attached: the detached daemon ends");
             self.stop(Stop::now(false));
@@ -287,10 +184,6 @@ impl Daemon {
                 && !self.recorder.has_unwritten()
                 && !self.outbox.has_waiting()
                 || self.recorder.is_ledger_gone());
-        match (idle, self.idle_since) {
-            (true, None) => self.idle_since = Some(Instant::now()),
-            (false, Some(_)) => self.idle_since = None,
-            _ => {}
-        }
+        self.operations.set_idle(idle);
     }
 }

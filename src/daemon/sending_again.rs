@@ -1,6 +1,6 @@
 //! Messages whose turn ended early, and how they are sent again.
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, DeliveryState};
 use crate::core::entry::{DeliveryResult, Entry};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::store::publisher::PublishedState;

@@ -3,8 +3,8 @@
 //!
 //! [`DiskSpace`]: crate::store::disk_space::DiskSpace
 
+use super::owners::Daemon;
 use super::recorder::space_refused;
-use super::run::Daemon;
 use crate::wire::control::{Command, Refusal};
 
 /// The key of the sentence about the disk.

@@ -1,7 +1,7 @@
 //! [`Status`] of a running daemon, from the folded world and what is attached right now.
 
 use super::clock::now_ms;
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
 use crate::store::ledger::Stats;

@@ -1,7 +1,7 @@
 //! Reads the work tree's state off the loop: `git` may take its time.
 
 use super::event::{Event, TreePurpose};
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::adapters::git;
 
 impl Daemon {

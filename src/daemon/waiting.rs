@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::clients::{Asked, Waiter, Wants, When, too_many_asked, too_many_waiters};
 use super::message_page::PageQuery;
+use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
-use super::run::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
 use crate::core::entry::DeliveryResult;

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::run::Daemon;
+use super::owners::Daemon;
 use super::silence::SilenceStep;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};

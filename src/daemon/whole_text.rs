@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::event::{Event, LostText};
-use super::run::Daemon;
+use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, ErrorCode};
 use crate::store::blobs::{BlobError, Blobs};

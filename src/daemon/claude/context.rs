@@ -4,7 +4,7 @@
 use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
 /// What a hook hands over.
@@ -83,7 +83,7 @@ impl Daemon {
             return HookReply::default();
         }
         for message in &context.whole {
-            self.note_given(message);
+            self.given.note(message);
         }
         if let Some(upto) = context.upto {
             let to_fetch = context.to_fetch.map(|fetch| fetch.id);

@@ -9,7 +9,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::LadderInput;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::{Notification, Refusal};
 
 impl Daemon {
@@ -96,7 +96,7 @@ impl Daemon {
         let pair = row.runtime_session.clone();
         let sent = self.message(&id).is_some_and(|stored| {
             let message = self.enveloped(&stored.entry, repeat);
-            self.note_given(&message);
+            self.given.note(&message);
             self.following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
             self.clients

@@ -12,7 +12,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::clock::now_ms;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::Role;
 
 /// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude

@@ -3,7 +3,7 @@
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryWay, Rung};
 use crate::core::id::RuntimeSession;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::DeliveryMode;
 use crate::wire::status::DeliveryStatus;
 

@@ -4,7 +4,7 @@
 use crate::core::agent::Agent;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clock::now_ms;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::Role;
 
 impl Daemon {

@@ -7,7 +7,7 @@ use crate::core::delivery::{
 };
 use crate::core::entry::{AgentChanged, EntryKind};
 use crate::core::snapshot::AgentSnapshot;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 
 impl Daemon {
     /// Takes in what is told of Claude, and does what follows.

@@ -6,8 +6,8 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::id::{AttemptId, EntryId};
 use crate::core::trace;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 
 impl Daemon {
@@ -38,7 +38,7 @@ impl Daemon {
             return self.not_sent(id, "a message could not be read from the record");
         };
         let message = self.enveloped(&stored.entry, repeat);
-        self.note_given(&message);
+        self.given.note(&message);
         let text = message.text;
         let following = trace::attempt(&id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));

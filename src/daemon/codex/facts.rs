@@ -8,7 +8,7 @@ use crate::core::entry::{AgentChanged, EntryKind, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, ThreadId};
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::status::AppServerStatus;
 
 impl Daemon {
@@ -110,7 +110,7 @@ impl Daemon {
                 self.codex.context_used(used, window);
                 self.status_changed();
             }
-            CodexFact::Failed => self.fault.set(DaemonFault::Codex),
+            CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),

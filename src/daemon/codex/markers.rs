@@ -14,7 +14,7 @@ use crate::daemon::codex_lane::Relayed;
 use crate::daemon::commands::context::context;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,

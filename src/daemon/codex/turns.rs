@@ -7,7 +7,7 @@ use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::codex_lane::Relayed;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 
 impl Daemon {
     /// Proof, when it carries our id; a turn's beginning, when it is the turn's first.

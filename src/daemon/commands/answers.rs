@@ -7,7 +7,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::snapshot::QuestionSnapshot;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::wire::control::{Refusal, Role};
 
 /// How many open questions a refusal, or an answer to a sender, names.

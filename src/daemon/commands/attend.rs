@@ -5,8 +5,8 @@ use tokio::sync::oneshot;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
 
 impl Daemon {

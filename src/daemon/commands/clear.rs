@@ -3,9 +3,9 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{Fate, LifecycleEvent};
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
-use crate::daemon::run::Daemon;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
 impl Daemon {

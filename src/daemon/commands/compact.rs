@@ -11,9 +11,9 @@ use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent,
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::digest::Digest;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
-use crate::daemon::run::Daemon;
 use crate::wire::control::{CompactParams, Compacted, Refusal, RefusalCode, Reply};
 
 impl Daemon {

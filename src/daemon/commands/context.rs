@@ -8,8 +8,8 @@ use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::clock::now_ms;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
-use crate::daemon::run::Daemon;
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
     ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,

@@ -1,12 +1,11 @@
 //! Decisions of the operator on finality.
 
 use super::check_length;
-use super::record::being_decided;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::TreePurpose;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 
 impl Daemon {
@@ -31,8 +30,8 @@ impl Daemon {
             let refusal = self.not_pending(&params.proposal_id);
             return answer(reply, Err(refusal));
         };
-        if self.deciding.contains(&params.proposal_id) {
-            return answer(reply, Err(being_decided()));
+        if let Err(refusal) = self.deciding.check(&params.proposal_id) {
+            return answer(reply, Err(refusal));
         }
         if params.approve
             && let Err(refusal) = check_tree(
@@ -91,11 +90,11 @@ impl Daemon {
         let entry_id = entry.id.clone();
         let mut entries = self.decision_messages(&entry, &proposal, &tells);
         entries.insert(0, entry);
-        self.deciding.insert(proposal_id.clone());
+        self.deciding.begin(proposal_id.clone());
         self.record(
             entries,
             Box::new(move |daemon, result| {
-                daemon.deciding.remove(&proposal_id);
+                daemon.deciding.end(&proposal_id);
                 for stored in result.unwrap_or_default() {
                     daemon.track_recorded(&stored.entry.id);
                 }

@@ -4,8 +4,8 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{HookParams, HookReply, IdsParams, Reply};
 
 /// The source of a `SessionStart` in the middle of whatever is going on.

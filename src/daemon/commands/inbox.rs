@@ -13,8 +13,8 @@ use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants, When};
 use crate::daemon::message_page::PageQuery;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
-use crate::daemon::run::Daemon;
 use crate::wire::control::{
     AckedPartly, GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams,
 };

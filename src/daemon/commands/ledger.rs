@@ -2,8 +2,8 @@
 
 use super::record::not_found;
 use crate::core::id::{EntryId, Seq};
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
-use crate::daemon::run::Daemon;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use super::attach::ConnId;
 use super::event::TreePurpose;
 use super::inbox::sender;
+use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
-use super::run::Daemon;
 use super::stop::Stop;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{EntryKind, NoteKind};
@@ -47,8 +47,8 @@ impl Daemon {
                 )),
             );
         };
-        if self.stopping.is_some() {
-            return answer(reply, Err(self.not_now()));
+        if self.operations.is_stopping() {
+            return answer(reply, Err(self.operations.refusal()));
         }
         if command.is_operator_only() && !attachment.operator {
             self.count_refused_operator(conn);

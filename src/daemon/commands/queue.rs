@@ -6,8 +6,8 @@ use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::clock::now_ms;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{
     QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, RefusalCode, Reply,
 };

@@ -5,8 +5,8 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{
     ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, RefusalCode, Reply,
 };
@@ -47,10 +47,7 @@ impl Daemon {
                 "only who proposed can take it back; say with `decline` or a note what is wrong",
             ));
         }
-        if self.deciding.contains(id) {
-            return Err(being_decided());
-        }
-        Ok(())
+        self.deciding.check(id)
     }
 
     /// Why a proposal does not wait for a decision.
@@ -185,15 +182,6 @@ impl Daemon {
             }),
         );
     }
-}
-
-/// The operator's decision is on its way to the record.
-pub(super) fn being_decided() -> Refusal {
-    Refusal::new(
-        RefusalCode::InFlight,
-        "a decision on this proposal is just being recorded",
-        "look again: `ctxrelay finality list`",
-    )
 }
 
 fn rendering(proposal: &FinalityProposal) -> String {

@@ -2,8 +2,8 @@
 //! thread.
 
 use super::ledger::unreadable;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::store::derived;
 use crate::store::search::{SearchError, SearchRequest};
 use crate::wire::control::{Refusal, RefusalCode, Reply};

@@ -13,8 +13,8 @@ use crate::core::trace;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants};
 use crate::daemon::handoff_dedup::Ask;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 
 /// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the
@@ -185,7 +185,7 @@ impl Daemon {
             }
             _ => false,
         };
-        let given = self.given.get(id).filter(|_| is_proof).cloned();
+        let given = self.given.of(id).filter(|_| is_proof).cloned();
         self.entry(
             Party::System,
             Some(to.into()),

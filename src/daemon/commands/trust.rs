@@ -3,15 +3,15 @@
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::daemon::clock::now_ms;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::store::{config, trust};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Daemon {
     /// Recorded first; what is trusted counts once the entry is durable.
     pub(super) fn trust(&mut self, params: &TrustParams, reply: ReplySender) {
-        let Some(user) = self.configuration.as_ref().map(|it| it.user.clone()) else {
+        let Some(user) = self.configuration.user().cloned() else {
             return answer(reply, Err(failed("this daemon has no configuration")));
         };
         // Small and bounded, and read here so that nothing else happens in between.

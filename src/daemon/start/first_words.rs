@@ -7,7 +7,7 @@ use crate::core::agent::Party;
 use crate::core::alarm::Alarm;
 use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::store::contextrelay3::{self, Unread};
 use crate::store::mend::Mended;
 

@@ -121,7 +121,7 @@ impl Bound {
             daemon.recall_stop();
         }
         let (ask_successor, successors) = mpsc::channel(1);
-        daemon.successors = Some(ask_successor);
+        daemon.operations.take_successors(ask_successor);
         daemon.board = board;
         first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let Claimed {
@@ -140,7 +140,8 @@ impl Bound {
             daemon.ensure_codex(reply);
         }
         let weak = channel.weak();
-        daemon.watch = builder.watch(&daemon, &lock, loaded, !is_read, &weak);
+        let watch = builder.watch(&daemon, &lock, loaded, !is_read, &weak);
+        daemon.alarms.watch(watch);
         let space = Arc::clone(daemon.recorder.space());
         let owner_watch = builder.watch_owner(&lock, space, &weak);
         let handle = channel.handle;
@@ -155,7 +156,7 @@ impl Bound {
         let (end, stop_serving) = (channel.ended.drop_guard(), stop.clone().drop_guard());
         let served = serving.clone();
         let fault = handle.fault_slot();
-        daemon.fault = fault.clone();
+        daemon.operations.share_fault(fault.clone());
         let run = async move {
             let lock = lock;
             let endpoints = endpoints;

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::Builder;
 use crate::daemon::event::Event;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::daemon::tamper::{OwnerWatch, TamperWatch, WatchedFiles};
 use crate::store::config::Loaded;
 use crate::store::disk_space::DiskSpace;

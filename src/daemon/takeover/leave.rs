@@ -7,15 +7,14 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CarriedState, Leaving, LoopState};
-use crate::adapters::codex::passed::Passed;
+use super::{CarriedState, LoopState};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
 use crate::daemon::event::Event;
+use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::run::Daemon;
 use crate::daemon::running::Replacement;
 use crate::daemon::stop::Stop;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
@@ -39,11 +38,7 @@ impl Daemon {
             program: params.program,
             reply,
         };
-        let asked = match &self.successors {
-            Some(successors) => successors.try_send(replacement),
-            None => Err(TrySendError::Closed(replacement)),
-        };
-        match asked {
+        match self.operations.ask_successor(replacement) {
             Ok(()) => {}
             Err(TrySendError::Full(replacement)) => answer(
                 replacement.reply,
@@ -66,7 +61,7 @@ impl Daemon {
 
     /// Begins to leave.
     pub(in crate::daemon) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
-        if self.stopping.is_some() {
+        if self.operations.is_stopping() {
             let _ = reply.send(Err(crate::daemon::reply::stopping()));
             return;
         }
@@ -79,7 +74,7 @@ impl Daemon {
             let _ = reply.send(Err(refusal));
             return;
         }
-        self.leaving = Some(Leaving::default());
+        self.operations.begin_leaving();
         // A row must not say that an attempt began which nobody makes any more.
         self.codex.begin_leaving();
         self.stop_serving(false);
@@ -89,7 +84,7 @@ impl Daemon {
             LifecycleEvent::DaemonHandedOver,
             "the daemon hands over to another process",
         );
-        self.stopping = Some(Stop {
+        self.operations.stop(Stop {
             kill: false,
             by: Instant::now() + RELEASE_WAIT,
         });
@@ -101,45 +96,17 @@ impl Daemon {
                 let _ = events.send(Event::CodexLeft(passed)).await;
             });
         } else {
-            self.codex_left(None);
+            self.operations.adapter_left(None);
         }
         let _ = reply.send(Ok(()));
     }
 
-    /// The adapter let go.
-    pub(in crate::daemon) fn codex_left(&mut self, passed: Option<Passed>) {
-        if let Some(leaving) = &mut self.leaving {
-            leaving.failed = passed.is_none();
-            leaving.passed = passed;
-        }
-    }
-
-    /// The adapter has told everything.
-    pub(in crate::daemon) fn codex_silent(&mut self) {
-        if let Some(leaving) = &mut self.leaving {
-            leaving.silent = true;
-        }
-    }
-
-    /// Whether nothing more has to be waited for.
-    pub(in crate::daemon) fn may_stop(&self) -> bool {
-        let Some(stop) = self.stopping else {
-            return false;
-        };
-        let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
-        left && self.recorder.pending_count() == 0 || Instant::now() >= stop.by
-    }
-
     /// What the next process gets; `None` when it has to begin without.
     pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
-        let leaving = self.leaving.take()?;
-        if self.recorder.pending_count() > 0 || self.recorder.has_unwritten() || !leaving.is_over()
-        {
-            tracing::error!("the daemon cannot hand over what is under way; it ends instead");
-            return None;
-        }
+        let is_settled = self.recorder.pending_count() == 0 && !self.recorder.has_unwritten();
+        let codex = self.operations.take_passed(is_settled)?;
         Some(LoopState {
-            codex: leaving.passed?,
+            codex,
             known: CarriedState {
                 lane: self.codex.carried(),
                 agents: self.agent_processes.drain(),
@@ -158,18 +125,6 @@ impl Daemon {
         self.agent_processes.inherit(known.agents);
     }
 
-    /// Refuses because the daemon ends, or goes on elsewhere.
-    pub(in crate::daemon) fn not_now(&self) -> Refusal {
-        match self.leaving {
-            None => crate::daemon::reply::stopping(),
-            Some(_) => Refusal::new(
-                RefusalCode::DaemonMoving,
-                "the daemon goes on in another process",
-                "the call was not carried out; repeat it in a moment",
-            ),
-        }
-    }
-
     /// Tells everybody, and takes no more.
     pub(in crate::daemon) fn stop_serving(&mut self, killed: bool) {
         self.clients.tell_all(&Notification::Stopping { killed });
@@ -178,7 +133,7 @@ impl Daemon {
 
     /// Answers whoever still waits.
     pub(in crate::daemon) fn dismiss_waiters(&mut self) {
-        let refusal = self.not_now();
+        let refusal = self.operations.refusal();
         for waiter in self.clients.waiters_mut().take_all() {
             match waiter.wants {
                 // It is recorded: whoever heard of a refusal would send it a second time.
@@ -197,7 +152,7 @@ impl Daemon {
                     agent: Agent::Codex,
                     runtime_session,
                     ..
-                } if self.leaving.is_some() => {
+                } if self.operations.is_leaving() => {
                     let page = self.nothing_yet(Agent::Codex, &runtime_session);
                     answer(waiter.reply, Ok(Reply::Messages(page)));
                 }

@@ -6,15 +6,32 @@ use crate::adapters::codex::passed::Passed;
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Leaving {
     /// What it left.
-    pub(super) passed: Option<Passed>,
+    passed: Option<Passed>,
     /// It failed to.
-    pub(super) failed: bool,
+    has_failed: bool,
     /// All of its facts have come.
-    pub(super) silent: bool,
+    is_silent: bool,
 }
 
 impl Leaving {
-    pub(super) fn is_over(&self) -> bool {
-        self.failed || self.passed.is_some() && self.silent
+    /// The adapter let go, with what it leaves; or failed to.
+    pub(in crate::daemon) fn adapter_left(&mut self, passed: Option<Passed>) {
+        self.has_failed = passed.is_none();
+        self.passed = passed;
+    }
+
+    /// The adapter has told everything.
+    pub(in crate::daemon) fn adapter_is_silent(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// Nothing more has to be waited for.
+    pub(in crate::daemon) fn is_over(&self) -> bool {
+        self.has_failed || self.passed.is_some() && self.is_silent
+    }
+
+    /// What the adapter left.
+    pub(in crate::daemon) fn into_passed(self) -> Option<Passed> {
+        self.passed
     }
 }

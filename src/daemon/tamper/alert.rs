@@ -1,20 +1,13 @@
 //! What the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
 //! and for `current` the right name again.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
-
+use super::alarms::PutBack;
 use super::fact::{FileVerdict, Touch, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::daemon::stop::Stop;
-
-/// How long between two times that `current` is put back at least: somebody who keeps changing it
-/// must not make us write without end.
-const PUT_BACK_GAP: Duration = Duration::from_secs(5);
 
 /// The key of the sentence about the record.
 const TOUCHED: &str = "touched";
@@ -36,7 +29,7 @@ impl Daemon {
                 verdict,
             } if session == *self.recorder.session_id() => self.on_touched(&touches, &verdict),
             WatchFact::Chain { session, is_whole } if session == *self.recorder.session_id() => {
-                self.alarms.is_altered = !is_whole;
+                self.alarms.read_over(is_whole);
                 self.status_changed();
             }
             // It was sealed meanwhile, by us.
@@ -71,7 +64,7 @@ impl Daemon {
     /// Ends, because nobody can find this daemon any more, and the next one cannot start before it
     /// has gone: it has the project's folder.
     fn on_lock_lost(&mut self) {
-        if self.stopping.is_some() {
+        if self.operations.is_stopping() {
             return;
         }
         let text = "somebody else removed the lock of this daemon with the state folder: nobody \
@@ -83,13 +76,13 @@ impl Daemon {
 
     /// Ends without a word in the record, which is wherever somebody moved it.
     fn on_folder_lost(&mut self) {
-        if self.stopping.is_some() {
+        if self.operations.is_stopping() {
             return;
         }
         tracing::error!("somebody removed or renamed this project's folder: its daemon ends");
         self.recorder.disown();
         self.stop_serving(false);
-        self.stopping = Some(Stop::now(false));
+        self.operations.stop(Stop::now(false));
     }
 
     fn on_current(&mut self, found: Option<SessionId>) {
@@ -108,15 +101,13 @@ impl Daemon {
         if self.notices.set(CURRENT, text.clone()) {
             self.status_changed();
         }
-        if self.alarms.put_back_at.is_some() {
-            // It is in the record that somebody does this, and it will be put back.
+        let put_back = self.alarms.current_changed();
+        if put_back == PutBack::Waits {
             return;
         }
         self.alarm(ErrorCode::CurrentChanged, text);
-        let earliest = self.alarms.put_back.map(|at| at + PUT_BACK_GAP);
-        match earliest {
-            Some(at) if at > Instant::now() => self.alarms.put_back_at = Some(at),
-            _ => self.put_current_back(),
+        if put_back == PutBack::Now {
+            self.put_current_back();
         }
     }
 
@@ -127,18 +118,13 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self) {
-        if self
-            .alarms
-            .put_back_at
-            .is_some_and(|at| Instant::now() >= at)
-        {
+        if self.alarms.is_put_back_due() {
             self.put_current_back();
         }
     }
 
     fn put_current_back(&mut self) {
-        self.alarms.put_back_at = None;
-        self.alarms.put_back = Some(Instant::now());
+        self.alarms.puts_back();
         if let Err(error) = self.recorder.name_current() {
             tracing::warn!(%error, "`current` could not be put back");
             let notice = format!(
@@ -152,13 +138,10 @@ impl Daemon {
 
     /// Watches the session that has just begun.
     pub(in crate::daemon) fn watch_session(&mut self) {
-        if let Some(watch) = &self.watch {
-            watch.follow(
-                self.recorder.session_id().clone(),
-                self.recorder.ledger().clone(),
-            );
-        }
-        self.alarms.is_altered = false;
+        self.alarms.follow(
+            self.recorder.session_id().clone(),
+            self.recorder.ledger().clone(),
+        );
         // They spoke of the session before.
         self.notices.clear(TOUCHED);
         self.notices.clear(CURRENT);

@@ -59,8 +59,8 @@ async fn a_detached_daemon_stays_while_a_message_waits() {
     let id = rig.send(&guest, Agent::Codex, OnBusy::Queue).await;
     rig.daemon.clients.forget_all();
     rig.daemon.watch_idleness();
-    assert_eq!(rig.daemon.idle_since, None);
+    assert_eq!(rig.daemon.operations.idle_since(), None);
     rig.daemon.outbox.settle(&id);
     rig.daemon.watch_idleness();
-    assert!(rig.daemon.idle_since.is_some());
+    assert!(rig.daemon.operations.idle_since().is_some());
 }

@@ -22,7 +22,7 @@ use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
-use crate::daemon::run::Daemon;
+use crate::daemon::owners::Daemon;
 use crate::daemon::start::{Assembled, Builder, Claimed};
 use crate::daemon::takeover::CarriedState;
 use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};

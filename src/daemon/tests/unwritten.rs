@@ -268,13 +268,13 @@ async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
     rig.fail_writes().await;
     assert!(rig.daemon.recorder.has_unwritten());
     rig.daemon.watch_idleness();
-    let since = rig.daemon.idle_since;
+    let since = rig.daemon.operations.idle_since();
     assert!(since.is_some());
     // It is asked for again and again meanwhile.
     rig.daemon.recorder.write_again_now();
     rig.daemon.write_again();
     rig.daemon.watch_idleness();
-    assert_eq!(rig.daemon.idle_since, since);
+    assert_eq!(rig.daemon.operations.idle_since(), since);
     rig.fail_writes().await;
     // A disk that is only full gets its facts yet.
     recover(&mut rig).await;

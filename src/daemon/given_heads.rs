@@ -1,0 +1,25 @@
+//! [`GivenHeads`]: how each message was given last, until the record says that it arrived.
+
+use super::bounded_map::BoundedMap;
+use crate::core::id::EntryId;
+use crate::wire::control::InboxMessage;
+
+/// The first line of what was last given of each message.
+#[derive(Debug, Default)]
+pub(super) struct GivenHeads {
+    heads: BoundedMap<EntryId, String>,
+}
+
+impl GivenHeads {
+    /// A message is given like this.
+    pub(super) fn note(&mut self, message: &InboxMessage) {
+        let head = message.text.lines().next().unwrap_or_default();
+        self.heads
+            .insert(message.message_id.clone(), head.to_owned());
+    }
+
+    /// How it was given last.
+    pub(super) fn of(&self, id: &EntryId) -> Option<&String> {
+        self.heads.get(id)
+    }
+}

@@ -1,0 +1,166 @@
+//! [`Operations`]: whether the daemon goes on: what of ours failed, that it stops, that another
+//! process goes on in its place, and since when nobody needs it.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::time::Instant;
+
+use super::fault::{DaemonFault, FaultSlot};
+use super::reply::stopping;
+use super::running::Replacement;
+use super::stop::Stop;
+use super::takeover::Leaving;
+use crate::adapters::codex::passed::Passed;
+use crate::wire::control::{Refusal, RefusalCode};
+
+/// How, when and for whom the daemon ends.
+#[derive(Debug, Default)]
+pub(super) struct Operations {
+    /// What of ours failed, so that it ends; told to whoever has a handle, too.
+    fault: FaultSlot,
+    stopping: Option<Stop>,
+    /// It stops because another process goes on.
+    leaving: Option<Leaving>,
+    /// Where to ask for that; `None` where nobody can do it.
+    successors: Option<mpsc::Sender<Replacement>>,
+    /// Since when nobody needs it.
+    idle_since: Option<Instant>,
+}
+
+impl Operations {
+    /// Has a fault known wherever this slot is looked at, and be told by whoever sets it.
+    pub(super) fn share_fault(&mut self, slot: FaultSlot) {
+        self.fault = slot;
+    }
+
+    /// Something of ours failed: it ends. The first fault counts.
+    pub(super) fn fail(&self, fault: DaemonFault) {
+        self.fault.set(fault);
+    }
+
+    pub(super) fn fault(&self) -> Option<DaemonFault> {
+        self.fault.get()
+    }
+
+    /// It ends so; what was said before does not count any more.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        self.stopping = Some(stop);
+    }
+
+    /// It takes no more commands and delivers nothing.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
+    }
+
+    /// The operator killed it: nothing may start it again by itself.
+    pub(super) fn is_killed(&self) -> bool {
+        self.stopping.is_some_and(|stop| stop.kill)
+    }
+
+    /// Whether nothing more has to be waited for. `is_recording`: entries are on their way to the
+    /// disk.
+    pub(super) fn may_stop(&self, is_recording: bool) -> bool {
+        let Some(stop) = self.stopping else {
+            return false;
+        };
+        let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
+        left && !is_recording || Instant::now() >= stop.by
+    }
+
+    /// Where to ask for another process that goes on.
+    pub(super) fn take_successors(&mut self, successors: mpsc::Sender<Replacement>) {
+        self.successors = Some(successors);
+    }
+
+    /// Asks for another process that goes on.
+    ///
+    /// # Errors
+    ///
+    /// When that was asked for already, or when nobody can do it.
+    pub(super) fn ask_successor(
+        &self,
+        replacement: Replacement,
+    ) -> Result<(), TrySendError<Replacement>> {
+        match &self.successors {
+            Some(successors) => successors.try_send(replacement),
+            None => Err(TrySendError::Closed(replacement)),
+        }
+    }
+
+    /// Another process is to go on.
+    pub(super) fn begin_leaving(&mut self) {
+        self.leaving = Some(Leaving::default());
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.is_some()
+    }
+
+    /// The Codex adapter let go, with what it leaves; or failed to.
+    pub(super) fn adapter_left(&mut self, passed: Option<Passed>) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.adapter_left(passed);
+        }
+    }
+
+    /// The Codex adapter has told everything.
+    pub(super) fn adapter_is_silent(&mut self) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.adapter_is_silent();
+        }
+    }
+
+    /// What the Codex adapter leaves to the next process; `None` when that has to begin without.
+    /// `is_settled`: nothing is on its way to the record.
+    pub(super) fn take_passed(&mut self, is_settled: bool) -> Option<Passed> {
+        let leaving = self.leaving.take()?;
+        if !is_settled || !leaving.is_over() {
+            tracing::error!("the daemon cannot hand over what is under way; it ends instead");
+            return None;
+        }
+        leaving.into_passed()
+    }
+
+    /// Refuses because the daemon ends, or goes on elsewhere.
+    pub(super) fn refusal(&self) -> Refusal {
+        match self.leaving {
+            None => stopping(),
+            Some(_) => Refusal::new(
+                RefusalCode::DaemonMoving,
+                "the daemon goes on in another process",
+                "the call was not carried out; repeat it in a moment",
+            ),
+        }
+    }
+
+    /// Whether nobody needs the daemon just now. Anything that happens begins the count again.
+    pub(super) fn set_idle(&mut self, is_idle: bool) {
+        match (is_idle, self.idle_since) {
+            (true, None) => self.idle_since = Some(Instant::now()),
+            (false, Some(_)) => self.idle_since = None,
+            _ => {}
+        }
+    }
+
+    /// Whether nobody has needed it for that long.
+    pub(super) fn is_idle_for(&self, long: Duration) -> bool {
+        self.idle_since
+            .is_some_and(|since| Instant::now() >= since + long)
+    }
+
+    /// When it is to be looked at again. `idle`: after how long it ends that nobody needs it.
+    pub(super) fn next_deadline(&self, idle: Duration) -> Option<Instant> {
+        let idle_at = self.idle_since.map(|since| since + idle);
+        idle_at
+            .into_iter()
+            .chain(self.stopping.map(|stop| stop.by))
+            .min()
+    }
+
+    #[cfg(test)]
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.idle_since
+    }
+}

@@ -1,0 +1,101 @@
+//! [`Daemon`]: the owners that the loop has, and nothing that they do.
+
+use tokio::sync::mpsc;
+
+use super::agent_processes::AgentProcesses;
+use super::claude_lane::ClaudeLane;
+use super::claude_processes::ClaudeProcesses;
+use super::clients::Clients;
+use super::clock::Clock;
+use super::codex_lane::CodexLane;
+use super::configuration::Configuration;
+use super::continuation::GoOn;
+use super::event::Event;
+use super::given_heads::GivenHeads;
+use super::handoff_dedup::HandoffDedup;
+use super::identity::Identity;
+use super::limits::Limits;
+use super::loop_times::LoopTimes;
+use super::notices::Notices;
+use super::operations::Operations;
+use super::outbox::Outbox;
+use super::pending_decisions::PendingDecisions;
+use super::readers::Readers;
+use super::recorder::Recorder;
+use super::silence::Silences;
+use super::tamper::Alarms;
+use crate::store::dirs::ProjectDirs;
+use crate::store::publisher::Board;
+
+/// The only owner of mutable world state.
+pub struct Daemon {
+    pub(super) dirs: ProjectDirs,
+    pub(super) identity: Identity,
+    pub(super) recorder: Recorder<GoOn>,
+    pub(super) outbox: Outbox,
+    pub(super) clock: Clock,
+    pub(super) clients: Clients,
+    pub(super) claude: ClaudeLane,
+    pub(super) claude_processes: ClaudeProcesses,
+    pub(super) codex: CodexLane,
+    pub(super) silences: Silences,
+    pub(super) limits: Limits,
+    pub(super) given: GivenHeads,
+    pub(super) notices: Notices,
+    pub(super) handoff_dedup: HandoffDedup,
+    pub(super) deciding: PendingDecisions,
+    pub(super) agent_processes: AgentProcesses,
+    pub(super) events: mpsc::WeakSender<Event>,
+    pub(super) operations: Operations,
+    pub(super) configuration: Configuration,
+    pub(super) alarms: Alarms,
+    /// What others read on the disk.
+    pub(super) board: Board,
+    pub(super) loop_times: LoopTimes,
+    pub(super) readers: Readers,
+}
+
+impl std::fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").finish_non_exhaustive()
+    }
+}
+
+impl Daemon {
+    pub(super) fn new(
+        dirs: ProjectDirs,
+        identity: Identity,
+        recorder: Recorder<GoOn>,
+        outbox: Outbox,
+        codex: CodexLane,
+        events: mpsc::WeakSender<Event>,
+    ) -> Self {
+        let clock = Clock::start();
+        let handoff_dedup = HandoffDedup::of(recorder.world(), clock.now_ms());
+        Self {
+            dirs,
+            identity,
+            recorder,
+            outbox,
+            clock,
+            clients: Clients::default(),
+            claude: ClaudeLane::default(),
+            claude_processes: ClaudeProcesses::default(),
+            codex,
+            silences: Silences::default(),
+            limits: Limits::default(),
+            given: GivenHeads::default(),
+            notices: Notices::default(),
+            handoff_dedup,
+            deciding: PendingDecisions::default(),
+            agent_processes: AgentProcesses::default(),
+            events,
+            operations: Operations::default(),
+            configuration: Configuration::default(),
+            alarms: Alarms::default(),
+            board: Board::default(),
+            loop_times: LoopTimes::default(),
+            readers: Readers::default(),
+        }
+    }
+}
