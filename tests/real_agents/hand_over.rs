@@ -42,14 +42,11 @@ fn codex_goes_on(pair: &Pair, hand_over: impl FnOnce()) {
             &gate,
             "the other half.",
         ));
-    pair.responses
-        .when(hears("the second question"))
-        .once()
-        .reply(Reply::mcp(
-            "ctxrelay",
-            "append_note",
-            json!({"text": "a note of the next turn"}),
-        ));
+    pair.codex_calls(
+        hears("the second question"),
+        "append_note",
+        json!({"text": "a note of the next turn"}),
+    );
     let first = claude.tool("reply", json!({"text": "the first question"}));
     gate.wait_arrived();
     // A terminal that was subscribed behind the first half shows the text at its end; one that

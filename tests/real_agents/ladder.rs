@@ -396,16 +396,11 @@ fn a_bridge_that_is_killed_in_a_call_costs_no_message_and_doubles_none() {
     let Some(mut scene) = Scene::new() else {
         return;
     };
-    scene
-        .pair
-        .messages
-        .when(says("wait for Codex"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "wait_for_messages",
-            json!({"timeout_s": 50}),
-        ));
+    scene.pair.claude_calls(
+        says("wait for Codex"),
+        "wait_for_messages",
+        json!({"timeout_s": 50}),
+    );
     scene.claude.submit("wait for Codex");
     scene
         .pair

@@ -105,14 +105,11 @@ fn a_handoff_goes_round_to_a_finality_that_the_operator_approves_by_key() {
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     let handoff_id = Arc::new(Mutex::new(String::new()));
-    pair.messages
-        .when(says("ask codex for a review"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "handoff",
-            json!({"ask": "review refresh.rs for races", "reason": "it was changed"}),
-        ));
+    pair.claude_calls(
+        says("ask codex for a review"),
+        "handoff",
+        json!({"ask": "review refresh.rs for races", "reason": "it was changed"}),
+    );
     let seen = Arc::clone(&handoff_id);
     pair.messages
         .when(tool_said("handoff_id"))
@@ -184,14 +181,11 @@ fn codex_reaches_an_idle_claude_without_anybodys_help() {
     let _daemon = pair.daemon();
     let _claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
-    pair.responses
-        .when(says("tell claude about plum"))
-        .once()
-        .reply(Reply::mcp(
-            "ctxrelay",
-            "send_to_claude",
-            json!({"text": "the word is plum-4711"}),
-        ));
+    pair.codex_calls(
+        says("tell claude about plum"),
+        "send_to_claude",
+        json!({"text": "the word is plum-4711"}),
+    );
     codex.submit("tell claude about plum");
     let heard = pair
         .messages
@@ -224,14 +218,11 @@ fn codex_reaches_a_busy_claude_without_anybodys_help() {
         .when(says("think for long"))
         .once()
         .reply(Reply::held("Thinking", &gate, "done thinking."));
-    pair.responses
-        .when(says("tell claude about plum"))
-        .once()
-        .reply(Reply::mcp(
-            "ctxrelay",
-            "send_to_claude",
-            json!({"text": "the word is plum-4712"}),
-        ));
+    pair.codex_calls(
+        says("tell claude about plum"),
+        "send_to_claude",
+        json!({"text": "the word is plum-4712"}),
+    );
     claude.submit("think for long");
     gate.wait_arrived();
     codex.submit("tell claude about plum");
@@ -253,14 +244,11 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     for word in ["plum-1", "plum-2"] {
-        pair.messages
-            .when(says(&format!("send {word}")))
-            .once()
-            .reply(Reply::mcp(
-                "contextrelay",
-                "reply",
-                json!({"text": format!("the word is {word}")}),
-            ));
+        pair.claude_calls(
+            says(&format!("send {word}")),
+            "reply",
+            json!({"text": format!("the word is {word}")}),
+        );
     }
     claude.submit("send plum-1");
     codex.wait_for_text("the word is plum-1");
@@ -316,14 +304,11 @@ fn a_killed_daemon_costs_nothing_and_both_sides_talk_again() {
     let app_server = status(&pair)["agents"]["codex"]["appServer"]["pid"]
         .as_u64()
         .unwrap();
-    pair.messages
-        .when(says("send before"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "reply",
-            json!({"text": "before the kill"}),
-        ));
+    pair.claude_calls(
+        says("send before"),
+        "reply",
+        json!({"text": "before the kill"}),
+    );
     claude.submit("send before");
     codex.wait_for_text("before the kill");
 
@@ -342,14 +327,11 @@ fn a_killed_daemon_costs_nothing_and_both_sides_talk_again() {
             && status["agents"]["codex"]["state"] == "idle"
     });
 
-    pair.messages
-        .when(says("send after"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "reply",
-            json!({"text": "after the kill"}),
-        ));
+    pair.claude_calls(
+        says("send after"),
+        "reply",
+        json!({"text": "after the kill"}),
+    );
     pair.responses
         .when(says("after the kill"))
         .once()
@@ -387,14 +369,11 @@ fn a_message_sent_while_codexs_terminal_is_closed_is_there_when_it_returns() {
     wait_status(&pair, "the terminal's leave", |status| {
         status["agents"]["codex"]["tui"] == false
     });
-    pair.messages
-        .when(says("send to the closed one"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "reply",
-            json!({"text": "for when you return"}),
-        ));
+    pair.claude_calls(
+        says("send to the closed one"),
+        "reply",
+        json!({"text": "for when you return"}),
+    );
     claude.submit("send to the closed one");
     pair.responses
         .wait_for_request("the message at Codex's model", |request| {
@@ -425,14 +404,11 @@ fn a_message_follows_the_terminal_into_a_new_conversation() {
         status["agents"]["codex"]["threadId"] != first
     });
     codex.submit("a new beginning");
-    pair.messages
-        .when(says("send to the new one"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "reply",
-            json!({"text": "hello new thread"}),
-        ));
+    pair.claude_calls(
+        says("send to the new one"),
+        "reply",
+        json!({"text": "hello new thread"}),
+    );
     claude.submit("send to the new one");
     codex.wait_for_text("hello new thread");
     let thread = second["agents"]["codex"]["threadId"].as_str().unwrap();
@@ -477,14 +453,11 @@ fn a_killed_app_server_comes_back_with_its_thread() {
             && codex["threadId"] == thread
             && codex["tui"] == true
     });
-    pair.messages
-        .when(says("send after the crash"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "reply",
-            json!({"text": "are you there"}),
-        ));
+    pair.claude_calls(
+        says("send after the crash"),
+        "reply",
+        json!({"text": "are you there"}),
+    );
     claude.submit("send after the crash");
     codex.wait_for_text("are you there");
     pair.responses

@@ -14,14 +14,11 @@ use crate::support::wait::{timeout, wait_until};
 #[track_caller]
 fn claude_proposes(pair: &Pair) -> (Pty, String) {
     let mut claude = attached_claude(pair);
-    pair.messages
-        .when(says("are we done?"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "propose_final",
-            json!({"summary": "all of it", "evidence": ["the tests ran"]}),
-        ));
+    pair.claude_calls(
+        says("are we done?"),
+        "propose_final",
+        json!({"summary": "all of it", "evidence": ["the tests ran"]}),
+    );
     claude.submit("are we done?");
     let proposal = wait_until("the proposal", timeout(), || {
         of_type(pair, "finality_proposal").pop()
@@ -86,14 +83,11 @@ fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
     deck.wait_for_text("Agents");
     let (mut claude, proposal) = claude_proposes(&pair);
     deck.wait_for_text("waits for you");
-    pair.messages
-        .when(says("wait, not yet"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "append_note",
-            json!({"text": "the load test is missing", "withdraws": proposal}),
-        ));
+    pair.claude_calls(
+        says("wait, not yet"),
+        "append_note",
+        json!({"text": "the load test is missing", "withdraws": proposal}),
+    );
     pair.messages
         .when(hears("recorded as"))
         .reply(Reply::text("Taken back."));

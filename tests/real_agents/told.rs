@@ -300,14 +300,11 @@ fn codex_gets_the_answer_that_names_its_question_and_nothing_else_for_it() {
             )
             .behind(&held)
         });
-    pair.responses
-        .when(says("ask claude"))
-        .once()
-        .reply(Reply::mcp(
-            "ctxrelay",
-            "send_to_claude",
-            json!({"text": "May I drop the table?", "require_reply": true}),
-        ));
+    pair.codex_calls(
+        says("ask claude"),
+        "send_to_claude",
+        json!({"text": "May I drop the table?", "require_reply": true}),
+    );
 
     claude.submit("tell codex the news");
     gate.wait_arrived();
@@ -341,22 +338,16 @@ fn claude_gets_the_final_answer_of_the_very_turn_that_its_question_started() {
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     let _codex = attached_codex(&pair);
-    pair.messages
-        .when(says("settle it"))
-        .once()
-        .reply(Reply::mcp(
-            "contextrelay",
-            "deliberate_with_codex",
-            json!({"question": "may I drop the table?"}),
-        ));
-    pair.responses
-        .when(says("may I drop the table?"))
-        .once()
-        .reply(Reply::mcp(
-            "ctxrelay",
-            "send_to_claude",
-            json!({"text": "looking at its rows"}),
-        ));
+    pair.claude_calls(
+        says("settle it"),
+        "deliberate_with_codex",
+        json!({"question": "may I drop the table?"}),
+    );
+    pair.codex_calls(
+        says("may I drop the table?"),
+        "send_to_claude",
+        json!({"text": "looking at its rows"}),
+    );
     pair.responses
         .when(hears("outcome"))
         .once()

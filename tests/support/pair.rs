@@ -1,15 +1,19 @@
 //! `Pair`: everything for a scenario with both real agents around one project: the slot, the
 //! scripted services, the private homes, and the program set up to find them all.
 
+use serde_json::Value;
+
 use super::agents::{self, Slot};
 use super::claude_home::ClaudeHome;
 use super::codex_home::CodexHome;
 use super::daemon::Daemon;
 use super::launch::Launch;
 use super::messages_server::MessagesServer;
+use super::model_request::ModelRequest;
 use super::project::Project;
 use super::pty::Pty;
 use super::responses_server::ResponsesServer;
+use super::script::Reply;
 
 /// Both agents around one project. Terminals are made from it and end before it.
 #[derive(Debug)]
@@ -53,6 +57,28 @@ impl Pair {
     #[track_caller]
     pub fn daemon(&self) -> Daemon {
         Daemon::start(&self.ctxrelay(["daemon"]))
+    }
+
+    /// Claude's model answers one request that `condition` likes with a call of this tool.
+    pub fn claude_calls(
+        &self,
+        condition: impl Fn(&ModelRequest) -> bool + Send + 'static,
+        tool: &str,
+        arguments: Value,
+    ) {
+        let call = Reply::mcp("contextrelay", tool, arguments);
+        self.messages.when(condition).once().reply(call);
+    }
+
+    /// As [`Self::claude_calls`], Codex's model.
+    pub fn codex_calls(
+        &self,
+        condition: impl Fn(&ModelRequest) -> bool + Send + 'static,
+        tool: &str,
+        arguments: Value,
+    ) {
+        let call = Reply::mcp("ctxrelay", tool, arguments);
+        self.responses.when(condition).once().reply(call);
     }
 
     /// `ctxrelay claude` in a terminal.

@@ -92,10 +92,7 @@ impl Script {
                 thread_id: "T".into()
             }
         );
-        assert!(matches!(
-            script.fact().await,
-            CodexFact::ThreadStatus { .. }
-        ));
+        next_fact!(script, ThreadStatus);
         script
     }
 
@@ -103,10 +100,7 @@ impl Script {
     pub(super) async fn busy() -> Self {
         let mut script = Self::idle().await;
         script
-            .notify(
-                "thread/status/changed",
-                json!({"threadId": "T", "status": {"type": "active", "activeFlags": []}}),
-            )
+            .status(json!({"type": "active", "activeFlags": []}))
             .await;
         script
             .notify(
@@ -114,11 +108,8 @@ impl Script {
                 json!({"threadId": "T", "turn": {"id": "U", "status": "inProgress"}}),
             )
             .await;
-        assert!(matches!(
-            script.fact().await,
-            CodexFact::ThreadStatus { .. }
-        ));
-        assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+        next_fact!(script, ThreadStatus);
+        next_fact!(script, TurnStarted);
         script
     }
 
@@ -140,14 +131,40 @@ impl Script {
         frame
     }
 
+    /// Answers the next request, which must be this one.
+    pub(super) async fn serve(&mut self, method: &str, result: Value) {
+        let request = self.expect(method).await;
+        self.answer(&request, result).await;
+    }
+
+    /// Tells the thread's status.
+    pub(super) async fn status(&mut self, status: Value) {
+        let params = json!({"threadId": "T", "status": status});
+        self.notify("thread/status/changed", params).await;
+    }
+
+    /// The turn `U` ends like this, and the session tells of it.
+    pub(super) async fn turn_ends(&mut self, status: &str) {
+        self.status(json!({"type": "idle"})).await;
+        let turn = json!({"id": "U", "status": status});
+        self.notify("turn/completed", json!({"threadId": "T", "turn": turn}))
+            .await;
+        next_fact!(self, ThreadStatus);
+        next_fact!(self, TurnCompleted);
+    }
+
     /// Answers the requests of a look: an empty queue, or this one; then this history.
     pub(super) async fn look(&mut self, queue: Value, turns: Value) {
-        let list = self.expect("thread/queue/list").await;
-        self.answer(&list, json!({"data": queue, "nextCursor": null}))
-            .await;
-        let list = self.expect("thread/turns/list").await;
-        self.answer(&list, json!({"data": turns, "nextCursor": null}))
-            .await;
+        self.serve(
+            "thread/queue/list",
+            json!({"data": queue, "nextCursor": null}),
+        )
+        .await;
+        self.serve(
+            "thread/turns/list",
+            json!({"data": turns, "nextCursor": null}),
+        )
+        .await;
     }
 
     pub(super) async fn answer(&mut self, request: &Value, result: Value) {

@@ -89,14 +89,11 @@ async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn()
             json!({"threadId": "N", "status": active}),
         )
         .await;
-    let name = script.expect("thread/name/set").await;
-    script.answer(&name, json!({})).await;
-    let resume = script.expect("thread/resume").await;
+    script.serve("thread/name/set", json!({})).await;
     script
-        .answer(&resume, json!({"thread": thread("N", "active")}))
+        .serve("thread/resume", json!({"thread": thread("N", "active")}))
         .await;
-    let leave = script.expect("thread/unsubscribe").await;
-    script.answer(&leave, json!({})).await;
+    script.serve("thread/unsubscribe", json!({})).await;
     // What began before we were subscribed is read from the history.
     let list = script.expect("thread/turns/list").await;
     let turn =
@@ -108,11 +105,8 @@ async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn()
             thread_id: "N".into()
         }
     );
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, ThreadStatus);
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("U", "human", false));
 }
 
@@ -120,17 +114,14 @@ async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn()
 async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
-    let add = script.expect("thread/queue/add").await;
-    script.answer(&add, json!({})).await;
-    assert!(matches!(script.fact().await, CodexFact::Queued { .. }));
+    script.serve("thread/queue/add", json!({})).await;
+    next_fact!(script, Queued);
     script
         .notify("thread/started", json!({"thread": thread("N", "idle")}))
         .await;
-    let name = script.expect("thread/name/set").await;
-    script.answer(&name, json!({})).await;
-    let resume = script.expect("thread/resume").await;
+    script.serve("thread/name/set", json!({})).await;
     script
-        .answer(&resume, json!({"thread": thread("N", "idle")}))
+        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
         .await;
     let list = script.expect("thread/queue/list").await;
     assert_eq!(list["params"]["threadId"], "T");
@@ -160,10 +151,7 @@ async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
         }
     );
     // The turn in the old thread is still seen to its end.
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    next_fact!(script, ThreadStatus);
     script
         .notify(
             "turn/completed",
@@ -259,9 +247,8 @@ async fn a_thread_that_was_unloaded_is_taken_up_again() {
     script
         .notify("thread/closed", json!({"threadId": "T"}))
         .await;
-    let resume = script.expect("thread/resume").await;
     script
-        .answer(&resume, json!({"thread": thread("T", "idle")}))
+        .serve("thread/resume", json!({"thread": thread("T", "idle")}))
         .await;
     assert_eq!(
         script.fact().await,

@@ -26,7 +26,7 @@ async fn an_answer_is_no_proof_and_the_message_in_the_thread_is() {
     script.answer(&add, json!({"queuedSubmission": {}})).await;
     assert_eq!(script.fact().await, queued("m1"));
     script.user_message("U", "m1").await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("U", "m1", false));
     script.quiet().await;
 }
@@ -38,7 +38,7 @@ async fn proof_that_comes_before_the_answer_is_the_last_word() {
     let add = script.expect("thread/queue/add").await;
     script.user_message("U", "m1").await;
     script.answer(&add, json!({})).await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("U", "m1", false));
     script.quiet().await;
 }
@@ -99,40 +99,20 @@ async fn a_steer_at_an_idle_thread_is_queued_at_once() {
 async fn a_busy_thread_takes_no_message_that_must_not_wait() {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Reject)).await;
-    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    next_fact!(script, NotTaken);
 }
 
 #[tokio::test]
 async fn a_steer_that_its_turn_never_read_is_not_taken() {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Steer)).await;
-    let steer = script.expect("turn/steer").await;
-    script.answer(&steer, json!({"turnId": "U"})).await;
+    script.serve("turn/steer", json!({"turnId": "U"})).await;
     assert_eq!(script.fact().await, queued("m1"));
-    script
-        .notify(
-            "thread/status/changed",
-            json!({"threadId": "T", "status": {"type": "idle"}}),
-        )
-        .await;
-    script
-        .notify(
-            "turn/completed",
-            json!({"threadId": "T", "turn": {"id": "U", "status": "interrupted"}}),
-        )
-        .await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::TurnCompleted { .. }
-    ));
+    script.turn_ends("interrupted").await;
     let history = json!([{"id": "U", "status": "interrupted", "items": []}]);
     script.look(json!([]), history.clone()).await;
     script.look(json!([]), history).await;
-    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    next_fact!(script, NotTaken);
 }
 
 #[tokio::test]
@@ -144,26 +124,15 @@ async fn without_a_queue_a_turn_is_started_once_the_thread_is_idle() {
         .refuse(&add, "thread/queue/add requires experimentalApi capability")
         .await;
     script.quiet().await;
-    script
-        .notify(
-            "thread/status/changed",
-            json!({"threadId": "T", "status": {"type": "idle"}}),
-        )
-        .await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    script.status(json!({"type": "idle"})).await;
+    next_fact!(script, ThreadStatus);
     script
         .notify(
             "turn/completed",
             json!({"threadId": "T", "turn": {"id": "U", "status": "completed"}}),
         )
         .await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::TurnCompleted { .. }
-    ));
+    next_fact!(script, TurnCompleted);
     let start = script.expect("turn/start").await;
     assert_eq!(start["params"]["clientUserMessageId"], "m1");
     script.answer(&start, json!({"turn": {}})).await;
@@ -176,19 +145,14 @@ async fn an_unloaded_thread_is_loaded_and_the_message_sent_then() {
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     let add = script.expect("thread/queue/add").await;
     script.refuse(&add, "thread not found: T").await;
-    let resume = script.expect("thread/resume").await;
     script
-        .answer(
-            &resume,
+        .serve(
+            "thread/resume",
             json!({"thread": super::app_server::thread("T", "idle")}),
         )
         .await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadAdopted { .. }
-    ));
-    let add = script.expect("thread/queue/add").await;
-    script.answer(&add, json!({})).await;
+    next_fact!(script, ThreadAdopted);
+    script.serve("thread/queue/add", json!({})).await;
     assert_eq!(script.fact().await, queued("m1"));
 }
 
@@ -200,29 +164,9 @@ fn row(id: &str, client: &str) -> Value {
 async fn stopped_with_a_message() -> Script {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
-    let add = script.expect("thread/queue/add").await;
-    script.answer(&add, json!({})).await;
+    script.serve("thread/queue/add", json!({})).await;
     assert_eq!(script.fact().await, queued("m1"));
-    script
-        .notify(
-            "thread/status/changed",
-            json!({"threadId": "T", "status": {"type": "idle"}}),
-        )
-        .await;
-    script
-        .notify(
-            "turn/completed",
-            json!({"threadId": "T", "turn": {"id": "U", "status": "interrupted"}}),
-        )
-        .await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::TurnCompleted { .. }
-    ));
+    script.turn_ends("interrupted").await;
     script
 }
 
@@ -240,7 +184,7 @@ async fn a_held_queue_goes_on_with_the_first_message_of_ours() {
     );
     script.answer(&start, json!({"turn": {}})).await;
     script.user_message("V", "m1").await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("V", "m1", false));
     script.quiet().await;
 }
@@ -275,16 +219,16 @@ async fn a_message_that_is_added_to_a_released_queue_goes_on_too() {
         assert_eq!(script.fact().await, queued(id));
         // Once it goes on, it goes on.
         if is_first {
-            let list = script.expect("thread/queue/list").await;
             script
-                .answer(&list, json!({"data": [row("Q1", "m1")]}))
+                .serve("thread/queue/list", json!({"data": [row("Q1", "m1")]}))
                 .await;
-            let start = script.expect("thread/queue/start").await;
-            script.answer(&start, json!({"turn": {}})).await;
+            script
+                .serve("thread/queue/start", json!({"turn": {}}))
+                .await;
         }
         script.user_message("U", id).await;
         if is_first {
-            assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+            next_fact!(script, TurnStarted);
         }
         assert_eq!(script.fact().await, message("U", id, !is_first));
     }
@@ -294,8 +238,7 @@ async fn a_message_that_is_added_to_a_released_queue_goes_on_too() {
 async fn a_queue_behind_a_turn_that_runs_needs_no_release() {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
-    let add = script.expect("thread/queue/add").await;
-    script.answer(&add, json!({})).await;
+    script.serve("thread/queue/add", json!({})).await;
     assert_eq!(script.fact().await, queued("m1"));
     script.ask(Ask::Release).await;
     script.ask(Ask::Deliver("m2", OnBusy::Steer)).await;
@@ -317,7 +260,7 @@ async fn a_message_that_is_sent_again_while_it_is_held_is_looked_for_first() {
     // Somebody took it out of the queue.
     script.look(json!([]), json!([])).await;
     script.look(json!([]), json!([])).await;
-    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    next_fact!(script, NotTaken);
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.expect("thread/queue/add").await;
 }
@@ -332,22 +275,20 @@ async fn a_message_for_a_thread_that_is_gone_for_good_was_not_taken() {
     script
         .refuse(&resume, "no rollout found for thread id T")
         .await;
-    let start = script.expect("thread/start").await;
     script
-        .answer(
-            &start,
+        .serve(
+            "thread/start",
             json!({"thread": super::app_server::thread("N", "idle")}),
         )
         .await;
-    let name = script.expect("thread/name/set").await;
-    script.answer(&name, json!({})).await;
+    script.serve("thread/name/set", json!({})).await;
     assert_eq!(
         script.fact().await,
         CodexFact::ThreadAdopted {
             thread_id: "N".into()
         }
     );
-    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    next_fact!(script, NotTaken);
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     let add = script.expect("thread/queue/add").await;
     assert_eq!(add["params"]["threadId"], "N");

@@ -1,6 +1,17 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 //! Sessions, and the adapter's task, against a scripted app-server.
 
+/// The next fact, which must be of this kind.
+macro_rules! next_fact {
+    ($script:expr, $kind:ident) => {{
+        let fact = $script.fact().await;
+        assert!(
+            matches!(fact, crate::adapters::codex::fact::CodexFact::$kind { .. }),
+            "{fact:?}"
+        );
+    }};
+}
+
 mod app_server;
 mod conversation;
 mod delivery;

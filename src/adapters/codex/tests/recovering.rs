@@ -17,20 +17,19 @@ fn row(client: &str) -> Value {
 async fn cut_with_a_message() -> ThreadState {
     let mut script = Script::idle().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
-    let add = script.expect("thread/queue/add").await;
-    script.answer(&add, json!({})).await;
-    assert!(matches!(script.fact().await, CodexFact::Queued { .. }));
+    script.serve("thread/queue/add", json!({})).await;
+    next_fact!(script, Queued);
     script.cut().await.0
 }
 
 /// A new app-server: the queue is read before the thread is resumed.
 async fn again(memory: ThreadState, queue: Value, status: &str) -> Script {
     let mut script = Script::connect(memory, true).await;
-    let list = script.expect("thread/queue/list").await;
-    script.answer(&list, json!({"data": queue})).await;
-    let resume = script.expect("thread/resume").await;
     script
-        .answer(&resume, json!({"thread": thread("T", status)}))
+        .serve("thread/queue/list", json!({"data": queue}))
+        .await;
+    script
+        .serve("thread/resume", json!({"thread": thread("T", status)}))
         .await;
     assert_eq!(
         script.fact().await,
@@ -38,10 +37,7 @@ async fn again(memory: ThreadState, queue: Value, status: &str) -> Script {
             thread_id: "T".into()
         }
     );
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    next_fact!(script, ThreadStatus);
     script
 }
 
@@ -50,7 +46,7 @@ async fn a_message_in_the_history_was_delivered_though_its_turn_was_cut_off() {
     let mut script = again(cut_with_a_message().await, json!([]), "idle").await;
     let turn = json!({"id": "U", "status": "interrupted", "items": [user("m1")]});
     script.look(json!([]), json!([turn])).await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("U", "m1", false));
     let fact = script.fact().await;
     assert!(
@@ -77,7 +73,7 @@ async fn a_message_in_the_queue_is_left_to_be_delivered() {
         }
     );
     script.user_message("U", "m1").await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("U", "m1", false));
 }
 
@@ -98,9 +94,10 @@ async fn a_message_that_is_nowhere_was_not_taken() {
 async fn nothing_is_decided_while_a_turn_runs() {
     let mut script = again(cut_with_a_message().await, json!([]), "active").await;
     let running = json!([{"id": "V", "status": "inProgress", "items": []}]);
-    let list = script.expect("thread/turns/list").await;
-    script.answer(&list, json!({"data": running})).await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    script
+        .serve("thread/turns/list", json!({"data": running}))
+        .await;
+    next_fact!(script, TurnStarted);
     script.look(json!([]), running).await;
     script.quiet().await;
     // It shows up at the end of the turn.
@@ -137,9 +134,8 @@ async fn a_turn_that_died_with_the_app_server_is_closed() {
     assert_eq!(script.fact().await, message("U", "human", false));
     let (memory, _) = script.cut().await;
     let mut script = Script::connect(memory, true).await;
-    let resume = script.expect("thread/resume").await;
     script
-        .answer(&resume, json!({"thread": thread("T", "active")}))
+        .serve("thread/resume", json!({"thread": thread("T", "active")}))
         .await;
     // What was queued behind it runs already, and the history calls both running.
     let list = script.expect("thread/turns/list").await;
@@ -148,14 +144,8 @@ async fn a_turn_that_died_with_the_app_server_is_closed() {
         {"id": "U", "status": "inProgress", "items": [user("human")]},
     ]);
     script.answer(&list, json!({"data": turns})).await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadAdopted { .. }
-    ));
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    next_fact!(script, ThreadAdopted);
+    next_fact!(script, ThreadStatus);
     assert_eq!(
         script.fact().await,
         CodexFact::TurnCompleted {
@@ -182,23 +172,16 @@ async fn a_turn_that_died_with_the_app_server_is_closed() {
 async fn a_turn_that_ended_while_we_were_away_has_its_answer() {
     let (memory, _) = Script::busy().await.cut().await;
     let mut script = Script::connect(memory, false).await;
-    let resume = script.expect("thread/resume").await;
     script
-        .answer(&resume, json!({"thread": thread("T", "idle")}))
+        .serve("thread/resume", json!({"thread": thread("T", "idle")}))
         .await;
     let list = script.expect("thread/turns/list").await;
     let answer =
         json!({"type": "agentMessage", "id": "a", "text": "done", "phase": "final_answer"});
     let turn = json!({"id": "U", "status": "completed", "items": [user("human"), answer]});
     script.answer(&list, json!({"data": [turn]})).await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadAdopted { .. }
-    ));
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    next_fact!(script, ThreadAdopted);
+    next_fact!(script, ThreadStatus);
     assert_eq!(script.fact().await, message("U", "human", false));
     let fact = script.fact().await;
     assert!(
@@ -212,16 +195,14 @@ async fn the_messages_of_an_earlier_daemon_are_answered_one_by_one() {
     let mut script = Script::idle().await;
     let ids = ["m1", "m2", "m3"].map(Into::into).to_vec();
     script.ask(Ask::Recover(ids)).await;
-    let list = script.expect("thread/queue/list").await;
-    script.answer(&list, json!({"data": [row("m2")]})).await;
+    script
+        .serve("thread/queue/list", json!({"data": [row("m2")]}))
+        .await;
     let turn = json!({"id": "U", "status": "completed", "items": [user("m1")]});
     script.look(json!([row("m2")]), json!([turn.clone()])).await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("U", "m1", false));
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::TurnCompleted { .. }
-    ));
+    next_fact!(script, TurnCompleted);
     assert_eq!(
         script.fact().await,
         CodexFact::StillQueued {
@@ -251,12 +232,10 @@ async fn a_thread_that_is_gone_is_replaced_and_its_messages_were_not_taken() {
     script
         .refuse(&resume, "no rollout found for thread id T")
         .await;
-    let start = script.expect("thread/start").await;
     script
-        .answer(&start, json!({"thread": thread("N", "idle")}))
+        .serve("thread/start", json!({"thread": thread("N", "idle")}))
         .await;
-    let name = script.expect("thread/name/set").await;
-    script.answer(&name, json!({})).await;
+    script.serve("thread/name/set", json!({})).await;
     let list = script.expect("thread/queue/list").await;
     script.refuse(&list, "no rollout found").await;
     let list = script.expect("thread/turns/list").await;
@@ -267,11 +246,8 @@ async fn a_thread_that_is_gone_is_replaced_and_its_messages_were_not_taken() {
             thread_id: "N".into()
         }
     );
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
-    assert!(matches!(script.fact().await, CodexFact::NotTaken { .. }));
+    next_fact!(script, ThreadStatus);
+    next_fact!(script, NotTaken);
 }
 
 #[tokio::test]
@@ -283,24 +259,17 @@ async fn a_message_that_only_the_rollout_holds_is_not_sent_again() {
     }});
     std::fs::write(rollout.path(), format!("{line}\n")).unwrap();
     let mut script = Script::connect(cut_with_a_message().await, true).await;
-    let list = script.expect("thread/queue/list").await;
-    script.answer(&list, json!({"data": []})).await;
+    script.serve("thread/queue/list", json!({"data": []})).await;
     let resume = script.expect("thread/resume").await;
     let mut resumed = thread("T", "idle");
     resumed["path"] = json!(rollout.path());
     script.answer(&resume, json!({"thread": resumed})).await;
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadAdopted { .. }
-    ));
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    next_fact!(script, ThreadAdopted);
+    next_fact!(script, ThreadStatus);
     let empty = json!([{"id": "U", "status": "interrupted", "items": []}]);
     script.look(json!([]), empty.clone()).await;
     script.look(json!([]), empty).await;
-    assert!(matches!(script.fact().await, CodexFact::TurnStarted { .. }));
+    next_fact!(script, TurnStarted);
     let fact = script.fact().await;
     assert!(
         matches!(&fact, CodexFact::UserMessage { client_id: Some(id), .. } if id == "m1"),
@@ -328,11 +297,9 @@ async fn cut_with_a_turn_left_behind() -> ThreadState {
     script
         .notify("thread/started", json!({"thread": thread("N", "idle")}))
         .await;
-    let name = script.expect("thread/name/set").await;
-    script.answer(&name, json!({})).await;
-    let resume = script.expect("thread/resume").await;
+    script.serve("thread/name/set", json!({})).await;
     script
-        .answer(&resume, json!({"thread": thread("N", "idle")}))
+        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
         .await;
     adopted_n(&mut script).await;
     let (memory, told) = script.cut().await;
@@ -347,10 +314,7 @@ async fn adopted_n(script: &mut Script) {
             thread_id: "N".into()
         }
     );
-    assert!(matches!(
-        script.fact().await,
-        CodexFact::ThreadStatus { .. }
-    ));
+    next_fact!(script, ThreadStatus);
 }
 
 /// Connected again; the visible thread does nothing.
@@ -411,9 +375,8 @@ async fn a_turn_left_behind_is_seen_to_its_end_over_a_lost_connection() {
 #[tokio::test]
 async fn a_turn_left_behind_that_ended_while_we_were_away_has_its_answer() {
     let mut script = again_on_n(cut_with_a_turn_left_behind().await, false).await;
-    let resume = script.expect("thread/resume").await;
     script
-        .answer(&resume, json!({"thread": thread("T", "idle")}))
+        .serve("thread/resume", json!({"thread": thread("T", "idle")}))
         .await;
     let list = script.expect("thread/turns/list").await;
     let answer =
