@@ -12,6 +12,7 @@ mod deadlines;
 mod hooked;
 mod input;
 mod offer;
+mod offering;
 mod ringing;
 mod terms;
 
@@ -26,17 +27,6 @@ use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, Moment, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, RuntimeSession, Seq};
-
-/// How many offers are remembered before those of settled messages are forgotten. More than a
-/// lane can hold is never kept.
-const OFFERS_MAX: usize = 1_000;
-
-/// How many messages are pushed at once. Each needs its row on disk first and a place in the
-/// client's outlet, which both are shared with everything else that the daemon does.
-const PUSHES_MAX: usize = 32;
-
-/// After that many, the next follow this much later, ms: a client empties its outlet meanwhile.
-const PUSH_PAUSE_MS: i64 = 50;
 
 /// The ways to the Claude of one pair.
 #[derive(Debug)]
@@ -429,93 +419,5 @@ impl Ladder {
     fn forget_offers(&mut self) {
         self.offers.clear();
         self.retry_at = None;
-    }
-
-    /// Offers what has not been offered yet, or not on the rung that it has come to.
-    fn offer(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {
-        let Some(first) = self.first_rung() else {
-            return;
-        };
-        let waits_for_bell = first == Rung::Channel
-            && self.proven != Some(Rung::Channel)
-            && self.bridge.is_some_and(|bridge| {
-                bridge.mode == LadderMode::Auto && at.now_ms < bridge.bell_due
-            });
-        if self.is_limited || self.retry_at.is_some() || waits_for_bell {
-            return;
-        }
-        // Each entry of the record comes by here: what was told already is not looked at twice.
-        let untold: Vec<EntryId> = self
-            .waiting(backlog)
-            .filter(|row| {
-                self.offers.get(&row.id).is_none_or(|offer| {
-                    !offer.is_told || offer.rung == Rung::Doorbell && self.bell.is_none()
-                })
-            })
-            .map(|row| row.id.clone())
-            .collect();
-        let may_ring = self.ringing.next_ms() <= at.now_ms;
-        let mut rings = Vec::new();
-        let mut pushes = 0;
-        for id in untold {
-            if first == Rung::Doorbell && !may_ring && !self.offers.contains_key(&id) {
-                // Several that wait for it share one line. Until then they are not offered: should
-                // a better way turn up, they go first there.
-                continue;
-            }
-            let offer = self
-                .offers
-                .entry(id.clone())
-                .or_insert_with(|| Offer::at(first, at));
-            if offer.rung == Rung::Doorbell && self.bell.is_none() {
-                *offer = Offer::at(Rung::Hooks, at);
-            }
-            match (offer.rung, self.bridge) {
-                (Rung::Channel, Some(_)) if pushes == PUSHES_MAX => {
-                    self.retry_at = Some(at.now_ms + PUSH_PAUSE_MS);
-                    break;
-                }
-                (Rung::Channel, Some(bridge)) => {
-                    pushes += 1;
-                    let repeat = backlog.get(&id).is_some_and(Delivery::is_repeat);
-                    let until = at.now_ms + self.terms.push_ms;
-                    let shown = if self.proven == Some(Rung::Channel) {
-                        Shown::Whole
-                    } else {
-                        Shown::Nothing
-                    };
-                    backlog.claim(&id, shown, &at.attempt, until, at.now_ms, effects);
-                    offer.was_pushed = true;
-                    let bridge = bridge.id;
-                    effects.push(DeliveryEffect::Push {
-                        bridge,
-                        id: id.clone(),
-                        repeat,
-                    });
-                }
-                (Rung::Doorbell, _) if !may_ring => continue,
-                (Rung::Doorbell, _) => rings.push(id.clone()),
-                (Rung::Channel | Rung::Hooks | Rung::Pull, _) => {}
-            }
-            offer.is_told = true;
-        }
-        if let (Some(bell), false) = (self.bell, rings.is_empty()) {
-            self.ringing.ring(at.now_ms);
-            let asks = self.must_ask(backlog, &rings);
-            effects.push(DeliveryEffect::Ring {
-                bell,
-                ids: rings,
-                asks,
-            });
-        }
-        self.forget_settled(backlog);
-    }
-
-    /// What is settled is announced no more; forgotten now and then, so that a long session does
-    /// not remember every message it ever had.
-    fn forget_settled(&mut self, backlog: &Backlog) {
-        if self.offers.len() > OFFERS_MAX {
-            self.offers.retain(|id, _| backlog.get(id).is_some());
-        }
     }
 }
