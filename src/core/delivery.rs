@@ -39,8 +39,6 @@ mod watchdog;
 mod way;
 
 #[cfg(test)]
-mod fault;
-#[cfg(test)]
 mod tests;
 
 pub use admission::{Admission, Admissions};

@@ -34,8 +34,6 @@ struct Remembered<K> {
 pub struct Admissions<K> {
     same_for_ms: i64,
     remembered: VecDeque<Remembered<K>>,
-    #[cfg(test)]
-    pub(super) fault: Option<super::fault::Fault>,
 }
 
 impl<K: PartialEq> Admissions<K> {
@@ -44,8 +42,6 @@ impl<K: PartialEq> Admissions<K> {
         Self {
             same_for_ms,
             remembered: VecDeque::new(),
-            #[cfg(test)]
-            fault: None,
         }
     }
 
@@ -54,12 +50,6 @@ impl<K: PartialEq> Admissions<K> {
         self.remembered
             .retain(|known| !known.recorded || now_ms - known.at_ms < self.same_for_ms);
         let known = self.remembered.iter().find(|known| known.what == what);
-        #[cfg(test)]
-        if let Some(known) = known
-            && self.fault == Some(super::fault::Fault::DedupeBeforeAdmission)
-        {
-            return Admission::Same(known.id.clone());
-        }
         match known {
             Some(known) if known.recorded => Admission::Same(known.id.clone()),
             Some(known) => Admission::Undecided(known.id.clone()),
@@ -109,10 +99,6 @@ impl<K: PartialEq> Admissions<K> {
 
     /// It was not recorded, or does not stand any more: asked again it is another one.
     pub fn refused(&mut self, id: &EntryId) {
-        #[cfg(test)]
-        if self.fault == Some(super::fault::Fault::DedupeBeforeAdmission) {
-            return;
-        }
         self.remembered.retain(|known| known.id != *id);
     }
 }

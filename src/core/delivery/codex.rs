@@ -71,11 +71,6 @@ pub struct CodexFlow {
     heard: BTreeMap<EntryId, Heard>,
     /// What senders are told once the proof is durable.
     outcomes: BTreeMap<EntryId, Outcome>,
-    /// Went along with another, by a mistake that is made on purpose.
-    #[cfg(test)]
-    glued: Vec<(EntryId, EntryId)>,
-    #[cfg(test)]
-    pub(super) fault: Option<super::fault::Fault>,
 }
 
 /// Whether a limit that is said to be over has been tried. One message is the test: what waits
@@ -259,13 +254,8 @@ impl CodexFlow {
             CodexInput::Wanted | CodexInput::Terminal { attached: true } => {
                 self.resting_until = None
             }
-            CodexInput::Terminal { attached: false } => {
-                // What waits does not depend on it: turns run without a terminal.
-                #[cfg(test)]
-                if self.fault == Some(super::fault::Fault::ClearedWithTerminal) {
-                    self.clear(backlog, effects);
-                }
-            }
+            // What waits does not depend on it: turns run without a terminal.
+            CodexInput::Terminal { attached: false } => {}
             CodexInput::NotSent { id } => {
                 self.landed(&id);
                 backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms);
@@ -308,10 +298,6 @@ impl CodexFlow {
             self.new_life(life);
         }
         if life == self.state.life() {
-            return true;
-        }
-        #[cfg(test)]
-        if self.fault == Some(super::fault::Fault::StaleGeneration) {
             return true;
         }
         effects.push(DeliveryEffect::Stale {
@@ -366,7 +352,7 @@ impl CodexFlow {
             }
         }
         for id in overdue.iter().filter(|_| can_tell) {
-            self.give_up_knowing(backlog, id, at, effects);
+            self.give_up_knowing(backlog, id, effects);
         }
         if let Some(expiry) = self.terms.expiry_ms {
             backlog.expire(Agent::Codex, at.now_ms - expiry, effects);
@@ -378,7 +364,6 @@ impl CodexFlow {
         &mut self,
         backlog: &mut Backlog,
         id: &EntryId,
-        at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
@@ -386,12 +371,6 @@ impl CodexFlow {
         if !backlog.get(id).is_some_and(super::Delivery::is_on_its_way) {
             return;
         }
-        #[cfg(test)]
-        if self.fault == Some(super::fault::Fault::ResendAmbiguous) {
-            backlog.apply(id, DeliveryFact::NotTaken, at.now_ms);
-            return;
-        }
-        let _ = at;
         backlog.record(id, DeliveryResult::Ambiguous, None, None, effects);
     }
 

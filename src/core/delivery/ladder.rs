@@ -54,8 +54,6 @@ pub struct Ladder {
     /// Something arrived since the last turn ended.
     has_progressed: bool,
     retry_at: Option<i64>,
-    #[cfg(test)]
-    pub(super) fault: Option<super::fault::Fault>,
 }
 
 impl Ladder {
@@ -77,8 +75,6 @@ impl Ladder {
             to_fetch: None,
             has_progressed: false,
             retry_at: None,
-            #[cfg(test)]
-            fault: None,
         }
     }
 
@@ -250,10 +246,6 @@ impl Ladder {
                     self.has_progressed |=
                         is_head && backlog.get(id).is_some_and(|row| row.shown < shown);
                     backlog.claim(id, shown, &at.attempt, until, at.now_ms, effects);
-                    #[cfg(test)]
-                    if self.fault == Some(super::fault::Fault::ReadConsumes) {
-                        backlog.record(id, DeliveryResult::Confirmed, Some("pull"), None, effects);
-                    }
                 }
             }
             LadderInput::LeftOver { upto, to_fetch } => {
@@ -310,13 +302,6 @@ impl Ladder {
             self.ringing = Ringing::default();
             self.idle_since = Some(at.now_ms);
         }
-        #[cfg(test)]
-        if self.fault == Some(super::fault::Fault::CursorLost) {
-            let offer = Offer::at(Rung::Pull, at);
-            let waiting: Vec<EntryId> = self.waiting(backlog).map(|row| row.id.clone()).collect();
-            self.offers
-                .extend(waiting.into_iter().map(|id| (id, offer)));
-        }
     }
 
     fn turn_ended(
@@ -336,9 +321,6 @@ impl Ladder {
             return;
         }
         let has_progressed = std::mem::take(&mut self.has_progressed);
-        #[cfg(test)]
-        let has_progressed =
-            has_progressed && self.fault != Some(super::fault::Fault::BacklogStranded);
         if has_progressed && self.first_rung() == Some(Rung::Doorbell) {
             // Claude works through what waits: the doorbell rings for the rest as for news. Each
             // time something less is left.

@@ -44,8 +44,6 @@ pub struct Watchdog {
     waiting_since: Option<i64>,
     /// The operator has seen it and lets it be until then, ms.
     snoozed_until: Option<i64>,
-    #[cfg(test)]
-    pub(super) fault: Option<super::fault::Fault>,
 }
 
 impl Watchdog {
@@ -56,8 +54,6 @@ impl Watchdog {
             silent_since: None,
             waiting_since: None,
             snoozed_until: None,
-            #[cfg(test)]
-            fault: None,
         }
     }
 
@@ -117,11 +113,6 @@ impl Watchdog {
     /// waiting for the human does not count.
     pub fn silent_ms(&self, now_ms: i64) -> Option<i64> {
         let until = self.waiting_since.unwrap_or(now_ms);
-        #[cfg(test)]
-        let until = match self.fault {
-            Some(super::fault::Fault::WatchdogDuringApproval) => now_ms,
-            _ => until,
-        };
         self.silent_since.map(|since| (until - since).max(0))
     }
 

@@ -48,10 +48,6 @@ impl CodexFlow {
     pub fn inherit(&mut self, carried: CarriedFlow, server_stays: bool) {
         self.state.inherit(&carried, server_stays);
         self.ended = carried.ended.into();
-        #[cfg(test)]
-        if self.fault == Some(crate::delivery::fault::Fault::LimitNotCarried) {
-            self.state.limit(false);
-        }
         self.not_taken = carried.not_taken;
     }
 }

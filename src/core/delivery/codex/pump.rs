@@ -11,8 +11,6 @@ impl CodexFlow {
     /// the app-server was asked to end just when it began.
     pub(super) fn release(&mut self, effects: &mut Vec<DeliveryEffect>) {
         let is_idle = self.state.activity() == Some(Activity::Idle) && !self.in_flight.is_empty();
-        #[cfg(test)]
-        let is_idle = is_idle && self.fault != Some(super::super::fault::Fault::HeldByNobody);
         if is_idle && !self.state.is_held() && std::mem::take(&mut self.is_kept) {
             effects.push(DeliveryEffect::ReleaseQueue);
         }
@@ -25,10 +23,11 @@ impl CodexFlow {
         at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        let is_limited = self.state.is_limited();
-        #[cfg(test)]
-        let is_limited = is_limited && self.fault != Some(super::super::fault::Fault::LimitIgnored);
-        if is_limited || self.state.is_held() || self.is_leaving || self.resting_until.is_some() {
+        if self.state.is_limited()
+            || self.state.is_held()
+            || self.is_leaving
+            || self.resting_until.is_some()
+        {
             return;
         }
         // What the app-server holds waits there for the end of the turn. What is to join that turn
@@ -64,34 +63,12 @@ impl CodexFlow {
             self.trial = Trial::Runs;
         }
         effects.push(DeliveryEffect::Store(id.clone()));
-        #[cfg(test)]
-        if self.fault == Some(super::super::fault::Fault::Glue) {
-            self.glue(backlog, &id, at);
-        }
         effects.push(DeliveryEffect::HandOver {
             id,
             attempt: at.attempt.clone(),
             on_busy,
             repeat,
         });
-    }
-
-    /// Everything else that waits goes along in the same text.
-    #[cfg(test)]
-    fn glue(&mut self, backlog: &mut Backlog, first: &EntryId, at: &Moment) {
-        let rest: Vec<EntryId> = backlog
-            .lane(Agent::Codex)
-            .filter(|row| row.state == DeliveryState::Queued && backlog.may_be_offered(row))
-            .map(|row| row.id.clone())
-            .collect();
-        for id in rest {
-            backlog.apply(
-                &id,
-                DeliveryFact::AttemptBegan(at.attempt.clone()),
-                at.now_ms,
-            );
-            self.glued.push((first.clone(), id));
-        }
     }
 
     #[expect(
@@ -113,8 +90,6 @@ impl CodexFlow {
             return self.landed(id);
         };
         let is_late = attempt.is_some() && attempt != row.attempt.as_ref();
-        #[cfg(test)]
-        let is_late = is_late && self.fault != Some(super::super::fault::Fault::StaleGeneration);
         if is_late {
             effects.push(DeliveryEffect::Stale {
                 what: "attempt",
@@ -246,31 +221,6 @@ impl CodexFlow {
         if let Some(outcome) = outcome {
             let id = id.clone();
             effects.push(DeliveryEffect::Receipt { id, outcome });
-        }
-        #[cfg(test)]
-        if result == DeliveryResult::Confirmed {
-            for (first, glued) in std::mem::take(&mut self.glued) {
-                if first == *id {
-                    let rung = Some("queue");
-                    backlog.record(&glued, DeliveryResult::Confirmed, rung, None, effects);
-                } else {
-                    self.glued.push((first, glued));
-                }
-            }
-        }
-    }
-
-    /// What waits is forgotten with the terminal.
-    #[cfg(test)]
-    pub(super) fn clear(&mut self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
-        let waiting: Vec<EntryId> = backlog
-            .lane(Agent::Codex)
-            .filter(|row| row.state == DeliveryState::Queued)
-            .map(|row| row.id.clone())
-            .collect();
-        for id in waiting {
-            backlog.settle(&id);
-            effects.push(DeliveryEffect::Forget(id));
         }
     }
 }

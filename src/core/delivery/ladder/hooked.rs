@@ -2,8 +2,6 @@
 
 use super::{HookPoint, Ladder, Rung};
 use crate::agent::Agent;
-#[cfg(test)]
-use crate::delivery::fault::Fault;
 use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, OnBusy};
 use crate::entry::DeliveryResult;
 use crate::id::EntryId;
@@ -38,18 +36,7 @@ impl Ladder {
                         .is_some_and(|offer| offer.rung >= Rung::Hooks)
             })
             .map(|row| row.id.clone())
-            .filter(|id| !self.is_overtaken_by_mistake(id))
             .collect()
-    }
-
-    #[cfg(test)]
-    fn is_overtaken_by_mistake(&self, id: &EntryId) -> bool {
-        self.fault == Some(Fault::CutOvertaken) && self.to_fetch.as_ref() == Some(id)
-    }
-
-    #[cfg(not(test))]
-    fn is_overtaken_by_mistake(&self, _: &EntryId) -> bool {
-        false
     }
 
     /// Whether no hook will carry these when the doorbell rings for them: what stands first has to
@@ -73,10 +60,6 @@ impl Ladder {
     /// The turn came to its end, and its model has read what hooks handed into it. So it has what
     /// they handed into one that the human stopped before.
     pub(super) fn settle_turn(&self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
-        #[cfg(test)]
-        if self.fault == Some(Fault::NeverRead) {
-            return;
-        }
         let read: Vec<EntryId> = backlog
             .lane(Agent::Claude)
             .filter(|row| {

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::daemon::Call;
+use super::fault::Fault;
 use super::server::{Message, Request};
 use super::world::{Event, World};
-use crate::delivery::fault::Fault;
 use crate::delivery::recovery::Unconfirmed;
 use crate::delivery::{Activity, AdapterAnswer, CodexInput, OnBusy, Way, way};
 use crate::entry::TurnStatus;

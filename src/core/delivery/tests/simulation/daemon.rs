@@ -4,6 +4,7 @@ use super::adapter::{Adapter, Order};
 use super::checks::Showing;
 use super::claude::{ClaudeStep, HookText, Told};
 use super::disk::Write;
+use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
@@ -37,6 +38,7 @@ pub struct Daemon {
     pub ladder: Ladder,
     pub watchdog: Watchdog,
     pub admissions: Admissions<(Agent, u32)>,
+    pub mutant: Mutant,
     pub adapter: Adapter,
     /// Answers of the writer come in their order.
     pub told_until: i64,
@@ -65,6 +67,15 @@ pub enum Call {
     Leave,
 }
 
+impl Daemon {
+    /// A request was not recorded, or does not stand.
+    pub fn refused(&mut self, id: &EntryId) {
+        if self.mutant.hears_refusals() {
+            self.admissions.refused(id);
+        }
+    }
+}
+
 impl World {
     pub fn start_daemon(&mut self) {
         if self.daemon.is_some() {
@@ -84,7 +95,7 @@ impl World {
             recovery_ms: 6_000,
             expiry_ms: None,
         });
-        let mut ladder = Ladder::new(
+        let ladder = Ladder::new(
             RuntimeSession::default(),
             LadderTerms {
                 idle_ms: 4_000,
@@ -95,16 +106,13 @@ impl World {
                 expiry_ms: None,
             },
         );
-        let mut watchdog = Watchdog::new(SILENCE_MS);
-        let mut admissions = Admissions::new(300_000);
-        flow.fault = self.fault;
-        ladder.fault = self.fault;
-        watchdog.fault = self.fault;
-        admissions.fault = self.fault;
+        let watchdog = Watchdog::new(SILENCE_MS);
+        let admissions = Admissions::new(300_000);
+        let mutant = Mutant::new(self.fault);
         let is_new = known.is_none();
         let (carried, adapter) = known.unwrap_or_default();
         if !is_new {
-            flow.inherit(carried, self.server.is_some());
+            flow.inherit(mutant.carried(carried), self.server.is_some());
         }
         let is_stopped = is_new && self.disk.is_stopped;
         self.daemon = Some(Daemon {
@@ -114,6 +122,7 @@ impl World {
             ladder,
             watchdog,
             admissions,
+            mutant,
             adapter,
             told_until: self.now,
             facts_until: self.now,
@@ -200,7 +209,8 @@ impl World {
                         if !*waiting && !daemon.flow.state().is_busy() {
                             daemon.watchdog.sign(now);
                         }
-                        daemon.watchdog.waits(*waiting, now);
+                        let waits = *waiting && daemon.mutant.hears_approvals();
+                        daemon.watchdog.waits(waits, now);
                         self.checks.waits(*waiting, daemon.watchdog.watched(now));
                     }
                     Activity::Idle | Activity::NotLoaded => {
@@ -212,7 +222,8 @@ impl World {
             CodexInput::TurnStarted { .. } => daemon.watchdog.sign(now),
             _ => {}
         }
-        let effects = daemon.flow.apply(&mut daemon.backlog, input, &at);
+        let (flow, backlog) = (&mut daemon.flow, &mut daemon.backlog);
+        let effects = daemon.mutant.codex(flow, backlog, input, &at);
         self.perform(effects);
     }
 
@@ -222,7 +233,8 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
+        let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
+        let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
         self.perform(effects);
     }
 
@@ -361,7 +373,7 @@ impl World {
                 };
                 daemon.admissions.admitted(&id);
                 if rejected {
-                    daemon.admissions.refused(&id);
+                    daemon.refused(&id);
                 } else if let Some(message) = message {
                     daemon.backlog.insert(message.delivery(id.clone()));
                 }
@@ -415,7 +427,8 @@ impl World {
         }
         let (mut load, mut rows) = (Load::default(), Vec::new());
         let (mut begun, mut to_fetch, mut left_over) = (None, None, None);
-        for id in daemon.ladder.carries(&daemon.backlog, carrier) {
+        let carried = daemon.ladder.carries(&daemon.backlog, carrier);
+        for id in daemon.mutant.carries(carried) {
             let Some(row) = daemon.backlog.get(&id) else {
                 continue;
             };
@@ -477,7 +490,8 @@ impl World {
             whole: ids,
             head: head.clone(),
         };
-        let effects = daemon.ladder.apply(&mut daemon.backlog, input, &at);
+        let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
+        let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
         if !self.perform(effects) {
             for id in rows.into_iter().map(|(id, _)| id).chain(head) {
                 self.checks.unknown.insert(id.clone());

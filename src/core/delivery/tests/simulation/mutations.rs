@@ -1,7 +1,7 @@
 //! Each mistake that other relays have made is found when it is put back.
 
+use super::fault::Fault;
 use super::world::World;
-use crate::delivery::fault::Fault;
 
 /// Worlds in which a mistake has to show itself.
 const SEEDS: u64 = 3_000;

@@ -47,7 +47,8 @@ impl World {
             return;
         };
         if let Some(handoff) = draft.handoff {
-            match daemon.admissions.ask((draft.to, handoff), &id, now) {
+            let answer = daemon.admissions.ask((draft.to, handoff), &id, now);
+            match daemon.mutant.admission(answer) {
                 Admission::New => {}
                 Admission::Same(first) => return self.checks.accepted.push(first),
                 Admission::Undecided(_) => return self.send_again(draft),
@@ -67,7 +68,7 @@ impl World {
         match write {
             Write::Message { id, draft, .. } => {
                 if let Some(daemon) = &mut self.daemon {
-                    daemon.admissions.refused(&id);
+                    daemon.refused(&id);
                 }
                 self.send_again(draft);
             }

@@ -1,6 +1,7 @@
 //! [`World`]: the clock, the dice, and everybody in it. Events happen one after the other; what
 //! is addressed to somebody who has died meanwhile happens to nobody.
 
+use super::fault::Fault;
 use std::collections::BTreeMap;
 
 use super::checks::Checks;
@@ -10,7 +11,6 @@ use super::disk::{Disk, Write};
 use super::server::{Request, Server, ServerStep, Thread};
 use crate::agent::Agent;
 use crate::delivery::OnBusy;
-use crate::delivery::fault::Fault;
 use crate::id::EntryId;
 
 /// How long things go wrong, ms.
