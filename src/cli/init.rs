@@ -67,6 +67,13 @@ pub struct InitStep {
     pub state: &'static str,
 }
 
+impl InitStep {
+    pub(super) fn new(what: impl Into<String>, state: &'static str) -> Self {
+        let what = what.into();
+        Self { what, state }
+    }
+}
+
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let mut steps = vec![
         session(context, args.dry_run)?,
@@ -99,10 +106,7 @@ fn instruct(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure>
     for name in &plan.without {
         steps.extend(take_out(context, name, args.yes, args.dry_run)?);
     }
-    steps.extend(plan.left.map(|what| InitStep {
-        what,
-        state: "left",
-    }));
+    steps.extend(plan.left.map(|what| InitStep::new(what, "left")));
     Ok(steps)
 }
 
@@ -160,16 +164,10 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let what = "the project's record in .contextrelay/".to_owned();
     let begun = disk::current(setting)?.is_some_and(|(_, path)| exists(&path));
     if begun {
-        return Ok(InitStep {
-            what,
-            state: "there",
-        });
+        return Ok(InitStep::new(what, "there"));
     }
     if dry_run {
-        return Ok(InitStep {
-            what,
-            state: "would",
-        });
+        return Ok(InitStep::new(what, "would"));
     }
     runtime()?.block_on(async {
         if let DaemonFound::Live(_) = connect::control(setting).await {
@@ -180,10 +178,7 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
         let ended = timeout(END_WAIT, running.handle.ended().cancelled()).await;
         ended.map_err(|_| Failure::internal("begin the record", "the daemon did not end in time"))
     })?;
-    Ok(InitStep {
-        what,
-        state: "made",
-    })
+    Ok(InitStep::new(what, "made"))
 }
 
 /// An empty configuration to be filled; an existing one is never touched.
@@ -191,19 +186,13 @@ fn config(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let path = context.setting.dirs.config();
     let what = "the configuration .contextrelay/config.json".to_owned();
     if exists(&path) {
-        return Ok(InitStep {
-            what,
-            state: "there",
-        });
+        return Ok(InitStep::new(what, "there"));
     }
     if !dry_run {
         write_private(&path, b"{\n  \"version\": 1\n}\n")
             .map_err(|error| unwritable(&path, &error))?;
     }
-    Ok(InitStep {
-        what,
-        state: if dry_run { "would" } else { "made" },
-    })
+    Ok(InitStep::new(what, if dry_run { "would" } else { "made" }))
 }
 
 fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
@@ -217,10 +206,10 @@ fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
         write_plugin(setting)?;
         "made"
     };
-    Ok(InitStep {
-        what: format!("the Claude plugin in {}", dir.display()),
+    Ok(InitStep::new(
+        format!("the Claude plugin in {}", dir.display()),
         state,
-    })
+    ))
 }
 
 /// Changes a file of the user's: shows the diff and asks first. Without a terminal and without
@@ -242,7 +231,7 @@ pub fn edit(
         .unwrap_or(path)
         .display()
         .to_string();
-    let step = |what: String, state| Ok(InitStep { what, state });
+    let step = |what: String, state| Ok(InitStep::new(what, state));
     // A link is followed to a file of the project: AGENTS.md is often one to CLAUDE.md.
     let real = match real_file(context, path) {
         Ok(real) => real,

@@ -52,22 +52,16 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     let dirs = &context.setting.dirs;
     let name = ".contextrelay/ with the whole record";
     if !exists(&dirs.relay) {
-        return Ok(InitStep {
-            what: name.to_owned(),
-            state: "absent",
-        });
+        return Ok(InitStep::new(name, "absent"));
     }
     if args.dry_run {
-        return Ok(InitStep {
-            what: name.to_owned(),
-            state: "would",
-        });
+        return Ok(InitStep::new(name, "would"));
     }
     if operator::own_refusal().is_some() {
-        return Ok(InitStep {
-            what: format!("{name}; it goes only from a terminal of your own"),
-            state: "left",
-        });
+        return Ok(InitStep::new(
+            format!("{name}; it goes only from a terminal of your own"),
+            "left",
+        ));
     }
     let what = format!(
         "This deletes {} for good, archives included.",
@@ -76,10 +70,7 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     match operator::confirm(context, &what, "delete") {
         Ok(()) => {}
         Err(failure) if failure.code == "not_confirmed" => {
-            return Ok(InitStep {
-                what: name.to_owned(),
-                state: "left",
-            });
+            return Ok(InitStep::new(name, "left"));
         }
         Err(failure) => return Err(failure),
     }
@@ -93,12 +84,7 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
 }
 
 fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {
-    let step = |state| {
-        Ok(InitStep {
-            what: what.to_owned(),
-            state,
-        })
-    };
+    let step = |state| Ok(InitStep::new(what, state));
     match dir.symlink_metadata() {
         Err(_) => step("absent"),
         Ok(_) if dry_run => step("would"),
