@@ -14,6 +14,15 @@ use crate::core::entry::WorkTree;
 /// How long one `git` may take; a very large tree then simply has no state.
 const DEADLINE: Duration = Duration::from_secs(20);
 
+/// A caller inside a git hook has these set, and they would point somewhere else.
+pub(super) const POINTERS: [&str; 5] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_CONFIG_PARAMETERS",
+];
+
 /// The commit and the tree of everything that lies in the work tree and is not ignored, or
 /// `None` when this is no repository, `git` is missing or takes too long. Blocking.
 pub fn work_tree(root: &Path) -> Option<WorkTree> {
@@ -76,14 +85,7 @@ fn git(root: &Path) -> Command {
         "-c",
         "core.safecrlf=false",
     ]);
-    // A caller inside a git hook has these set, and they would point somewhere else.
-    for name in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_CONFIG_PARAMETERS",
-    ] {
+    for name in POINTERS {
         command.env_remove(name);
     }
     command.env("GIT_OPTIONAL_LOCKS", "0");

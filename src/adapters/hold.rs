@@ -16,7 +16,7 @@ mod reap;
 
 pub use keeper::hold;
 pub use owner::{HeldChild, HoldError, PassedChild, command, spawn_held};
-pub use reap::{ChildRecord, Reaped, reap};
+pub use reap::{ChildRecord, Reaped, end_marked, reap};
 
 /// Names the child as ours: in its environment, and so in that of its descendants.
 pub const MARK_VARIABLE: &str = "CONTEXTRELAY_HOLD_MARK";

@@ -6,6 +6,7 @@
 pub mod claude;
 pub mod codex;
 pub mod fd_channel;
+pub mod gate;
 pub mod git;
 pub mod git_head;
 pub mod hold;

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    claude, claude_plugin, codex, codex_mcp, completions, config, daemon, doctor, finality, hold,
-    hook, init, instances, kill, ledger, man, pair, queue, recover, redact, status, trust, unbuilt,
-    uninit,
+    claude, claude_plugin, codex, codex_mcp, completions, config, daemon, doctor, finality, gates,
+    hold, hook, init, instances, kill, ledger, man, pair, queue, recover, redact, status, trust,
+    unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -71,6 +71,12 @@ pub enum Verb {
     /// Sign-off: proposals that the work is done
     #[command(subcommand, after_help = "Example: ctxrelay finality list")]
     Finality(finality::Verb),
+    /// Evidence: the project's commands that you trust, run by the daemon
+    #[command(subcommand, after_help = "Example: ctxrelay gates run")]
+    Gates(gates::Verb),
+    /// Run all required gates and record one release gate (operator)
+    #[command(name = "release-gate")]
+    ReleaseGate(gates::ReleaseArgs),
 
     /// The plugin for a plain `claude`
     #[command(
@@ -127,18 +133,12 @@ pub enum Verb {
     )]
     DemoCodex(DemoCodexArgs),
 
-    /// The project's evidence commands (not in this version)
-    #[command(hide = true)]
-    Gates(unbuilt::Args),
     /// Who may write to git (not in this version)
     #[command(hide = true)]
     Coordinator(unbuilt::Args),
     /// What agents may do (not in this version)
     #[command(hide = true)]
     Permissions(unbuilt::Args),
-    /// Release evidence (not in this version)
-    #[command(hide = true, name = "release-gate")]
-    ReleaseGate(unbuilt::Args),
     /// The browser deck (not in this version)
     #[command(hide = true)]
     Viewer(unbuilt::Args),
@@ -149,10 +149,8 @@ impl Verb {
     pub fn is_unbuilt(&self) -> bool {
         matches!(
             self,
-            Self::Gates(_)
-                | Self::Coordinator(_)
+            Self::Coordinator(_)
                 | Self::Permissions(_)
-                | Self::ReleaseGate(_)
                 | Self::Viewer(_)
                 | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )
@@ -193,7 +191,15 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     (
         "Look",
-        &["status", "recover", "ledger", "queue", "finality"],
+        &[
+            "status",
+            "recover",
+            "ledger",
+            "queue",
+            "finality",
+            "gates",
+            "release-gate",
+        ],
     ),
     ("Plain agents", &["claude-plugin", "codex-mcp"]),
     (

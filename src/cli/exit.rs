@@ -78,6 +78,7 @@ impl ExitKind {
             | RefusalCode::StaleTree
             | RefusalCode::TrustFailed
             | RefusalCode::WrongState => Self::State,
+            RefusalCode::GatesNotGreen => Self::CheckFailed,
             RefusalCode::Busy
             | RefusalCode::Cancelled
             | RefusalCode::CannotTakeOver

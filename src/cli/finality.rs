@@ -14,8 +14,9 @@ use super::words::{age, now_ms, short};
 use crate::adapters::git;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
-use crate::core::snapshot::{ProposalEnd, ProposalSnapshot, Snapshot};
-use crate::wire::control::{Command, DecideParams, Reply};
+use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
+use crate::store::config;
+use crate::wire::control::{Command, DecideParams, GateReport, Reply};
 
 /// What can be done about sign-off.
 #[derive(Debug, Subcommand)]
@@ -109,7 +110,22 @@ fn proposals(world: &Snapshot) -> Vec<&ProposalSnapshot> {
     pending
 }
 
-fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
+/// The gates that are trusted now.
+fn gates(context: &CliContext) -> Vec<GateInForce> {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    loaded.config.gates.iter().map(GateInForce::from).collect()
+}
+
+/// What stands in the way of a proposal: what the record says, and the gates on its tree.
+fn blockers(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) -> Vec<String> {
+    let mut blockers = world.blockers(&proposal.proposal);
+    let tree = proposal.proposal.tree.as_ref();
+    blockers.extend(world.gate_blockers(gates, tree, Some(proposal.seq)));
+    blockers
+}
+
+fn to_json(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) -> Value {
     json!({
         "id": proposal.id,
         "seq": proposal.seq,
@@ -124,11 +140,14 @@ fn to_json(world: &Snapshot, proposal: &ProposalSnapshot) -> Value {
         "reason": proposal.decision.as_ref().and_then(|(decision, _)| decision.reason.clone()),
         "tree": proposal.proposal.tree,
         "blockers": if proposal.is_pending() {
-            world.blockers(&proposal.proposal)
+            blockers(world, gates, proposal)
         } else {
             Vec::new()
         },
-        "gates": [],
+        "gates": gates
+            .iter()
+            .map(|gate| GateReport::of(gate, world))
+            .collect::<Vec<_>>(),
     })
 }
 
@@ -142,9 +161,10 @@ fn list(context: &CliContext) -> CliOutcome {
     for proposal in &proposals {
         row(&mut text, proposal);
     }
+    let gates = gates(context);
     let proposals: Vec<Value> = proposals
         .iter()
-        .map(|proposal| to_json(&world, proposal))
+        .map(|proposal| to_json(&world, &gates, proposal))
         .collect();
     let value = json!({"mode": "manual", "proposals": proposals});
     context.out.report(Report::new(&value, text))
@@ -178,13 +198,14 @@ fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
 fn show(context: &CliContext, name: &str) -> CliOutcome {
     let world = runtime()?.block_on(world(&context.setting))?;
     let proposal = find(&world, name)?;
-    let value = to_json(&world, proposal);
+    let gates = gates(context);
+    let value = to_json(&world, &gates, proposal);
     context
         .out
-        .report(Report::new(&value, card(&world, proposal)))
+        .report(Report::new(&value, card(&world, &gates, proposal)))
 }
 
-fn card(world: &Snapshot, proposal: &ProposalSnapshot) -> ReportText {
+fn card(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) -> ReportText {
     let mut out = ReportText::new();
     row(&mut out, proposal);
     out.block("  ", &proposal.proposal.summary);
@@ -199,7 +220,10 @@ fn card(world: &Snapshot, proposal: &ProposalSnapshot) -> ReportText {
         out.spans(&[(Tone::Faint, &text)]);
     }
     if proposal.is_pending() {
-        for blocker in world.blockers(&proposal.proposal) {
+        for gate in gates {
+            standing(&mut out, world, gate, proposal);
+        }
+        for blocker in blockers(world, gates, proposal) {
             out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)]);
         }
     }
@@ -219,6 +243,29 @@ fn card(world: &Snapshot, proposal: &ProposalSnapshot) -> ReportText {
         out.spans(&[(Tone::Faint, "  reason   "), (Tone::Plain, reason)]);
     }
     out
+}
+
+/// What a gate says of the tree that was proposed.
+fn standing(
+    out: &mut ReportText,
+    world: &Snapshot,
+    gate: &GateInForce,
+    proposal: &ProposalSnapshot,
+) {
+    let tree = proposal.proposal.tree.as_ref();
+    let (tone, word) = match world.gate_standing(gate, tree, Some(proposal.seq)) {
+        GateStanding::Green => (Tone::Good, "green"),
+        GateStanding::Red => (Tone::Bad, "red"),
+        GateStanding::Stale => (Tone::Warning, "not run on this tree"),
+        GateStanding::Unrun => (Tone::Faint, "not run"),
+    };
+    let text = format!("{} · {}", gate.name, short(&gate.cmd, 60));
+    let optional = if gate.required { "" } else { " (not required)" };
+    out.spans(&[
+        (Tone::Faint, "  gate     "),
+        (Tone::Plain, &text),
+        (tone, &format!(" · {word}{optional}")),
+    ]);
 }
 
 /// What names the work tree of now, when that is not what was proposed.
@@ -259,7 +306,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
-        context.out.aside(card(&world, proposal))?;
+        context.out.aside(card(&world, &gates(context), proposal))?;
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
         let stale = stale_tree(context, proposal).filter(|_| approve);
         match &stale {

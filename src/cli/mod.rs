@@ -31,6 +31,7 @@ mod doctor;
 mod doorbell;
 pub mod exit;
 mod finality;
+mod gates;
 mod gauge;
 mod hand_over;
 mod hold;

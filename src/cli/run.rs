@@ -12,7 +12,7 @@ use super::output::Output;
 use super::settings::Named;
 use super::{
     bridge, claude, claude_plugin, codex, codex_mcp, completions, config, daemon, deck, demo,
-    doctor, doorbell, finality, hold, hook, init, instances, kill, ledger, man, pair, queue,
+    doctor, doorbell, finality, gates, hold, hook, init, instances, kill, ledger, man, pair, queue,
     recover, redact, settings, status, trust, uninit,
 };
 
@@ -116,13 +116,9 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Config(config::Verb::Schema)) => return config::schema(&out),
         Some(Verb::Hold(args)) => return hold::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
-        Some(
-            Verb::Gates(args)
-            | Verb::Coordinator(args)
-            | Verb::Permissions(args)
-            | Verb::ReleaseGate(args)
-            | Verb::Viewer(args),
-        ) => return args.refuse(),
+        Some(Verb::Coordinator(args) | Verb::Permissions(args) | Verb::Viewer(args)) => {
+            return args.refuse();
+        }
         Some(Verb::Demo(args)) => return demo::run(&out, &args),
         verb => verb,
     };
@@ -152,6 +148,8 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Ledger(verb)) => ledger::run(context, verb),
         Some(Verb::Queue(verb)) => queue::run(context, verb),
         Some(Verb::Finality(verb)) => finality::run(context, verb),
+        Some(Verb::Gates(verb)) => gates::run(context, verb),
+        Some(Verb::ReleaseGate(_)) => gates::release(context),
         Some(Verb::ClaudePlugin(verb)) => claude_plugin::run(context, verb),
         Some(Verb::CodexMcp(verb)) => codex_mcp::run(context, verb),
         Some(Verb::Doctor(args)) => doctor::run(context, &args),
@@ -171,10 +169,8 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
             | Verb::Config(config::Verb::Schema)
-            | Verb::Gates(_)
             | Verb::Coordinator(_)
             | Verb::Permissions(_)
-            | Verb::ReleaseGate(_)
             | Verb::Viewer(_),
         ) => Ok(ExitKind::Ok),
     }

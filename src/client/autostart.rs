@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::core::agent::AGENT_VARIABLE;
+use crate::core::agent::is_agents_own;
 use crate::store::dirs::{self, ProjectDirs};
 
 /// At most one start in this time: a daemon that cannot come up must not be forked for ever.
@@ -19,23 +19,6 @@ const START_EVERY: Duration = Duration::from_secs(5);
 
 /// How long the port may take to accept; on loopback it does so at once or never.
 const PROBE_WAIT: Duration = Duration::from_millis(250);
-
-/// What a Claude process puts into the environment of its children about itself. The daemon
-/// outlives Claude and starts children of its own: they are not below this Claude, and must not
-/// hold its messaging token. The user's own `CLAUDE_CODE_*` settings stay.
-const AGENT_ENV_PREFIXES: [&str; 2] = ["CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_"];
-
-/// As [`AGENT_ENV_PREFIXES`], whole names.
-const AGENT_ENV: [&str; 8] = [
-    AGENT_VARIABLE,
-    "AI_AGENT",
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_PID",
-    "CLAUDE_PROJECT_DIR",
-];
 
 /// How to start a daemon.
 #[derive(Debug, Clone)]
@@ -133,15 +116,8 @@ impl Starter {
 /// Takes out of a command's environment what a Claude process put into ours about itself.
 pub fn forget_agent(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
-        if is_agent_env(&name.to_string_lossy()) {
+        if is_agents_own(&name.to_string_lossy()) {
             command.env_remove(name);
         }
     }
-}
-
-fn is_agent_env(name: &str) -> bool {
-    AGENT_ENV.contains(&name)
-        || AGENT_ENV_PREFIXES
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
 }

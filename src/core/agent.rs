@@ -156,6 +156,31 @@ impl AgentState {
 /// one that has just started and knows no process yet.
 pub const AGENT_VARIABLE: &str = "CONTEXTRELAY_AGENT";
 
+/// What a Claude process puts into the environment of its children about itself. The daemon
+/// outlives Claude and starts children of its own: they are not below this Claude, and must not
+/// hold its messaging token. The user's own `CLAUDE_CODE_*` settings stay.
+const AGENT_ENV_PREFIXES: [&str; 2] = ["CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_"];
+
+/// As [`AGENT_ENV_PREFIXES`], whole names.
+const AGENT_ENV: [&str; 8] = [
+    AGENT_VARIABLE,
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// Whether a variable is what an agent's process told its children about itself.
+pub fn is_agents_own(name: &str) -> bool {
+    AGENT_ENV.contains(&name)
+        || AGENT_ENV_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
 /// What an agent's shell has in its environment.
 const AGENTS_VARIABLES: [&[u8]; 3] = [
     b"CLAUDECODE",

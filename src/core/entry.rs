@@ -4,6 +4,7 @@
 
 mod error_code;
 mod finality;
+mod gate_run;
 mod lifecycle;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, Tu
 use super::whole::Whole;
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
+pub use gate_run::GateRun;
 pub use lifecycle::LifecycleEvent;
 
 /// One recorded fact.
@@ -69,7 +71,7 @@ pub enum EntryKind {
         /// The proposal of its own that the agent takes back with it.
         withdraws: Option<EntryId>,
     },
-    /// A piece of evidence or output; always a claim of its source.
+    /// A piece of evidence or output: a claim of its source, or verified.
     Artifact(Artifact),
     /// An agent says that the work is done.
     FinalityProposal(FinalityProposal),
@@ -235,6 +237,8 @@ pub struct Artifact {
     pub status: ArtifactStatus,
     /// Commands, files, figures.
     pub evidence: Vec<String>,
+    /// What the daemon ran itself; without it, it is a claim.
+    pub verified: Option<GateRun>,
 }
 
 /// The outcome that an artifact claims.
@@ -410,10 +414,23 @@ impl TurnStatus {
 }
 
 impl Entry {
-    /// Whether it speaks for the operator: what is by `human`, and every decision, be it one of a
-    /// rule that decides by itself.
+    /// Whether it speaks for the operator: what is by `human`, every decision, be it one of a rule
+    /// that decides by itself, and what a gate came to, on which the operator decides.
     pub fn is_of_operator(&self) -> bool {
-        self.source == Party::Human || self.kind.type_name() == "finality_decision"
+        self.source == Party::Human
+            || self.kind.type_name() == "finality_decision"
+            || self.gate_run().is_some()
+    }
+
+    /// The run of a gate that the entry tells of. Only the daemon's word counts: an agent's
+    /// artifact is a claim, whatever it says of itself.
+    pub fn gate_run(&self) -> Option<&GateRun> {
+        match &self.kind {
+            EntryKind::Artifact(artifact) if self.source == Party::System => {
+                artifact.verified.as_ref()
+            }
+            _ => None,
+        }
     }
 
     /// The handoffs that this entry says it answers.

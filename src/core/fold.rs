@@ -70,22 +70,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 withdraw(world, entry, proposal);
             }
         }
-        EntryKind::Artifact(artifact) => push_recent(
-            &mut world.artifacts,
-            ArtifactSnapshot {
-                id: entry.id.clone(),
-                seq: entry.seq,
-                by: entry.source.clone(),
-                at_ms: entry.timestamp_ms,
-                artifact: Artifact {
-                    kind: cut(&artifact.kind),
-                    title: cut(&artifact.title),
-                    summary: cut(&artifact.summary),
-                    status: artifact.status,
-                    evidence: cut_all(&artifact.evidence),
-                },
-            },
-        ),
+        EntryKind::Artifact(artifact) => fold_artifact(world, entry, artifact),
         EntryKind::FinalityProposal(proposal) => {
             supersede(world, entry, proposal);
             world.pending_proposals.insert(
@@ -324,6 +309,29 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
             at_ms: entry.timestamp_ms,
             kind: note,
             text: cut(&entry.content),
+        },
+    );
+}
+
+fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
+    if let Some(run) = entry.gate_run() {
+        world.take_gate_run(&entry.id, artifact.status, run);
+    }
+    push_recent(
+        &mut world.artifacts,
+        ArtifactSnapshot {
+            id: entry.id.clone(),
+            seq: entry.seq,
+            by: entry.source.clone(),
+            at_ms: entry.timestamp_ms,
+            artifact: Artifact {
+                kind: cut(&artifact.kind),
+                title: cut(&artifact.title),
+                summary: cut(&artifact.summary),
+                status: artifact.status,
+                evidence: cut_all(&artifact.evidence),
+                verified: entry.gate_run().cloned(),
+            },
         },
     );
 }

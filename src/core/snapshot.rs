@@ -3,6 +3,7 @@
 //! Holds what is open in full and of the rest only counts and the latest, so that its size
 //! follows the work at hand and not the length of the record.
 
+mod gates;
 mod proposal;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,6 +18,7 @@ use super::entry::{
     TurnStatus,
 };
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
@@ -72,6 +74,12 @@ pub struct Snapshot {
     pub open_blockers: VecDeque<BlockerSnapshot>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
+    /// The latest run of each gate.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gates: BTreeMap<String, GateSnapshot>,
+    /// The operator's last approval: what failed before it is over.
+    #[serde(default)]
+    pub approved_through: Seq,
     /// Proposals that wait for the operator.
     pub pending_proposals: BTreeMap<EntryId, ProposalSnapshot>,
     /// Proposals that the operator decided lately, oldest first.
@@ -432,8 +440,9 @@ impl Snapshot {
         self.agents.get(&agent).cloned().unwrap_or_default()
     }
 
-    /// What stands in the way of a proposal: blocker notes, open handoffs that it does not close,
-    /// open questions, and messages whose fate nobody knows.
+    /// What stands in the way of a proposal by the record alone: blocker notes, open handoffs that
+    /// it does not close, open questions, messages whose fate nobody knows, and what failed since
+    /// the last approval. The gates are told by [`Self::gate_blockers`].
     pub fn blockers(&self, proposal: &FinalityProposal) -> Vec<String> {
         self.blockers_except(&proposal.handles)
     }
@@ -465,6 +474,7 @@ impl Snapshot {
             .chain(handoffs)
             .chain(questions)
             .chain(ambiguous)
+            .chain(self.failed_artifacts())
             .collect()
     }
 

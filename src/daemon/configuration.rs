@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::store::dirs::UserDirs;
-use crate::wire::config::Config;
+use crate::wire::config::{Config, Gate};
 
 /// What `config.json` says; its defaults until the builder has read it.
 #[derive(Debug, Default)]
@@ -45,6 +45,11 @@ impl Configuration {
             idle_ms: ms(keys.idle_seconds.get()),
             expiry_ms: Some(ms(keys.expire_seconds.get())).filter(|expiry| *expiry > 0),
         }
+    }
+
+    /// The gates that the operator trusts.
+    pub(super) fn gates(&self) -> &[Gate] {
+        &self.config.gates
     }
 
     /// After how long a detached daemon ends that nobody needs.

@@ -7,6 +7,7 @@ use super::reply::ReplySender;
 use super::tamper::fact::WatchFact;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
+use crate::adapters::gate::GateFact;
 use crate::core::agent::Agent;
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
@@ -81,6 +82,8 @@ pub enum Event {
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
     },
+    /// A gate of the project that runs.
+    Gate(GateFact),
     /// A text that is kept beside the ledger was wanted and could not be had.
     TextLost(LostText),
     /// The line of a message that waits is not the one that was recorded.
@@ -124,6 +127,7 @@ impl Event {
             Self::LimitChecked { .. } => "limit_checked",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
+            Self::Gate(_) => "gate",
             Self::TextLost(_) => "text_lost",
             Self::Altered(_) => "altered",
             Self::AgentPids { .. } => "agent_pids",

@@ -1,5 +1,7 @@
 //! [`Identity`]: what does not change in a daemon's life.
 
+use std::path::PathBuf;
+
 /// What does not change in a daemon's life.
 #[derive(Debug, Clone)]
 pub struct Identity {
@@ -19,4 +21,6 @@ pub struct Identity {
     pub claude_installed: bool,
     /// Codex's program was found.
     pub codex_installed: bool,
+    /// Our own program, which holds what we start.
+    pub own_program: PathBuf,
 }

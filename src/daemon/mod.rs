@@ -12,6 +12,7 @@
 //! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s |
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
 //! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, `queue.db` | rows | rows |
+//! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
 //! | [`CodexLane`](codex_lane::CodexLane), [`ClaudeLane`](claude_lane::ClaudeLane) | an agent's state and the machine that delivers to it | facts of the adapter, hooks and calls | effects of delivery |
 //!
@@ -44,6 +45,7 @@ pub mod event;
 mod failing;
 pub mod fault;
 mod foreign;
+mod gates;
 mod given_heads;
 pub mod handle;
 mod handoff_dedup;

@@ -11,6 +11,7 @@ use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::continuation::GoOn;
 use super::event::Event;
+use super::gates::Gates;
 use super::given_heads::GivenHeads;
 use super::handoff_dedup::HandoffDedup;
 use super::identity::Identity;
@@ -53,6 +54,7 @@ pub struct Daemon {
     pub(super) board: Board,
     pub(super) loop_times: LoopTimes,
     pub(super) readers: Readers,
+    pub(super) gates: Gates,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -96,6 +98,7 @@ impl Daemon {
             board: Board::default(),
             loop_times: LoopTimes::default(),
             readers: Readers::default(),
+            gates: Gates::default(),
         }
     }
 }

@@ -104,6 +104,7 @@ impl Daemon {
             }
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::Gate(fact) => self.on_gate(fact),
             Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::Altered(id) => self.on_altered(id),
             Event::AgentPids { reply } => {
@@ -178,6 +179,7 @@ impl Daemon {
         let idle = self.identity.detached
             && !attached
             && !self.codex.is_needed()
+            && self.gates.is_idle()
             // What a file that was taken away would have been told keeps nobody here: the project
             // may be gone for good.
             && (self.recorder.pending_count() == 0

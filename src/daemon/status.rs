@@ -8,8 +8,8 @@ use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
     AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
-    FinalityStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus,
-    QueueStatus, Status, TasksStatus,
+    FinalityStatus, GatesStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus,
+    PolicyStatus, QueueStatus, Status, TasksStatus,
 };
 
 impl Daemon {
@@ -95,6 +95,10 @@ impl Daemon {
                 done,
             },
             finality: FinalityStatus::of(self.recorder.world()),
+            gates: GatesStatus {
+                in_force: self.told_gates(),
+                running: self.gates.running(),
+            },
             approvals: ApprovalsStatus {
                 pending: parts.approvals,
             },

@@ -12,7 +12,7 @@ use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::wire::control::{
     AcknowledgeParams, ClearParams, Cleared, Command, DecideParams, HandoffParams,
-    LedgerListParams, QueueChange, QueueChangeParams, Reply, SendParams,
+    LedgerListParams, QueueChange, QueueChangeParams, Reply, RunGatesParams, SendParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -35,6 +35,14 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             let result = decide(operator, proposal_id, true, None, stale_tree).await;
             Some(notice(result, "approved: the decision is on record"))
         }
+        Effect::RunGates => {
+            let run = Command::RunGates(RunGatesParams::default());
+            Some(notice(operator.call(run).await, "the gates run"))
+        }
+        Effect::StopGates => Some(notice(
+            operator.call(Command::StopGates).await,
+            "the gates are stopped",
+        )),
         Effect::Reject {
             proposal_id,
             reason,

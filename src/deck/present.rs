@@ -1,5 +1,6 @@
 //! Model to view. Pure: the time is an argument, nothing is asked.
 
+mod gates;
 mod missing;
 mod rows;
 
@@ -386,6 +387,14 @@ fn held_card(model: &Model) -> Option<ui::InboxCard> {
 
 fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let claimed = &proposal.proposal;
+    let mut blockers = model.world.blockers(claimed);
+    let in_force = &model.status.gates.in_force;
+    let tree = claimed.tree.as_ref();
+    blockers.extend(
+        model
+            .world
+            .gate_blockers(in_force, tree, Some(proposal.seq)),
+    );
     let now = model.tree.as_deref();
     let stale_tree = now
         .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))
@@ -410,7 +419,8 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             _ => Some(stale_tree.is_none()),
         },
         stale_tree,
-        blockers: model.world.blockers(claimed),
+        gates: gates::gates(model, proposal),
+        blockers,
         ..ui::InboxCard::new(
             ui::InboxKind::Finality,
             proposal.id.to_string(),

@@ -175,5 +175,6 @@ fn artifact() -> EntryKind {
         summary: "118 passed".to_owned(),
         status: ArtifactStatus::Passed,
         evidence: vec!["cargo test --workspace".to_owned()],
+        verified: None,
     })
 }

@@ -15,6 +15,7 @@ mod demo;
 #[cfg(debug_assertions)]
 mod failures;
 mod gate;
+mod gates;
 mod hand_over;
 mod harness;
 mod keeping;

@@ -71,6 +71,8 @@ pub enum Action {
     Approve,
     /// Reject.
     Reject,
+    /// Run the gates, or stop them.
+    Gates,
     /// Try again.
     Retry,
     /// Say that an alarm was seen.
@@ -132,6 +134,7 @@ const NAMES: &[(&str, Action)] = &[
     ("no tries", Action::NoTries),
     ("approve", Action::Approve),
     ("reject", Action::Reject),
+    ("gates", Action::Gates),
     ("retry", Action::Retry),
     ("acknowledge", Action::Acknowledge),
     ("copy", Action::Copy),

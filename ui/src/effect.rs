@@ -43,6 +43,10 @@ pub enum Effect {
         /// The work tree that the operator saw and approves although it is not the proposed one.
         stale_tree: Option<String>,
     },
+    /// Run the project's gates; asked before.
+    RunGates,
+    /// Stop the gates that run.
+    StopGates,
     /// The operator rejects a finality proposal.
     Reject {
         /// Which.

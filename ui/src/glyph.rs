@@ -116,6 +116,7 @@ impl Glyphs {
             GateState::Passed => self.pick("✓", "v"),
             GateState::Failed => self.pick("✗", "x"),
             GateState::Running => self.pick("●", "*"),
+            GateState::Missing => self.pick("○", "o"),
             GateState::Skipped => self.pick("–", "-"),
         }
     }

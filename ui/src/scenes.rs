@@ -20,8 +20,8 @@ use crate::view::view;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
 pub use worlds::{
-    disconnected, empty_first_run, failed, gated, held_up, hostile_text, long_session,
-    pair_at_work, quiet, stale, trouble,
+    disconnected, empty_first_run, failed, gated, gates_running, held_up, hostile_text,
+    long_session, pair_at_work, quiet, stale, trouble,
 };
 
 /// A world and the keys that were pressed in it.
@@ -59,6 +59,13 @@ pub const SCENES: &[Scene] = &[
         name: "stale",
         world: stale,
         keys: "3<enter>a",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "gates_running",
+        world: gates_running,
+        keys: "3<enter>",
         told: None,
         size: (120, 40),
     },

@@ -63,14 +63,15 @@ pub(super) fn carries(pid: u32, mark: &str) -> Option<bool> {
     )
 }
 
+/// Every process, as `/proc` lists them; nobody where it is missing.
+pub(super) fn everybody() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// The living members of a group, as `/proc` lists them.
 pub(super) fn members(group: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    everybody()
         .filter(|pid| stat(*pid).is_some_and(|stat| stat.group == group && stat.state != 'Z'))
         .collect()
 }

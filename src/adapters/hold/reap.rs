@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::Instant;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::process::{GRACE, LOOK, carries, group_exists, members, pid, signal_group};
+use super::process::{GRACE, LOOK, carries, everybody, group_exists, members, pid, signal_group};
 use crate::adapters::process::started;
 
 /// What is needed to find a held child again. Kept on disk by its owner while the child runs.
@@ -65,6 +65,18 @@ pub fn reap(record: &ChildRecord) -> Reaped {
         }
     }
     Reaped::Stubborn
+}
+
+/// Ends every process that still carries a mark: what left its group before that was ended. Blocks
+/// for a look at each process of the machine; does nothing where `/proc` is missing.
+pub fn end_marked(mark: &str) {
+    for stray in everybody() {
+        if carries(stray, mark) == Some(true)
+            && let Some(stray) = pid(stray)
+        {
+            let _ = kill_process(stray, Signal::KILL);
+        }
+    }
 }
 
 fn is_ours(record: &ChildRecord) -> bool {

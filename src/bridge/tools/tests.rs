@@ -533,6 +533,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
                 summary: String::new(),
                 status: ArtifactStatus::Passed,
                 evidence: Vec::new(),
+                verified: None,
             },
         });
     }

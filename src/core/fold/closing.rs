@@ -128,6 +128,7 @@ pub(super) fn fold_decision(
     if decision.approved {
         // The operator saw what stood in the way.
         world.open_blockers.clear();
+        world.approved_through = entry.seq;
     } else {
         reopen(world, &proposal.proposal.handles);
     }

@@ -6,6 +6,7 @@
 //! must not.
 
 mod command;
+mod gates;
 mod message_cursor;
 mod params;
 mod refusal;
@@ -20,6 +21,7 @@ use crate::id::{RuntimeSession, SessionId};
 use crate::wire::line::Stored;
 
 pub use command::Command;
+pub use gates::{EndedRun, GateReport, GatesReport, RunGatesParams};
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
     ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, HookParams,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::AgentState;
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::words;
 
 /// How many decisions a status tells.
@@ -59,6 +59,8 @@ pub struct Status {
     pub tasks: TasksStatus,
     /// Sign-off.
     pub finality: FinalityStatus,
+    /// The gates that are trusted.
+    pub gates: GatesStatus,
     /// Approvals that wait.
     pub approvals: ApprovalsStatus,
     /// Policy.
@@ -311,6 +313,30 @@ pub struct FinalityStatus {
     /// The operator's last decisions, newest first.
     #[serde(default)]
     pub decided: Vec<DecidedStatus>,
+}
+
+/// The project's gates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatesStatus {
+    /// Those that the operator trusts.
+    pub in_force: Vec<GateInForce>,
+    /// The one that runs.
+    pub running: Option<GateRunning>,
+}
+
+/// The gate that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GateRunning {
+    /// Its name.
+    pub name: String,
+    /// Since when, ms since the epoch.
+    pub since: i64,
+    /// How many come after it.
+    pub left: u64,
+    /// The last lines that it printed.
+    pub lines: Vec<String>,
 }
 
 /// A decision of the operator.

@@ -114,6 +114,7 @@ impl Daemon {
                     summary,
                     status,
                     evidence,
+                    verified: None,
                 };
                 (None, EntryKind::Artifact(artifact), content)
             }

@@ -208,6 +208,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
     }
     wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
+    wanted.extend(world.gates.values().map(|gate| gate.seq));
     // Where the work stands: the latest of each sort, and every decision.
     for note in world.notes.iter().rev() {
         let is_latest = !world

@@ -1,6 +1,7 @@
 //! Decisions of the operator on finality.
 
 use super::check_length;
+use super::gates::not_green;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::TreePurpose;
@@ -41,6 +42,14 @@ impl Daemon {
             )
         {
             return answer(reply, Err(refusal));
+        }
+        if params.approve {
+            let (gates, since) = (self.told_gates(), Some(pending.seq));
+            let world = self.recorder.world();
+            let red = world.gate_blockers(&gates, tree.as_ref(), since);
+            if !red.is_empty() {
+                return answer(reply, Err(not_green(&red)));
+            }
         }
         let reason = params.reason.filter(|reason| !reason.trim().is_empty());
         if !params.approve && reason.is_none() {

@@ -6,6 +6,7 @@ mod clear;
 mod compact;
 pub(super) mod context;
 mod decide;
+mod gates;
 mod hook;
 mod inbox;
 mod ledger;
@@ -104,6 +105,15 @@ impl Daemon {
             }
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::ListGates => answer(reply, Ok(self.list_gates())),
+            Command::RunGates(params) => {
+                let begun = self.run_gates(&params);
+                answer(reply, begun);
+            }
+            Command::StopGates => {
+                let stopped = self.stop_gates();
+                answer(reply, stopped);
+            }
             Command::Clear(params) => self.clear(&params, reply),
             Command::Compact(params) => self.compact(&params, reply),
             Command::Stop(params) => {

@@ -99,6 +99,7 @@ impl Daemon {
                 summary: params.summary,
                 status: params.status,
                 evidence: params.evidence,
+                verified: None,
             }),
             content,
             Some(runtime_session),
@@ -171,10 +172,15 @@ impl Daemon {
                     reply,
                     result
                         .map(|stored| {
+                            let seq = stored[0].entry.seq;
+                            let world = daemon.recorder.world();
+                            let mut blockers = world.blockers(&proposal);
+                            let (gates, tree) = (daemon.told_gates(), proposal.tree.as_ref());
+                            blockers.extend(world.gate_blockers(&gates, tree, Some(seq)));
                             Reply::Proposed(Proposed {
                                 proposal_id,
-                                seq: stored[0].entry.seq,
-                                blockers: daemon.recorder.world().blockers(&proposal),
+                                seq,
+                                blockers,
                             })
                         })
                         .map_err(Clone::clone),

@@ -61,6 +61,7 @@ impl Daemon {
                 }
                 let loaded = config::load(&daemon.dirs, &user);
                 daemon.reconfigure(loaded, &[]);
+                daemon.alarms.trusted();
                 answer(reply, Ok(Reply::Recorded(Recorded { entry_id, seq })));
             }),
         );

@@ -229,6 +229,7 @@ impl Bound {
             detached: builder.detached,
             claude_installed: builder.claude_installed,
             codex_installed: builder.codex_program.is_some(),
+            own_program: builder.own_program.clone(),
         }
     }
 

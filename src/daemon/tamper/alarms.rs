@@ -41,6 +41,13 @@ impl Alarms {
         self.watch = watch;
     }
 
+    /// The operator trusts the configuration as it is now.
+    pub(in crate::daemon) fn trusted(&self) {
+        if let Some(watch) = &self.watch {
+            watch.trusted();
+        }
+    }
+
     /// Another session is the one to watch; what was said spoke of the one before.
     pub(super) fn follow(&mut self, session: SessionId, ledger: Ledger) {
         if let Some(watch) = &self.watch {

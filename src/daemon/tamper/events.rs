@@ -23,6 +23,9 @@ pub(super) const CLOSED: u8 = 16;
 pub(super) const FOLLOW: u8 = 32;
 /// Nobody wants to know any more.
 pub(super) const END: u8 = 64;
+/// The operator trusted `config.json`: what was said of it before may have been said by what was
+/// trusted then.
+pub(super) const TRUSTED: u8 = 128;
 /// Anything may have happened: the system lost count, or nobody tells us.
 pub(super) const ALL: u8 = CONFIG | CURRENT | WRITTEN | NAMED;
 

@@ -22,6 +22,7 @@ use crate::daemon::event::Event;
 use crate::store::ledger::{self, Ledger, WriterEvent};
 use crate::store::session;
 use crate::store::testing::Place;
+use crate::store::trust;
 
 /// Generous: only a watcher that does not work takes so long.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -311,6 +312,28 @@ fn what_current_names_is_told_and_another_session_is_followed() {
         panic!("something else");
     };
     assert_eq!(found, None);
+}
+
+#[test]
+fn what_the_file_says_is_told_once_more_after_the_operator_trusted_it() {
+    let written = Written::new();
+    let (watch, _events, mut facts) = written.watch();
+    let config = written.place.dirs.config();
+    let gates = r#"{"gates": [{"name": "tests", "cmd": "true"}]}"#;
+    fs::write(&config, gates).unwrap();
+    let WatchFact::Config { loaded, .. } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert!(loaded.config.gates.is_empty() && !loaded.waiting.is_empty());
+    // As the daemon does it, while what was said above may still be on its way to it.
+    let instance = written.place.dirs.instance_id();
+    trust::write(&written.place.user, &instance, loaded.power(), 1).unwrap();
+    watch.trusted();
+    let WatchFact::Config { loaded, changed } = next(&mut facts) else {
+        panic!("something else");
+    };
+    assert_eq!(changed, Vec::<String>::new());
+    assert!(loaded.config.gates.len() == 1 && loaded.waiting.is_empty());
 }
 
 #[test]

@@ -113,6 +113,7 @@ impl Rig {
             proxy_port: 0,
             detached: false,
             claude_installed: true,
+            own_program: "ctxrelay".into(),
             codex_installed: true,
         };
         let Assembled {

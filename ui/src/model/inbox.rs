@@ -41,13 +41,15 @@ pub enum GateState {
     Failed,
     /// Running now.
     Running,
+    /// Not run on the proposal's tree, and nothing is approved without it.
+    Missing,
     /// Not run, not required.
     Skipped,
 }
 
 /// A command of the project, run by the daemon on the proposal's tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
+pub struct GateRow {
     /// Its name.
     pub name: String,
     /// The command.
@@ -56,6 +58,15 @@ pub struct Gate {
     pub state: GateState,
     /// How long it took and how it ended, for example `12.4 s  exit 0`.
     pub result: String,
+    /// The last lines that it printed, while it runs.
+    pub output: Vec<String>,
+}
+
+impl GateRow {
+    /// Whether the operator waits for it.
+    pub fn is_running(&self) -> bool {
+        self.state == GateState::Running
+    }
 }
 
 /// One card.
@@ -80,7 +91,7 @@ pub struct InboxCard {
     /// Handoffs that it resolves, ready to read: `h7 review refresh.rs`.
     pub handles: Vec<String>,
     /// Gates of the project; empty when the project has none or this version runs none.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<GateRow>,
     /// Commit at the time of the proposal.
     pub commit: Option<String>,
     /// Files changed on top of the commit.

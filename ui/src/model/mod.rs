@@ -20,6 +20,6 @@ pub use deck_view::{
 };
 pub use found::{FoundEntries, FoundRow};
 pub use hint::{FirstStep, StepAct};
-pub use inbox::{Gate, GateState, InboxCard, InboxKind};
+pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
 pub use task::{HandoffRow, HandoffState, LaneCounts, TaskColumn, TaskRow, Tasks};
 pub use timeline::{EntryPlace, Field, OutcomeState, RowOutcome, TimelineRow, Verdict};

@@ -5,11 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::card_gates::{checks, gates_key, gates_question};
 use super::sheet::{SheetText, draw_box, key_footer, overlay_area, paragraphs};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{GateState, InboxCard, InboxKind};
+use crate::model::{GateRow, GateState, InboxCard, InboxKind};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -34,6 +35,8 @@ pub(crate) enum CardStage {
     Retrying,
     /// Has pressed acknowledge; `enter` records it.
     Acknowledging,
+    /// Has pressed the gates' key; `enter` runs them, or stops those that run.
+    Gates,
 }
 
 /// An opened card.
@@ -53,9 +56,13 @@ impl CardSheet {
         }
     }
 
-    /// What `enter` decides now; `None` when it decides nothing.
-    pub(crate) fn decide(&self) -> Option<Effect> {
+    /// What `enter` decides about the card now; `None` when it decides nothing.
+    pub(crate) fn decide(&self, card: &InboxCard) -> Option<Effect> {
         match &self.stage {
+            CardStage::Gates if card.gates.iter().any(GateRow::is_running) => {
+                Some(Effect::StopGates)
+            }
+            CardStage::Gates => Some(Effect::RunGates),
             CardStage::Reading => None,
             CardStage::Approving => Some(Effect::Approve {
                 proposal_id: self.id.clone(),
@@ -156,6 +163,9 @@ impl CardSheet {
                     InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
                     InboxKind::Approval | InboxKind::Question | InboxKind::Stuck => {}
                 }
+                if !card.gates.is_empty() {
+                    keys.push((Action::Gates, gates_key(card)));
+                }
                 keys.push((Action::Back, "later"));
                 vec![key_footer(deck, &keys)]
             }
@@ -201,6 +211,16 @@ impl CardSheet {
                     &[(Action::Open, "try again"), (Action::Back, "not yet")],
                 ),
             ],
+            CardStage::Gates => {
+                let lines = text::wrap(&gates_question(card), columns).into_iter();
+                let mut out: Vec<_> = lines.map(|line| Line::styled(line, wait)).collect();
+                let yes = gates_key(card);
+                out.push(key_footer(
+                    deck,
+                    &[(Action::Open, yes), (Action::Back, "not now")],
+                ));
+                out
+            }
             CardStage::Acknowledging => {
                 let text = "Record that you have seen this? It ends the alarm; what was set aside \
                             stays set aside.";
@@ -356,69 +376,11 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     .collect()
 }
 
-fn heading(deck: &Deck, title: &str, note: &str) -> Line<'static> {
+pub(super) fn heading(deck: &Deck, title: &str, note: &str) -> Line<'static> {
     Line::from(vec![
         Span::styled(title.to_owned(), deck.theme.style(ThemeRole::Heading)),
         Span::styled(format!("  {note}"), deck.theme.style(ThemeRole::TextFaint)),
     ])
-}
-
-/// What was run, and what stands against it.
-fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
-    let theme = &deck.theme;
-    let muted = theme.style(ThemeRole::TextMuted);
-    let mut out = vec![heading(
-        deck,
-        "Gates",
-        if card.gates.is_empty() {
-            ""
-        } else {
-            "run by the daemon on that tree"
-        },
-    )];
-    if card.gates.is_empty() {
-        out.extend(paragraphs(
-            "none were run: what stands here is what the agents claim",
-            columns,
-            2,
-            muted,
-        ));
-    }
-    for gate in &card.gates {
-        let style = theme.style(match gate.state {
-            GateState::Passed => ThemeRole::OutcomeDone,
-            GateState::Failed => ThemeRole::OutcomeFailed,
-            GateState::Running => ThemeRole::StateBusy,
-            GateState::Skipped => ThemeRole::TextMuted,
-        });
-        out.push(spread(
-            Line::from(vec![
-                Span::styled(format!("  {} ", deck.glyphs.gate(gate.state)), style),
-                Span::styled(
-                    text::pad(&sanitize::line(&gate.name), 9),
-                    theme.style(ThemeRole::Text),
-                ),
-                Span::styled(format!(" {}", sanitize::line(&gate.command)), muted),
-            ]),
-            Line::from(Span::styled(sanitize::line(&gate.result), muted)),
-            columns,
-        ));
-    }
-    out.push(Line::default());
-    out.push(heading(deck, "Blockers", ""));
-    if card.blockers.is_empty() {
-        out.extend(paragraphs("none open", columns, 2, muted));
-    }
-    for blocker in &card.blockers {
-        out.extend(bullets(
-            deck,
-            deck.glyphs.wrong(),
-            theme.style(ThemeRole::OutcomeAttention),
-            blocker,
-            columns,
-        ));
-    }
-    out
 }
 
 /// What the agent says.
@@ -461,7 +423,7 @@ fn claims(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     out
 }
 
-fn bullets(
+pub(super) fn bullets(
     deck: &Deck,
     glyph: &str,
     style: Style,

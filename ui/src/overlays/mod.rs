@@ -1,6 +1,7 @@
 //! What lies over the panes, as a stack: each overlay knows its state and draws itself.
 
 mod agent_sheet;
+mod card_gates;
 mod card_sheet;
 mod choice;
 mod composer;

@@ -35,9 +35,10 @@ impl Overlay {
             Self::Agent(_) => &[KeyContext::Agent, KeyContext::Overlay],
             Self::Card(card) => match card.stage {
                 CardStage::Reading => &[KeyContext::Card, KeyContext::Overlay],
-                CardStage::Approving | CardStage::Retrying | CardStage::Acknowledging => {
-                    &[KeyContext::Overlay]
-                }
+                CardStage::Approving
+                | CardStage::Retrying
+                | CardStage::Acknowledging
+                | CardStage::Gates => &[KeyContext::Overlay],
                 CardStage::Rejecting(_) => &[KeyContext::Input],
             },
             Self::Composer(_) => &[KeyContext::Composer],

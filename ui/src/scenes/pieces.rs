@@ -1,10 +1,10 @@
 //! What the worlds of the scenes are put together from: one team at work, piece by piece.
 
 use crate::model::{
-    Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, Field, Gate, GateState,
-    HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind,
-    LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn, TaskRow, Tasks,
-    TimelineRow, Verdict,
+    Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, Field, GateRow,
+    GateState, HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard,
+    InboxKind, LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn, TaskRow,
+    Tasks, TimelineRow, Verdict,
 };
 
 /// 22 November 2026, 14:02:32 UTC.
@@ -271,12 +271,13 @@ pub(super) fn finality() -> InboxCard {
     }
 }
 
-pub(super) fn gates() -> Vec<Gate> {
-    let gate = |name: &str, command: &str, state, result: &str| Gate {
+pub(super) fn gates() -> Vec<GateRow> {
+    let gate = |name: &str, command: &str, state, result: &str| GateRow {
         name: name.to_owned(),
         command: command.to_owned(),
         state,
         result: result.to_owned(),
+        output: Vec::new(),
     };
     vec![
         gate(

@@ -43,6 +43,26 @@ pub fn gated() -> DeckView {
     view
 }
 
+/// The same, while the daemon runs them.
+pub fn gates_running() -> DeckView {
+    let mut view = gated();
+    let gates = &mut view.inbox[0].gates;
+    gates[0].state = GateState::Running;
+    gates[0].result = "runs".to_owned();
+    gates[0].output = vec![
+        "test refresh::is_single_flight ... ok".to_owned(),
+        "test refresh::old_token_is_dropped ... ok".to_owned(),
+        "test store::survives_a_crash_between_write_and_sync ... ok".to_owned(),
+    ];
+    gates[1].state = GateState::Missing;
+    gates[1].result = "ran on another tree".to_owned();
+    view.inbox[0].blockers = vec![
+        "required gate tests has not run".to_owned(),
+        "required gate lint has not run on this tree".to_owned(),
+    ];
+    view
+}
+
 /// The same, after somebody changed a file since the proposal.
 pub fn stale() -> DeckView {
     let mut view = pair_at_work();

@@ -38,6 +38,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Acknowledge => {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
         }
+        Action::Gates => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
         Action::Open => match deck.focus {
             Pane::Agents => !view.agents.is_empty(),
@@ -61,6 +62,12 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                 && deck
                     .card(&card.id)
                     .is_some_and(|card| card.kind == InboxKind::Finality)
+        }
+        (Overlay::Card(card), Action::Gates) => {
+            matches!(card.stage, CardStage::Reading)
+                && deck
+                    .card(&card.id)
+                    .is_some_and(|card| !card.gates.is_empty())
         }
         (Overlay::Card(card), Action::Acknowledge) => {
             matches!(card.stage, CardStage::Reading)

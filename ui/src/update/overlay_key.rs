@@ -26,6 +26,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Approve => approve(deck),
         Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
         Action::Retry => stage(deck, CardStage::Retrying),
+        Action::Gates => stage(deck, CardStage::Gates),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
         Action::Copy => return copy_overlay(deck),
         Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
@@ -152,10 +153,17 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.say(Level::Info, "nothing found");
             Vec::new()
         }
-        Overlay::Card(card) => {
-            let waits = deck.card(&card.id).is_some();
+        Overlay::Card(mut card) => {
+            let shown = deck.card(&card.id);
+            let (waits, decided) = (shown.is_some(), shown.and_then(|shown| card.decide(shown)));
             let can_act = deck.view.daemon.state.can_act();
-            match (waits, card.decide()) {
+            match (waits, decided) {
+                // The card stays: what they come to is read on it.
+                (true, Some(effect @ (Effect::RunGates | Effect::StopGates))) if can_act => {
+                    card.stage = CardStage::Reading;
+                    deck.overlays.push(Overlay::Card(card));
+                    vec![effect]
+                }
                 (true, Some(effect)) if can_act => vec![effect],
                 (true, Some(_)) => {
                     deck.say(
@@ -212,6 +220,7 @@ fn approve(deck: &mut Deck) {
 fn stage(deck: &mut Deck, next: CardStage) {
     let action = match next {
         CardStage::Retrying => Action::Retry,
+        CardStage::Gates => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
         _ => Action::Approve,
     };

@@ -84,7 +84,8 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Redraw => return vec![Effect::Redraw],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
-        Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {}
+        Action::Gates | Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {
+        }
     }
     Vec::new()
 }

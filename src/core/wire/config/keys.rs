@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::gate::Gate;
 use crate::delivery::LimitMode;
 
 /// The shape of the file that this version writes.
@@ -33,6 +34,9 @@ pub struct Config {
     pub rate_limit_resume: LimitKeys,
     /// How much room the record may take.
     pub storage: StorageKeys,
+    /// Commands whose results are evidence, run by the daemon when the operator asks. They count
+    /// only as the operator last trusted them: `ctxrelay trust`.
+    pub gates: Vec<Gate>,
 }
 
 /// Keys of `redaction`.
@@ -150,6 +154,7 @@ impl Default for Config {
             watchdog: WatchdogKeys::default(),
             rate_limit_resume: LimitKeys::default(),
             storage: StorageKeys::default(),
+            gates: Vec::new(),
         }
     }
 }

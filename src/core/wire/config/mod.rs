@@ -4,6 +4,7 @@
 //!
 //! Pure: `store::config` reads the file and what the operator trusted.
 
+mod gate;
 mod keys;
 mod migrate;
 mod power;
@@ -13,6 +14,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use gate::{GATES_MAX, Gate};
 pub use keys::{
     Allowed, CodexKeys, Config, DeliveryKeys, OwnRule, RedactionKeys, Seconds, StorageKeys,
     WatchdogKeys,

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::gate::Gate;
 use super::keys::Config;
 use crate::wire::line::hex;
 
@@ -21,7 +22,11 @@ const POWER_KEYS: [&str; 8] = [
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 1] = ["redaction.allow"];
+const ACTS_UPON: [&str; 2] = ["redaction.allow", "gates"];
+
+/// Lists of which fewer entries allow less, so that taking one away needs no trust. A gate that is
+/// taken away would allow more.
+const LESS_IS_STRICTER: [&str; 1] = ["redaction.allow"];
 
 /// A key whose value is not the one that was trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +60,8 @@ fn find<'a>(file: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     parts.try_fold(first, |value, part| value.get(part))
 }
 
-/// What of the file waits for trust. Taking entries of a list away needs none.
+/// What of the file waits for trust. Taking entries of a list away needs none where fewer of them
+/// allow less.
 pub fn waiting(power: &Map<String, Value>, trusted: &Map<String, Value>) -> Vec<Waiting> {
     let gone = trusted.keys().filter(|key| !power.contains_key(*key));
     power
@@ -63,7 +69,8 @@ pub fn waiting(power: &Map<String, Value>, trusted: &Map<String, Value>) -> Vec<
         .chain(gone)
         .filter_map(|key| {
             let (found, trusted) = (power.get(key), trusted.get(key));
-            if found == trusted || is_less(found, trusted) {
+            let is_stricter = LESS_IS_STRICTER.contains(&key.as_str()) && is_less(found, trusted);
+            if found == trusted || is_stricter {
                 return None;
             }
             Some(Waiting {
@@ -86,8 +93,10 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
     }
 }
 
-/// Takes out of a configuration what was never trusted.
+/// Takes out of a configuration what was never trusted. The gates are those that were trusted, also
+/// where the file has others by now, or none.
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
+    config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {
         let entry = serde_json::to_value(entry).unwrap_or_default();
@@ -101,7 +110,8 @@ pub fn digest(power: &Map<String, Value>) -> String {
     hex(&Sha256::digest(sorted.to_string().as_bytes()))
 }
 
-fn sorted(value: &Value) -> Value {
+/// The same value with the keys of every object in order.
+pub(super) fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(object) => {
             let mut keys: Vec<&String> = object.keys().collect();

@@ -6,8 +6,7 @@ use super::keys::Config;
 
 /// Keys that have a meaning elsewhere, in a later version or in ContextRelay 3, and none here: they
 /// are kept as they are.
-pub const KEPT_KEYS: [(&str, &str); 10] = [
-    ("gates", "Commands that give evidence."),
+pub const KEPT_KEYS: [(&str, &str); 9] = [
     (
         "collaboration",
         "Who may write to git, and other rules of working together.",

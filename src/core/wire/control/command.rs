@@ -6,8 +6,8 @@ use super::Role;
 use super::{
     AcknowledgeParams, ArtifactParams, AttendParams, ClearParams, CompactParams, DecideParams,
     GetMessagesParams, HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams,
-    NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams,
-    StopParams, TrustParams, WaitMessagesParams,
+    NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams,
+    RunGatesParams, SendParams, StopParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
@@ -74,6 +74,9 @@ pub enum Command {
     /// The outbox.
     #[serde(rename = "queue/list")]
     QueueList,
+    /// The gates that are trusted, and what they came to.
+    #[serde(rename = "gates/list")]
+    ListGates,
     /// Entries from now on as [`Notification::Entry`].
     #[serde(rename = "entries/subscribe")]
     Subscribe,
@@ -97,6 +100,12 @@ pub enum Command {
     /// Operator: decide a proposal.
     #[serde(rename = "finality/decide")]
     Decide(DecideParams),
+    /// Operator: run gates. Answered once they are begun; [`Command::ListGates`] tells their end.
+    #[serde(rename = "gates/run")]
+    RunGates(RunGatesParams),
+    /// Operator: stop the gates that run.
+    #[serde(rename = "gates/stop")]
+    StopGates,
     /// Operator: seal the session and start a new one.
     #[serde(rename = "ledger/clear")]
     Clear(ClearParams),
@@ -150,6 +159,7 @@ impl Command {
             Self::LedgerSearch(_) => "ledger/search",
             Self::LedgerRebuild(_) => "ledger/rebuild",
             Self::QueueList => "queue/list",
+            Self::ListGates => "gates/list",
             Self::Subscribe => "entries/subscribe",
             Self::RegisterAgent => "agent/register",
             Self::Hook(_) => "hook/report",
@@ -157,6 +167,8 @@ impl Command {
             Self::DoorbellAttach => "doorbell/attach",
             Self::EnsureCodex => "codex/ensure",
             Self::Decide(_) => "finality/decide",
+            Self::RunGates(_) => "gates/run",
+            Self::StopGates => "gates/stop",
             Self::Clear(_) => "ledger/clear",
             Self::Compact(_) => "ledger/compact",
             Self::Stop(_) => "daemon/stop",
@@ -198,10 +210,13 @@ impl Command {
             | Self::LedgerSearch(_)
             | Self::LedgerRebuild(_)
             | Self::QueueList
+            | Self::ListGates
             | Self::Subscribe
             // It restricts nobody but the process that asks.
             | Self::RegisterAgent => true,
             Self::Decide(_)
+            | Self::RunGates(_)
+            | Self::StopGates
             | Self::Clear(_)
             | Self::Compact(_)
             | Self::Stop(_)
@@ -219,6 +234,8 @@ impl Command {
     pub fn is_operator_only(&self) -> bool {
         match self {
             Self::Decide(_)
+            | Self::RunGates(_)
+            | Self::StopGates
             | Self::Clear(_)
             | Self::Compact(_)
             | Self::Stop(_)

@@ -40,6 +40,8 @@ words! {
         EntryRefused = "entry_refused",
         /// The project's folder was removed or renamed.
         FolderLost = "folder_lost",
+        /// A required gate is not green on the work tree of now.
+        GatesNotGreen = "gates_not_green",
         /// What vouches for the record outside of the project could not be written.
         HeadUnwritable = "head_unwritable",
         /// The daemon is part of a deck, which has to be left.
@@ -156,7 +158,7 @@ mod tests {
     use super::*;
 
     /// As every released version writes them, in the order of [`RefusalCode::ALL`].
-    const TEXTS: [&str; 57] = [
+    const TEXTS: [&str; 58] = [
         "blob_altered",
         "blob_missing",
         "blob_unreadable",
@@ -173,6 +175,7 @@ mod tests {
         "disk_low",
         "entry_refused",
         "folder_lost",
+        "gates_not_green",
         "head_unwritable",
         "hosted_by_deck",
         "in_flight",

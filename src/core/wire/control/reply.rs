@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::GatesReport;
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
@@ -56,6 +57,8 @@ pub enum Reply {
     Cleared(Cleared),
     /// The session was sealed, and what was open in it carried on.
     Compacted(Compacted),
+    /// The gates, and what they came to.
+    Gates(GatesReport),
 }
 
 /// A message or handoff was recorded.

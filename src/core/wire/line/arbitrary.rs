@@ -8,8 +8,8 @@ use crate::carried::CarriedEntry;
 use crate::delivery::{OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
-    FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, Predecessor, TurnRecord,
-    TurnStatus, WorkTree,
+    FinalityDecision, FinalityProposal, GateRun, Handoff, Message, NoteKind, Predecessor,
+    TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::whole::Whole;
@@ -165,15 +165,38 @@ fn artifact() -> impl Strategy<Value = EntryKind> {
         ArtifactStatus::TimedOut,
     ]);
     let kind = prop_oneof!["release_gate|test_report|patch_summary", text()];
-    (kind, text(), text(), status, texts()).prop_map(|(kind, title, summary, status, evidence)| {
-        EntryKind::Artifact(Artifact {
-            kind,
-            title,
-            summary,
-            status,
-            evidence,
-        })
-    })
+    let verified = prop::option::of(gate_run());
+    (kind, text(), text(), status, texts(), verified).prop_map(
+        |(kind, title, summary, status, evidence, verified)| {
+            EntryKind::Artifact(Artifact {
+                kind,
+                title,
+                summary,
+                status,
+                evidence,
+                verified,
+            })
+        },
+    )
+}
+
+fn gate_run() -> impl Strategy<Value = GateRun> {
+    let exit_code = prop::option::of(any::<i32>());
+    let numbers = (any::<u32>(), any::<u32>());
+    let tree = prop::option::of(tree());
+    (text(), text(), exit_code, numbers, tree, any::<bool>()).prop_map(
+        |(gate, cmd, exit_code, (duration_ms, output_bytes), tree, stale)| GateRun {
+            gate,
+            cmd,
+            spec: "0123456789abcdef".to_owned(),
+            exit_code,
+            duration_ms: duration_ms.into(),
+            tree,
+            stale,
+            output_bytes: output_bytes.into(),
+            output_sha256: "0".repeat(64),
+        },
+    )
 }
 
 fn proposal() -> impl Strategy<Value = EntryKind> {

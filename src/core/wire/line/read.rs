@@ -271,6 +271,7 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
         summary: take_text(&mut object, "summary").unwrap_or_default(),
         status: status.and_then(as_type).unwrap_or_default(),
         evidence: take_texts(&mut object, "evidence"),
+        verified: take(&mut object, "verified"),
     })
 }
 

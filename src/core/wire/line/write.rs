@@ -160,6 +160,9 @@ fn artifact_object(artifact: &Artifact) -> Map<String, Value> {
     put(&mut object, "summary", artifact.summary.as_str());
     put(&mut object, "status", artifact.status.as_str());
     put(&mut object, "evidence", artifact.evidence.clone());
+    if let Some(run) = &artifact.verified {
+        put(&mut object, "verified", json!(run));
+    }
     object
 }
 

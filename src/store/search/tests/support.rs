@@ -119,6 +119,7 @@ impl Bench {
             summary: String::new(),
             status: ArtifactStatus::Passed,
             evidence: vec![evidence.to_owned()],
+            verified: None,
         });
         entry
     }

@@ -1,0 +1,243 @@
+//! [`run`]: runs one gate of the project and says what it came to.
+//!
+//! The command runs under a hold, in a group of its own, without a terminal and without what is an
+//! agent's in our environment; its time is limited, and what it leaves behind is ended with it. It
+//! is the project's own code: an agent may have written what it runs, so that nothing below it is
+//! the operator's (see [`GateFact::Began`]).
+//!
+//! Knows nothing of records and proposals.
+
+mod capture;
+
+use std::ffi::OsStr;
+use std::io::{self, PipeReader};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+use super::git;
+use super::hold::{self, HeldChild, spawn_held};
+use crate::core::agent::is_agents_own;
+use crate::core::entry::{ArtifactStatus, GateRun, WorkTree};
+use crate::wire::config::Gate;
+use capture::Capture;
+
+/// How often the last lines are told while it prints.
+const TOLD_EVERY: Duration = Duration::from_millis(250);
+
+/// How long the rest of an output may take once everything has ended: somebody who left the group
+/// may hold the pipe open.
+const REST_WAIT: Duration = Duration::from_millis(500);
+
+/// How much is read at once, in bytes.
+const READ_BYTES: usize = 64 * 1024;
+
+/// A gate, and where it runs.
+#[derive(Debug, Clone)]
+pub struct GateOrder {
+    /// What to run.
+    pub gate: Gate,
+    /// The project.
+    pub root: PathBuf,
+    /// Our own program, which holds it.
+    pub hold_program: PathBuf,
+}
+
+/// What is told of a gate while it runs.
+#[derive(Debug)]
+pub enum GateFact {
+    /// It runs, under this hold.
+    Began {
+        /// Its process, which leads its group.
+        pid: u32,
+        /// The hold.
+        keeper: u32,
+    },
+    /// The last lines that it printed.
+    Printed(Vec<String>),
+    /// It is over.
+    Ended(Box<GateOutcome>),
+}
+
+/// What a gate came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateOutcome {
+    /// In a word: `passed`, `failed`, `timed_out`, `skipped` when it was stopped, `blocked` when it
+    /// could not begin.
+    pub status: ArtifactStatus,
+    /// How it went.
+    pub run: GateRun,
+    /// What it printed, beginning and end; or why it could not begin.
+    pub output: String,
+}
+
+/// How a command ended.
+enum End {
+    Exited(Option<i32>),
+    TimedOut,
+    Stopped,
+}
+
+/// Runs a gate to its end, tells what happens meanwhile, and looks at the work tree before and
+/// after. Stops when `stop` is sent or dropped.
+pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Sender<GateFact>) {
+    let before = tree(&order.root).await;
+    let began = Instant::now();
+    let mut capture = Capture::default();
+    let ended = match begin(&order).await {
+        Ok((child, output)) => {
+            let record = child.record();
+            let (pid, keeper) = (record.pid, record.hold);
+            let _ = told.send(GateFact::Began { pid, keeper }).await;
+            let limit = Duration::from_secs(order.gate.timeout_s.get());
+            Ok(follow(child, output, &mut capture, limit, stop, &told).await)
+        }
+        Err(why) => Err(why),
+    };
+    let duration = began.elapsed();
+    let after = tree(&order.root).await;
+    let (status, exit_code) = match &ended {
+        Ok(End::Exited(Some(0))) => (ArtifactStatus::Passed, Some(0)),
+        Ok(End::Exited(code)) => (ArtifactStatus::Failed, *code),
+        Ok(End::TimedOut) => (ArtifactStatus::TimedOut, None),
+        Ok(End::Stopped) => (ArtifactStatus::Skipped, None),
+        Err(_) => (ArtifactStatus::Blocked, None),
+    };
+    let outcome = GateOutcome {
+        status,
+        run: GateRun {
+            gate: order.gate.name.clone(),
+            cmd: order.gate.cmd.clone(),
+            spec: order.gate.spec(),
+            exit_code,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            stale: WorkTree::pin(before.as_ref()) != WorkTree::pin(after.as_ref()),
+            tree: before,
+            output_bytes: capture.bytes(),
+            output_sha256: capture.sha256(),
+        },
+        output: match ended {
+            Ok(_) => capture.into_text(),
+            Err(why) => why,
+        },
+    };
+    let _ = told.send(GateFact::Ended(Box::new(outcome))).await;
+}
+
+async fn tree(root: &Path) -> Option<WorkTree> {
+    let root = root.to_owned();
+    let read = tokio::task::spawn_blocking(move || git::work_tree(&root));
+    read.await.ok().flatten()
+}
+
+/// Starts the command; its two outputs are one pipe, so that their lines stay in order.
+async fn begin(order: &GateOrder) -> Result<(HeldChild, pipe::Receiver), String> {
+    let folder = folder(order)?;
+    let (output, [stdout, stderr]) = outputs().map_err(|error| format!("no pipe: {error}"))?;
+    let mut command = hold::command(&order.hold_program, OsStr::new("sh"));
+    command
+        .arg("-c")
+        .arg(&order.gate.cmd)
+        .current_dir(folder)
+        .stdout(stdout)
+        .stderr(stderr);
+    for (name, _) in std::env::vars_os() {
+        if is_left_out(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    // What it runs may ask us to decide something: a worker is nobody's operator.
+    command.env("CONTEXTRELAY_WORKER", "1").env("TERM", "dumb");
+    let child = spawn_held(command, &uuid::Uuid::new_v4().simple().to_string())
+        .await
+        .map_err(|error| format!("the command could not be started: {error}"))?;
+    let output = pipe::Receiver::from_owned_fd(output.into())
+        .map_err(|error| format!("its output cannot be read: {error}"))?;
+    Ok((child, output))
+}
+
+/// Whether a variable is an agent's, one of our own settings, or would point git at another
+/// repository.
+fn is_left_out(name: &str) -> bool {
+    is_agents_own(name)
+        || git::POINTERS.contains(&name)
+        || name.starts_with("CONTEXTRELAY_")
+        || name.starts_with("CODEX_")
+}
+
+/// The folder that the gate runs in. A link that leads out of the project is followed nowhere.
+fn folder(order: &GateOrder) -> Result<PathBuf, String> {
+    let root = real(&order.root)?;
+    let Some(cwd) = &order.gate.cwd else {
+        return Ok(root);
+    };
+    let folder = real(&root.join(cwd))?;
+    match folder.starts_with(&root) && folder.is_dir() {
+        true => Ok(folder),
+        false => Err(format!("{cwd} is no folder of the project")),
+    }
+}
+
+fn real(path: &Path) -> Result<PathBuf, String> {
+    path.canonicalize()
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn outputs() -> io::Result<(PipeReader, [io::PipeWriter; 2])> {
+    let (reader, writer) = io::pipe()?;
+    let again = writer.try_clone()?;
+    Ok((reader, [writer, again]))
+}
+
+async fn follow(
+    mut child: HeldChild,
+    mut output: pipe::Receiver,
+    capture: &mut Capture,
+    limit: Duration,
+    stop: oneshot::Receiver<()>,
+    told: &mpsc::Sender<GateFact>,
+) -> End {
+    let mark = child.record().mark.clone();
+    let mut late = pin!(sleep(limit));
+    let mut stop = pin!(stop);
+    let mut tick = interval(TOLD_EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut buffer = vec![0; READ_BYTES];
+    let (mut is_open, mut is_news) = (true, false);
+    let end = loop {
+        tokio::select! {
+            read = output.read(&mut buffer), if is_open => match read {
+                Ok(0) | Err(_) => is_open = false,
+                Ok(read) => {
+                    capture.take(&buffer[..read]);
+                    is_news = true;
+                }
+            },
+            gone = child.gone() => break End::Exited(gone.ok().flatten()),
+            () = &mut late => break End::TimedOut,
+            _ = &mut stop => break End::Stopped,
+            _ = tick.tick(), if is_news => {
+                is_news = false;
+                // Nobody waits for what is only shown.
+                let _ = told.try_send(GateFact::Printed(capture.last_lines()));
+            }
+        }
+    };
+    child.end().await;
+    let strays = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
+    let _ = strays.await;
+    let rest = async {
+        while let Ok(read @ 1..) = output.read(&mut buffer).await {
+            capture.take(&buffer[..read]);
+        }
+    };
+    if is_open {
+        let _ = timeout(REST_WAIT, rest).await;
+    }
+    end
+}

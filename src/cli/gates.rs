@@ -1,0 +1,227 @@
+//! `ctxrelay gates …` and `ctxrelay release-gate`: the project's evidence commands, run by the
+//! daemon.
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::connect::{self, DaemonFound, Live, runtime, unexpected};
+use super::context::CliContext;
+use super::disk;
+use super::exit::{CliOutcome, Failure};
+use super::operator;
+use super::output::Tone;
+use super::report::{Report, ReportText};
+use super::words::short;
+use crate::core::entry::ArtifactStatus;
+use crate::core::snapshot::{GateInForce, Snapshot};
+use crate::store::config;
+use crate::wire::control::{Command, EndedRun, GateReport, GatesReport, Reply, RunGatesParams};
+
+/// How often the daemon is asked whether a run is over; gates take seconds to minutes.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How much of a command is shown, in characters.
+const CMD_CHARS: usize = 60;
+
+/// What can be done about gates.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// The gates that you trust, and what they came to
+    #[command(after_help = "Example: ctxrelay gates list --json")]
+    List,
+    /// Run gates and record what they come to (operator)
+    #[command(after_help = "Example: ctxrelay gates run tests")]
+    Run(RunArgs),
+}
+
+/// Arguments of `gates run`.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// Which; all of them by itself
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+}
+
+/// Arguments of `release-gate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay release-gate --json")]
+pub struct ReleaseArgs {}
+
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
+    match verb {
+        Verb::List => list(context),
+        Verb::Run(args) => run_gates(
+            context,
+            RunGatesParams {
+                names: args.names,
+                release: false,
+            },
+        ),
+    }
+}
+
+pub fn release(context: &CliContext) -> CliOutcome {
+    let params = RunGatesParams {
+        names: Vec::new(),
+        release: true,
+    };
+    run_gates(context, params)
+}
+
+fn list(context: &CliContext) -> CliOutcome {
+    let report = runtime()?.block_on(async {
+        match connect::control(&context.setting).await {
+            DaemonFound::Live(live) => ask(&live, Command::ListGates).await,
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => from_disk(context),
+        }
+    })?;
+    let gates: Vec<GateReport> = {
+        let untrusted = untrusted(context, &report.gates);
+        report.gates.into_iter().chain(untrusted).collect()
+    };
+    let mut text = rows(&gates);
+    if gates.is_empty() {
+        text.note("no gates: name commands in `gates` of config.json, then `ctxrelay trust`");
+    }
+    let value = json!({"gates": gates, "running": report.running});
+    context.out.report(Report::new(&value, text))
+}
+
+/// What is known without a daemon: the trusted ones, and the record.
+fn from_disk(context: &CliContext) -> Result<GatesReport, Failure> {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let world = disk::snapshot(setting)?;
+    let gates = loaded.config.gates.iter();
+    Ok(GatesReport {
+        gates: gates
+            .map(|gate| GateReport::of(&GateInForce::from(gate), &world))
+            .collect(),
+        ..GatesReport::default()
+    })
+}
+
+/// The gates of the file that are not in force as they stand there.
+fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let waits = loaded.waiting.iter().find(|waits| waits.key == "gates");
+    let found = waits.and_then(|waits| waits.found.as_ref());
+    let gates = found
+        .map(crate::wire::config::Gate::all)
+        .unwrap_or_default();
+    let gates = gates.iter().map(|gate| GateReport {
+        trusted: false,
+        ..GateReport::of(&GateInForce::from(gate), &Snapshot::default())
+    });
+    gates
+        .filter(|gate| {
+            let is_same = |one: &GateReport| {
+                (&one.name, &one.cmd, one.required) == (&gate.name, &gate.cmd, gate.required)
+            };
+            !known.iter().any(is_same)
+        })
+        .collect()
+}
+
+fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
+    let command = Command::RunGates(params);
+    let (report, ended) = runtime()?.block_on(async {
+        operator::check(context, &command).await?;
+        let live = operator::live(context).await?;
+        let begun = ask(&live, command).await?;
+        let Some(number) = begun.running.or(begun.ended.map(|ended| ended.run)) else {
+            return Err(Failure::internal("run the gates", "the daemon began none"));
+        };
+        tokio::select! {
+            ended = end_of(&live, number) => ended,
+            _ = tokio::signal::ctrl_c() => {
+                live.ask(Command::StopGates).await?;
+                end_of(&live, number).await
+            }
+        }
+    })?;
+    let mut ran = report.gates;
+    ran.retain(|gate| ended.names.contains(&gate.name));
+    let mut text = rows(&ran);
+    if let Some(id) = &ended.release {
+        text.line(format!("recorded as release gate {id}"));
+    }
+    if ended.stopped {
+        text.note("stopped: what did not run proves nothing");
+    }
+    let is_green = |gate: &GateReport| gate.ok == Some(true) || !gate.required;
+    let ok = !ended.stopped && ran.iter().all(is_green);
+    let value = json!({"gates": ran, "release": ended.release, "stopped": ended.stopped});
+    context.out.report(Report::new(&value, text).checked(ok))
+}
+
+/// Waits for the end of a run.
+async fn end_of(live: &Live, number: u64) -> Result<(GatesReport, EndedRun), Failure> {
+    loop {
+        let report = ask(live, Command::ListGates).await?;
+        match &report.ended {
+            Some(ended) if ended.run >= number => {
+                let ended = ended.clone();
+                return Ok((report, ended));
+            }
+            _ => sleep(LOOK).await,
+        }
+    }
+}
+
+async fn ask(live: &Live, command: Command) -> Result<GatesReport, Failure> {
+    match live.ask(command).await? {
+        Reply::Gates(report) => Ok(report),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn rows(gates: &[GateReport]) -> ReportText {
+    let mut text = ReportText::new();
+    for gate in gates {
+        row(&mut text, gate);
+    }
+    text
+}
+
+fn row(out: &mut ReportText, gate: &GateReport) {
+    let (tone, word) = match (gate.trusted, gate.status) {
+        (false, _) => (Tone::Warning, "not trusted"),
+        (true, None) => (Tone::Faint, "not run"),
+        (true, Some(_)) if gate.stale => (Tone::Warning, "STALE"),
+        (true, Some(ArtifactStatus::Passed)) => (Tone::Good, "green"),
+        (true, Some(ArtifactStatus::TimedOut)) => (Tone::Bad, "timed out"),
+        (true, Some(ArtifactStatus::Skipped)) => (Tone::Warning, "stopped"),
+        (true, Some(ArtifactStatus::Blocked)) => (Tone::Bad, "cannot run"),
+        (true, Some(_)) => (Tone::Bad, "red"),
+    };
+    let mut how = Vec::new();
+    if let Some(code) = gate.exit_code {
+        how.push(format!("exit {code}"));
+    }
+    if let Some(ms) = gate.duration_ms {
+        how.push(format!("{:.1} s", ms as f64 / 1_000.0));
+    }
+    if let Some(tree) = &gate.tree {
+        how.push(format!("tree {}", short(&tree.tree, 13)));
+    }
+    if gate.flaky {
+        how.push("FLAKY: it differed on this tree before".to_owned());
+    }
+    if let Some(seq) = gate.seq {
+        how.push(format!("entry {seq}"));
+    }
+    if !gate.required {
+        how.push("not required".to_owned());
+    }
+    out.spans(&[
+        (tone, &format!("{word:<12}")),
+        (Tone::Strong, &format!("{:<12} ", gate.name)),
+        (Tone::Plain, &short(&gate.cmd, CMD_CHARS)),
+        (Tone::Faint, &format!("  {}", how.join(" · "))),
+    ]);
+}

@@ -1,0 +1,195 @@
+//! What the gates came to, and what that is worth for a proposal.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ArtifactSnapshot, Snapshot};
+use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
+use crate::id::{EntryId, Seq};
+
+/// How many gates are remembered; names come from a file that changes.
+pub const GATES_KEPT_MAX: usize = 64;
+
+/// How much of an artifact's title a blocker repeats, in characters.
+const TITLE_CHARS: usize = 80;
+
+/// A gate that the operator trusts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateInForce {
+    /// Its name.
+    pub name: String,
+    /// What it runs.
+    pub cmd: String,
+    /// What names command and folder.
+    pub spec: String,
+    /// Nothing is approved without it.
+    pub required: bool,
+}
+
+/// The latest run of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateSnapshot {
+    /// The entry.
+    pub id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// When it ended, ms since the epoch.
+    pub at_ms: i64,
+    /// What it came to.
+    pub status: ArtifactStatus,
+    /// How.
+    pub run: GateRun,
+    /// The same command came to something else on the same tree before.
+    pub flaky: bool,
+}
+
+/// What a gate says of a work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateStanding {
+    /// It was green on this tree.
+    Green,
+    /// It was not, or timed out, or could not begin.
+    Red,
+    /// It ran on another tree, or the tree changed while it ran, or it ran another command.
+    Stale,
+    /// It never ran.
+    Unrun,
+}
+
+impl GateSnapshot {
+    /// Whether it ran on this very tree, whole, with this command. Without git a tree has no name:
+    /// then it is enough to have run after `since`.
+    fn is_of(&self, spec: &str, tree: Option<&WorkTree>, since: Option<Seq>) -> bool {
+        let is_same_tree = match (&self.run.tree, tree) {
+            (Some(ran), Some(tree)) => ran.tree == tree.tree,
+            (None, None) => since.is_some_and(|since| self.seq > since),
+            _ => false,
+        };
+        is_same_tree && self.run.spec == spec && !self.run.stale
+    }
+}
+
+impl Snapshot {
+    /// Takes a run in that the daemon recorded.
+    pub(crate) fn take_gate_run(&mut self, id: &EntryId, status: ArtifactStatus, run: &GateRun) {
+        let before = self.gates.get(&run.gate);
+        let flaky = before.is_some_and(|before| {
+            let is_same = run.tree.is_some() && before.is_of(&run.spec, run.tree.as_ref(), None);
+            is_same && !run.stale && (before.flaky || before.status != status)
+        });
+        if before.is_none() && self.gates.len() >= GATES_KEPT_MAX {
+            let oldest = self.gates.iter().min_by_key(|(_, gate)| gate.seq);
+            let oldest = oldest.map(|(name, _)| name.clone());
+            self.gates.retain(|name, _| Some(name) != oldest.as_ref());
+        }
+        let latest = GateSnapshot {
+            id: id.clone(),
+            seq: self.seq,
+            at_ms: self.last_at_ms,
+            status,
+            run: run.clone(),
+            flaky,
+        };
+        self.gates.insert(run.gate.clone(), latest);
+    }
+
+    /// What a gate says of a tree; `since` is the entry after which it has to have run where there
+    /// is no git to name the tree.
+    pub fn gate_standing(
+        &self,
+        gate: &GateInForce,
+        tree: Option<&WorkTree>,
+        since: Option<Seq>,
+    ) -> GateStanding {
+        match self.gates.get(&gate.name) {
+            None => GateStanding::Unrun,
+            Some(latest) if !latest.is_of(&gate.spec, tree, since) => GateStanding::Stale,
+            Some(latest) if latest.status == ArtifactStatus::Passed => GateStanding::Green,
+            Some(_) => GateStanding::Red,
+        }
+    }
+
+    /// What the required gates have against a tree, in words; nothing when all are green on it.
+    pub fn gate_blockers(
+        &self,
+        gates: &[GateInForce],
+        tree: Option<&WorkTree>,
+        since: Option<Seq>,
+    ) -> Vec<String> {
+        let required = gates.iter().filter(|gate| gate.required);
+        let blockers = required.filter_map(|gate| {
+            let name = &gate.name;
+            match self.gate_standing(gate, tree, since) {
+                GateStanding::Green => None,
+                GateStanding::Red => {
+                    Some(format!("required gate {name} is red: {}", self.how(name)))
+                }
+                GateStanding::Stale => {
+                    Some(format!("required gate {name} has not run on this tree"))
+                }
+                GateStanding::Unrun => Some(format!("required gate {name} has not run")),
+            }
+        });
+        blockers.collect()
+    }
+
+    /// How the latest run of a gate ended.
+    fn how(&self, name: &str) -> String {
+        match self.gates.get(name) {
+            Some(latest) => latest.how(),
+            None => String::new(),
+        }
+    }
+
+    /// Artifacts since the last approval that say that something failed, and that no later one of
+    /// the same kind and title took back. What a gate came to is told by the gate.
+    pub(super) fn failed_artifacts(&self) -> impl Iterator<Item = String> {
+        let since = self.approved_through;
+        let artifacts = self.artifacts.iter().enumerate();
+        artifacts.filter_map(move |(at, claim)| {
+            let ArtifactSnapshot {
+                id, by, artifact, ..
+            } = claim;
+            let is_bad = matches!(
+                artifact.status,
+                ArtifactStatus::Failed | ArtifactStatus::Blocked | ArtifactStatus::TimedOut
+            );
+            if !is_bad || claim.seq <= since || artifact.verified.is_some() {
+                return None;
+            }
+            let is_same = |later: &Artifact| {
+                later.kind == artifact.kind
+                    && later.title == artifact.title
+                    && later.status != ArtifactStatus::Unknown
+            };
+            let mut later = self.artifacts.iter().skip(at + 1);
+            if later.any(|later| is_same(&later.artifact)) {
+                return None;
+            }
+            let status = artifact.status.as_str();
+            let title: String = artifact.title.chars().take(TITLE_CHARS).collect();
+            Some(format!("artifact {id} by {by} is {status}: {title}"))
+        })
+    }
+}
+
+impl GateSnapshot {
+    /// Whether it passed, on a tree that did not change meanwhile.
+    pub fn is_green(&self) -> bool {
+        self.status == ArtifactStatus::Passed && !self.run.stale
+    }
+
+    /// How it ended, in a few words: `exit 101 after 12.4 s`.
+    pub fn how(&self) -> String {
+        let seconds = format!("{:.1} s", self.run.duration_ms as f64 / 1_000.0);
+        match (self.run.exit_code, self.status) {
+            (Some(code), _) => format!("exit {code} after {seconds}"),
+            (None, ArtifactStatus::TimedOut) => format!("not done after {seconds}"),
+            (None, ArtifactStatus::Skipped) => format!("stopped after {seconds}"),
+            (None, _) => "could not begin".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use crate::agent::{Agent, Party};
+use crate::entry::{Entry, EntryKind, FinalityDecision};
+use crate::fold::fold;
+use crate::id::SessionId;
+
+const SPEC: &str = "0123456789abcdef";
+
+#[derive(Default)]
+struct Told {
+    world: Snapshot,
+    seq: u64,
+}
+
+impl Told {
+    fn tell(&mut self, source: Party, kind: EntryKind) -> EntryId {
+        self.seq += 1;
+        let id = EntryId::new(format!("e{}", self.seq));
+        let entry = Entry {
+            id: id.clone(),
+            timestamp_ms: 1_000,
+            session_id: SessionId::new("session_1"),
+            source,
+            target: None,
+            content: String::new(),
+            whole: None,
+            kind,
+            runtime_session: None,
+            carried: None,
+            meta: serde_json::Map::new(),
+            seq: Seq(self.seq),
+        };
+        fold(&mut self.world, &entry);
+        id
+    }
+
+    fn ran(&mut self, by: Party, status: ArtifactStatus, run: GateRun) {
+        let kind = EntryKind::Artifact(artifact(&run.gate, status, Some(run.clone())));
+        self.tell(by, kind);
+    }
+
+    fn claimed(&mut self, title: &str, status: ArtifactStatus) {
+        let kind = EntryKind::Artifact(artifact(title, status, None));
+        self.tell(Party::Agent(Agent::Codex), kind);
+    }
+
+    fn standing(&self, tree: Option<&WorkTree>, since: u64) -> GateStanding {
+        self.world
+            .gate_standing(&required("tests"), tree, Some(Seq(since)))
+    }
+}
+
+fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> Artifact {
+    Artifact {
+        kind: "test_report".to_owned(),
+        title: title.to_owned(),
+        summary: String::new(),
+        status,
+        evidence: Vec::new(),
+        verified,
+    }
+}
+
+fn tree(tree: &str) -> WorkTree {
+    WorkTree {
+        commit: None,
+        tree: tree.to_owned(),
+        changed: 0,
+    }
+}
+
+fn run(on: Option<&WorkTree>, exit_code: i32) -> GateRun {
+    GateRun {
+        gate: "tests".to_owned(),
+        cmd: "make test".to_owned(),
+        spec: SPEC.to_owned(),
+        exit_code: Some(exit_code),
+        duration_ms: 12_400,
+        tree: on.cloned(),
+        stale: false,
+        output_bytes: 0,
+        output_sha256: String::new(),
+    }
+}
+
+fn required(name: &str) -> GateInForce {
+    GateInForce {
+        name: name.to_owned(),
+        cmd: "make test".to_owned(),
+        spec: SPEC.to_owned(),
+        required: true,
+    }
+}
+
+#[test]
+fn a_gate_counts_on_the_tree_on_which_it_ran_and_on_no_other() {
+    let (one, other) = (tree("aa"), tree("bb"));
+    let mut told = Told::default();
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Unrun);
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Green);
+    assert_eq!(told.standing(Some(&other), 0), GateStanding::Stale);
+    told.ran(
+        Party::System,
+        ArtifactStatus::Failed,
+        run(Some(&other), 101),
+    );
+    assert_eq!(told.standing(Some(&other), 0), GateStanding::Red);
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
+    let gates = [required("tests")];
+    assert_eq!(
+        told.world.gate_blockers(&gates, Some(&other), None),
+        ["required gate tests is red: exit 101 after 12.4 s"]
+    );
+}
+
+#[test]
+fn a_run_during_which_the_tree_changed_or_of_another_command_is_stale() {
+    let one = tree("aa");
+    let mut told = Told::default();
+    let changed = GateRun {
+        stale: true,
+        ..run(Some(&one), 0)
+    };
+    told.ran(Party::System, ArtifactStatus::Passed, changed);
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
+    let other = GateRun {
+        spec: "fedcba9876543210".to_owned(),
+        ..run(Some(&one), 0)
+    };
+    told.ran(Party::System, ArtifactStatus::Passed, other);
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
+}
+
+#[test]
+fn without_git_a_gate_has_to_run_after_what_it_is_to_prove() {
+    let mut told = Told::default();
+    told.ran(Party::System, ArtifactStatus::Passed, run(None, 0));
+    assert_eq!(told.standing(None, 1), GateStanding::Stale);
+    told.ran(Party::System, ArtifactStatus::Passed, run(None, 0));
+    assert_eq!(told.standing(None, 1), GateStanding::Green);
+}
+
+#[test]
+fn only_the_daemon_verifies() {
+    let one = tree("aa");
+    let mut told = Told::default();
+    for by in [
+        Party::Agent(Agent::Claude),
+        Party::Human,
+        Party::Other("ci".to_owned()),
+    ] {
+        told.ran(by, ArtifactStatus::Passed, run(Some(&one), 0));
+    }
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Unrun);
+    assert!(
+        told.world
+            .artifacts
+            .iter()
+            .all(|one| one.artifact.verified.is_none())
+    );
+}
+
+#[test]
+fn what_somebody_else_appended_verifies_nothing() {
+    let one = tree("aa");
+    let mut told = Told {
+        world: Snapshot::believing_after(Seq(1)),
+        seq: 0,
+    };
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Unrun);
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert_eq!(told.standing(Some(&one), 0), GateStanding::Green);
+}
+
+#[test]
+fn a_gate_that_differs_on_the_same_tree_is_flaky_until_the_tree_changes() {
+    let (one, other) = (tree("aa"), tree("bb"));
+    let mut told = Told::default();
+    let flaky = |told: &Told| told.world.gates["tests"].flaky;
+    told.ran(Party::System, ArtifactStatus::Failed, run(Some(&one), 1));
+    assert!(!flaky(&told));
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert!(flaky(&told));
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert!(flaky(&told));
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&other), 0));
+    assert!(!flaky(&told));
+}
+
+#[test]
+fn what_failed_stands_in_the_way_until_it_passes_or_the_operator_approved() {
+    let mut told = Told::default();
+    let blockers = |told: &Told| told.world.blockers_except(&[]);
+    told.claimed("unit", ArtifactStatus::Failed);
+    told.claimed("e2e", ArtifactStatus::TimedOut);
+    assert_eq!(
+        blockers(&told),
+        [
+            "artifact e1 by codex is failed: unit",
+            "artifact e2 by codex is timed_out: e2e"
+        ]
+    );
+    told.claimed("unit", ArtifactStatus::Unknown);
+    assert_eq!(blockers(&told).len(), 2);
+    told.claimed("unit", ArtifactStatus::Passed);
+    assert_eq!(blockers(&told), ["artifact e2 by codex is timed_out: e2e"]);
+
+    let proposal = EntryKind::FinalityProposal(crate::entry::FinalityProposal {
+        summary: "done".to_owned(),
+        evidence: Vec::new(),
+        remaining_risk: None,
+        handles: Vec::new(),
+        tree: None,
+    });
+    let proposal_id = told.tell(Party::Agent(Agent::Codex), proposal);
+    told.tell(
+        Party::Human,
+        EntryKind::FinalityDecision(FinalityDecision {
+            proposal_id,
+            approved: true,
+            reason: None,
+            tree: None,
+            handles: Vec::new(),
+            tells: Vec::new(),
+        }),
+    );
+    assert!(blockers(&told).is_empty());
+}
+
+#[test]
+fn however_many_names_there_are_the_latest_gates_are_kept() {
+    let one = tree("aa");
+    let mut told = Told::default();
+    for number in 0..GATES_KEPT_MAX + 3 {
+        let gate = format!("g{number}");
+        let run = GateRun {
+            gate,
+            ..run(Some(&one), 0)
+        };
+        told.ran(Party::System, ArtifactStatus::Passed, run);
+    }
+    assert_eq!(told.world.gates.len(), GATES_KEPT_MAX);
+    assert!(!told.world.gates.contains_key("g2"));
+    assert!(told.world.gates.contains_key("g3"));
+}

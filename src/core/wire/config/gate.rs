@@ -1,0 +1,189 @@
+//! [`Gate`]: a command of the project that gives evidence.
+
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::keys::Seconds;
+use super::power::sorted;
+use crate::snapshot::GateInForce;
+use crate::wire::line::hex;
+
+/// How many gates a project has at most.
+pub const GATES_MAX: usize = 32;
+
+/// How many hex digits of a digest name what a gate runs.
+const SPEC_CHARS: usize = 16;
+
+/// The longest name, in characters.
+const NAME_CHARS_MAX: usize = 40;
+
+/// The longest command, in characters.
+const CMD_CHARS_MAX: usize = 4_000;
+
+/// A command whose exit code is evidence. Counts only as the operator last trusted it:
+/// `ctxrelay trust`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// Its name: 1 to 40 letters, digits, `_`, `-` or `.`.
+    #[serde(deserialize_with = "name")]
+    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[A-Za-z0-9_.-]+$"))]
+    pub name: String,
+    /// What `sh -c` runs; exit code 0 is green.
+    #[serde(deserialize_with = "cmd")]
+    #[schemars(length(min = 1, max = 4000))]
+    pub cmd: String,
+    /// Where, as a path inside the project; the project's folder by itself.
+    #[serde(
+        default,
+        deserialize_with = "cwd",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cwd: Option<String>,
+    /// It and all that it started is ended after this many seconds.
+    #[serde(default = "ten_minutes")]
+    pub timeout_s: Seconds<1, 86_400>,
+    /// Nothing is approved while it is not green on the tree that was proposed.
+    #[serde(default = "yes")]
+    pub required: bool,
+}
+
+fn ten_minutes() -> Seconds<1, 86_400> {
+    Seconds::<1, 86_400>::try_from(600).unwrap_or_else(|why| unreachable!("{why}"))
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(is_word) {
+        let why = "a gate's name is 1 to 40 letters, digits, `_`, `-` or `.`";
+        return Err(D::Error::custom(why));
+    }
+    Ok(name)
+}
+
+fn cmd<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let cmd = String::deserialize(from)?;
+    let is_said = !cmd.trim().is_empty() && cmd.chars().count() <= CMD_CHARS_MAX;
+    if !is_said || cmd.contains('\0') {
+        return Err(D::Error::custom(
+            "a gate's command has 1 to 4000 characters",
+        ));
+    }
+    Ok(cmd)
+}
+
+fn cwd<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let cwd = Option::<String>::deserialize(from)?;
+    if cwd.as_deref().is_some_and(|cwd| !is_inside(cwd)) {
+        return Err(D::Error::custom("a gate runs in a folder of the project"));
+    }
+    Ok(cwd)
+}
+
+/// Whether a path leads nowhere else by its own words; what is a link on the disk is seen when it
+/// is followed.
+fn is_inside(path: &str) -> bool {
+    let mut parts = path.split('/');
+    !path.is_empty() && !path.contains('\0') && parts.all(|part| !part.is_empty() && part != "..")
+}
+
+impl Gate {
+    /// What names what it runs and where: a run of another command under the same name proves
+    /// nothing for this one. Not affected by `required` and the time limit.
+    pub fn spec(&self) -> String {
+        let mut what = Map::new();
+        what.insert("cmd".to_owned(), Value::String(self.cmd.clone()));
+        what.insert("cwd".to_owned(), self.cwd.clone().into());
+        let text = sorted(&Value::Object(what)).to_string();
+        let mut spec = hex(&Sha256::digest(text.as_bytes()));
+        spec.truncate(SPEC_CHARS);
+        spec
+    }
+
+    /// The gates of a value that the operator trusted, in its order. One that cannot be read, or
+    /// that comes a second time under the same name, is none.
+    pub fn all(trusted: &Value) -> Vec<Self> {
+        let mut gates: Vec<Self> = Vec::new();
+        for item in trusted.as_array().into_iter().flatten() {
+            let Ok(gate) = serde_json::from_value::<Self>(item.clone()) else {
+                continue;
+            };
+            if gates.len() < GATES_MAX && gates.iter().all(|known| known.name != gate.name) {
+                gates.push(gate);
+            }
+        }
+        gates
+    }
+}
+
+impl From<&Gate> for GateInForce {
+    fn from(gate: &Gate) -> Self {
+        Self {
+            name: gate.name.clone(),
+            cmd: gate.cmd.clone(),
+            spec: gate.spec(),
+            required: gate.required,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_gate_needs_a_name_and_a_command_and_the_rest_has_defaults() {
+        let gates = Gate::all(&json!([
+            {"name": "tests", "cmd": "cargo test"},
+            {"name": "e2e", "cmd": "x", "required": false, "timeout_s": 5, "cwd": "web/app"},
+        ]));
+        assert_eq!(gates.len(), 2);
+        assert_eq!(
+            (gates[0].required, gates[0].timeout_s.get(), &gates[0].cwd),
+            (true, 600, &None)
+        );
+        assert_eq!((gates[1].required, gates[1].timeout_s.get()), (false, 5));
+    }
+
+    #[test]
+    fn what_is_no_gate_is_left_out_and_costs_no_other_one() {
+        let gates = Gate::all(&json!([
+            {"name": "a b", "cmd": "true"},
+            {"name": "", "cmd": "true"},
+            {"name": "\u{1b}[2J", "cmd": "true"},
+            {"name": "empty", "cmd": "  "},
+            {"name": "up", "cmd": "true", "cwd": "../other"},
+            {"name": "root", "cmd": "true", "cwd": "/etc"},
+            {"name": "slow", "cmd": "true", "timeout_s": 0},
+            "true",
+            {"name": "good", "cmd": "true"},
+            {"name": "good", "cmd": "false"},
+        ]));
+        let names: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
+        assert_eq!(names, ["good"]);
+        assert_eq!(gates[0].cmd, "true");
+    }
+
+    #[test]
+    fn another_command_or_folder_is_another_gate_and_a_time_limit_is_not() {
+        let spec = |value: Value| serde_json::from_value::<Gate>(value).unwrap().spec();
+        let one = spec(json!({"name": "t", "cmd": "make"}));
+        assert_eq!(one.len(), SPEC_CHARS);
+        assert_eq!(
+            one,
+            spec(json!({"name": "t", "cmd": "make", "timeout_s": 9, "required": false}))
+        );
+        assert_ne!(one, spec(json!({"name": "t", "cmd": "make "})));
+        assert_ne!(one, spec(json!({"name": "t", "cmd": "make", "cwd": "a"})));
+    }
+}

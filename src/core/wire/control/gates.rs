@@ -1,0 +1,94 @@
+//! What is asked and answered about the project's gates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::{ArtifactStatus, WorkTree};
+use crate::id::{EntryId, Seq};
+use crate::snapshot::{GateInForce, GateSnapshot, Snapshot};
+
+/// Arguments of [`Command::RunGates`](super::Command::RunGates).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunGatesParams {
+    /// Which, by name; all when there are none.
+    pub names: Vec<String>,
+    /// Those that are required, and one `release_gate` artifact about them all.
+    pub release: bool,
+}
+
+/// The gates in force, and what they came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatesReport {
+    /// In the order of the file.
+    pub gates: Vec<GateReport>,
+    /// The run that is under way: asked to run gates, the one that was begun.
+    pub running: Option<u64>,
+    /// The run that ended last.
+    pub ended: Option<EndedRun>,
+}
+
+/// A run of gates that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndedRun {
+    /// Its number: one more for each run of a daemon.
+    pub run: u64,
+    /// The gates that began, by name.
+    pub names: Vec<String>,
+    /// Somebody stopped it, or the record took no more.
+    pub stopped: bool,
+    /// The `release_gate` artifact, if one was recorded.
+    pub release: Option<EntryId>,
+}
+
+/// One gate, and the latest run of this very command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateReport {
+    /// Its name.
+    pub name: String,
+    /// What it runs.
+    pub cmd: String,
+    /// Nothing is approved without it.
+    pub required: bool,
+    /// The operator trusts it.
+    pub trusted: bool,
+    /// Whether it was green; `None` when it has not run.
+    pub ok: Option<bool>,
+    /// In a word; `None` when it has not run.
+    pub status: Option<ArtifactStatus>,
+    /// The exit code, if it came that far.
+    pub exit_code: Option<i32>,
+    /// How long it ran.
+    pub duration_ms: Option<u64>,
+    /// The work tree on which it ran.
+    pub tree: Option<WorkTree>,
+    /// The work tree changed while it ran.
+    pub stale: bool,
+    /// It came to something else on the same tree before.
+    pub flaky: bool,
+    /// The entry that holds what it printed.
+    pub seq: Option<Seq>,
+}
+
+impl GateReport {
+    /// As the folded world tells it.
+    pub fn of(gate: &GateInForce, world: &Snapshot) -> Self {
+        let latest = world.gates.get(&gate.name);
+        let latest = latest.filter(|latest| latest.run.spec == gate.spec);
+        Self {
+            name: gate.name.clone(),
+            cmd: gate.cmd.clone(),
+            required: gate.required,
+            trusted: true,
+            ok: latest.map(GateSnapshot::is_green),
+            status: latest.map(|latest| latest.status),
+            exit_code: latest.and_then(|latest| latest.run.exit_code),
+            duration_ms: latest.map(|latest| latest.run.duration_ms),
+            tree: latest.and_then(|latest| latest.run.tree.clone()),
+            stale: latest.is_some_and(|latest| latest.run.stale),
+            flaky: latest.is_some_and(|latest| latest.flaky),
+            seq: latest.map(|latest| latest.seq),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The project's gates: run when the operator says so, recorded as evidence.
+
+use tokio::sync::mpsc;
+
+use super::record::not_found;
+use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
+use crate::core::agent::Party;
+use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, WorkTree};
+use crate::core::id::{EntryId, Seq};
+use crate::core::snapshot::{GateInForce, GateSnapshot};
+use crate::daemon::event::Event;
+use crate::daemon::owners::Daemon;
+use crate::wire::config::Gate;
+use crate::wire::control::{GateReport, GatesReport, Refusal, RefusalCode, Reply, RunGatesParams};
+
+/// How many facts of a gate may wait for the loop. What is only shown is left out beyond.
+const FACTS_WAITING: usize = 4;
+
+/// How much of a tree's id a sentence names.
+const TREE_CHARS: usize = 12;
+
+impl Daemon {
+    /// The gates that the operator trusts, for whoever looks at a proposal.
+    pub(in crate::daemon) fn told_gates(&self) -> Vec<GateInForce> {
+        let gates = self.configuration.gates().iter();
+        gates.map(GateInForce::from).collect()
+    }
+
+    pub(super) fn list_gates(&self) -> Reply {
+        let (gates, world) = (self.told_gates(), self.recorder.world());
+        let gates = gates.iter().map(|gate| GateReport::of(gate, world));
+        Reply::Gates(GatesReport {
+            gates: gates.collect(),
+            running: self.gates.number(),
+            ended: self.gates.ended().cloned(),
+        })
+    }
+
+    pub(super) fn run_gates(&mut self, params: &RunGatesParams) -> Result<Reply, Refusal> {
+        let gates = self.gates_to_run(params)?;
+        self.gates.begin(gates, params.release);
+        self.next_gate();
+        Ok(self.list_gates())
+    }
+
+    pub(super) fn stop_gates(&mut self) -> Result<Reply, Refusal> {
+        if self.gates.stop() {
+            return Ok(Reply::Done);
+        }
+        Err(Refusal::new(
+            RefusalCode::WrongState,
+            "no gate is running",
+            "see `ctxrelay gates list`",
+        ))
+    }
+
+    fn gates_to_run(&self, params: &RunGatesParams) -> Result<Vec<Gate>, Refusal> {
+        if !self.gates.is_idle() {
+            return Err(Refusal::new(
+                RefusalCode::InFlight,
+                "gates are running",
+                "wait for their end: `ctxrelay gates list`",
+            ));
+        }
+        let gates = self.configuration.gates();
+        if let Some(name) = params.names.iter().find(|name| !has(gates, name)) {
+            let known: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
+            let hint = match known.as_slice() {
+                [] => "no gate is in force: `ctxrelay trust --show`".to_owned(),
+                known => format!("in force are: {}", known.join(", ")),
+            };
+            let shown: String = name.chars().take(super::ID_CHARS_MAX).collect();
+            return Err(not_found(&format!("gate {shown}"), &hint));
+        }
+        let is_chosen = |gate: &&Gate| match params.names.as_slice() {
+            [] => !params.release || gate.required,
+            names => names.contains(&gate.name),
+        };
+        let chosen: Vec<Gate> = gates.iter().filter(is_chosen).cloned().collect();
+        if chosen.is_empty() {
+            return Err(Refusal::new(
+                RefusalCode::WrongState,
+                "there is no gate to run",
+                "name commands in `gates` of config.json and trust them: `ctxrelay trust`",
+            ));
+        }
+        Ok(chosen)
+    }
+
+    /// Begins the next gate of the run, or ends the run.
+    fn next_gate(&mut self) {
+        let next = self.gates.next(self.clock.now_ms());
+        self.status_changed();
+        let Some((gate, stop)) = next else {
+            return self.gates_done();
+        };
+        let Some(events) = self.events.upgrade() else {
+            return;
+        };
+        let order = GateOrder {
+            gate,
+            root: self.dirs.root.clone(),
+            hold_program: self.identity.own_program.clone(),
+        };
+        let (told, mut facts) = mpsc::channel(FACTS_WAITING);
+        tokio::spawn(gate::run(order, stop, told));
+        tokio::spawn(async move {
+            while let Some(fact) = facts.recv().await {
+                if events.send(Event::Gate(fact)).await.is_err() {
+                    break;
+                }
+            }
+        });
+    }
+
+    pub(in crate::daemon) fn on_gate(&mut self, fact: GateFact) {
+        match fact {
+            // It is the project's own code, which an agent may have written.
+            GateFact::Began { pid, keeper } => {
+                self.agent_processes.know(pid);
+                self.agent_processes.know(keeper);
+            }
+            GateFact::Printed(lines) => {
+                if self.gates.printed(lines) {
+                    self.status_changed();
+                }
+            }
+            GateFact::Ended(outcome) => {
+                let entry = self.gate_entry(*outcome);
+                self.record(
+                    vec![entry],
+                    Box::new(|daemon, result| {
+                        if let Err(refusal) = result {
+                            // Not evidence then; who asked sees that it did not run.
+                            tracing::warn!(code = %refusal.code, "a gate could not be recorded");
+                            daemon.gates.stop();
+                        }
+                        daemon.next_gate();
+                    }),
+                );
+            }
+        }
+    }
+
+    fn gate_entry(&self, outcome: GateOutcome) -> Entry {
+        let GateOutcome {
+            status,
+            run,
+            output,
+        } = outcome;
+        let how = in_words(status, run.exit_code, run.duration_ms);
+        let on = on_tree(run.tree.as_ref(), run.stale);
+        let content = format!("gate {} {how}{on}\n$ {}\n{output}", run.gate, run.cmd);
+        let artifact = Artifact {
+            kind: "test_report".to_owned(),
+            title: run.gate.clone(),
+            summary: format!("{how}{on}"),
+            status,
+            evidence: vec![run.cmd.clone()],
+            verified: Some(run),
+        };
+        self.entry(
+            Party::System,
+            None,
+            EntryKind::Artifact(artifact),
+            content,
+            None,
+        )
+    }
+
+    /// No gate is left to run.
+    fn gates_done(&mut self) {
+        let Some(entry) = self.gates.release().map(|ran| self.release_entry(ran)) else {
+            return self.end_gates(None);
+        };
+        let id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| daemon.end_gates(result.is_ok().then_some(id))),
+        );
+    }
+
+    fn end_gates(&mut self, release: Option<EntryId>) {
+        self.gates.end(release);
+        self.status_changed();
+    }
+
+    /// One artifact about all that was run.
+    fn release_entry(&self, ran: &[String]) -> Entry {
+        let world = self.recorder.world();
+        let ran = ran.iter();
+        let ran: Vec<&GateSnapshot> = ran.filter_map(|name| world.gates.get(name)).collect();
+        let tree = ran.first().and_then(|first| first.run.tree.clone());
+        let since = ran.iter().map(|gate| gate.seq).min();
+        let since = since.map(|first| Seq(first.0.saturating_sub(1)));
+        let gates = self.told_gates();
+        let red = world.gate_blockers(&gates, tree.as_ref(), since);
+        let lines: Vec<String> = ran
+            .iter()
+            .map(|gate| format!("{}: {} · entry {}", gate.run.gate, gate.how(), gate.seq))
+            .collect();
+        let status = match red.is_empty() {
+            true => ArtifactStatus::Passed,
+            false => ArtifactStatus::Failed,
+        };
+        let on = on_tree(tree.as_ref(), false);
+        let summary = match red.is_empty() {
+            true => format!("all {} required gates are green{on}", ran.len()),
+            false => red.join("; "),
+        };
+        let content = format!("release gate: {summary}\n{}", lines.join("\n"));
+        let artifact = Artifact {
+            kind: "release_gate".to_owned(),
+            title: "release gate".to_owned(),
+            summary,
+            status,
+            evidence: lines,
+            verified: None,
+        };
+        self.entry(
+            Party::System,
+            None,
+            EntryKind::Artifact(artifact),
+            content,
+            None,
+        )
+    }
+}
+
+fn has(gates: &[Gate], name: &str) -> bool {
+    gates.iter().any(|gate| gate.name == name)
+}
+
+fn in_words(status: ArtifactStatus, exit_code: Option<i32>, duration_ms: u64) -> String {
+    let seconds = format!("{:.1} s", duration_ms as f64 / 1_000.0);
+    match (status, exit_code) {
+        (ArtifactStatus::Passed, _) => format!("passed after {seconds}"),
+        (ArtifactStatus::TimedOut, _) => format!("was not done after {seconds} and was ended"),
+        (ArtifactStatus::Skipped, _) => format!("was stopped after {seconds}"),
+        (ArtifactStatus::Blocked, _) => "could not begin".to_owned(),
+        (_, Some(code)) => format!("failed with exit code {code} after {seconds}"),
+        (_, None) => format!("failed after {seconds}"),
+    }
+}
+
+fn on_tree(tree: Option<&WorkTree>, is_stale: bool) -> String {
+    match tree {
+        None => String::new(),
+        Some(tree) => {
+            let id: String = tree.tree.chars().take(TREE_CHARS).collect();
+            let stale = if is_stale {
+                ", which changed meanwhile: STALE"
+            } else {
+                ""
+            };
+            format!(" on tree {id}{stale}")
+        }
+    }
+}
+
+/// Why nothing is approved while a required gate is not green on the tree of now.
+pub(super) fn not_green(red: &[String]) -> Refusal {
+    Refusal::new(
+        RefusalCode::GatesNotGreen,
+        red.join("; "),
+        "run the gates: `g` on the card, or `ctxrelay gates run`; reject what does not pass",
+    )
+}

@@ -1,0 +1,131 @@
+//! [`Gates`]: the run of gates that is under way, one gate after the other. At most one run at a
+//! time: two would disturb each other's work tree.
+
+use std::collections::VecDeque;
+
+use tokio::sync::oneshot;
+
+use crate::core::id::EntryId;
+use crate::wire::config::Gate;
+use crate::wire::control::EndedRun;
+use crate::wire::status::GateRunning;
+
+/// What runs, and how the last run ended.
+#[derive(Debug, Default)]
+pub(super) struct Gates {
+    runs: u64,
+    run: Option<Run>,
+    ended: Option<EndedRun>,
+}
+
+#[derive(Debug)]
+struct Run {
+    waiting: VecDeque<Gate>,
+    /// Those that have begun, by name.
+    begun: Vec<String>,
+    now: Option<Now>,
+    is_release: bool,
+    is_stopped: bool,
+}
+
+/// The gate that runs.
+#[derive(Debug)]
+struct Now {
+    shown: GateRunning,
+    /// Dropped, it stops the gate as well.
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl Gates {
+    /// Whether none runs.
+    pub(super) fn is_idle(&self) -> bool {
+        self.run.is_none()
+    }
+
+    /// Takes a run on; to be begun with [`Self::next`]. Only when none is under way.
+    pub(super) fn begin(&mut self, gates: Vec<Gate>, is_release: bool) {
+        self.runs += 1;
+        self.run = Some(Run {
+            waiting: gates.into(),
+            begun: Vec::new(),
+            now: None,
+            is_release,
+            is_stopped: false,
+        });
+    }
+
+    /// The gate that is to run now, and what stops it; `None` when the run is over.
+    pub(super) fn next(&mut self, now_ms: i64) -> Option<(Gate, oneshot::Receiver<()>)> {
+        let run = self.run.as_mut()?;
+        run.now = None;
+        let gate = run.waiting.pop_front()?;
+        let (stop, stopped) = oneshot::channel();
+        run.begun.push(gate.name.clone());
+        run.now = Some(Now {
+            shown: GateRunning {
+                name: gate.name.clone(),
+                since: now_ms,
+                left: run.waiting.len() as u64,
+                lines: Vec::new(),
+            },
+            stop: Some(stop),
+        });
+        Some((gate, stopped))
+    }
+
+    /// The gate that runs printed this. Whether that is worth telling.
+    pub(super) fn printed(&mut self, lines: Vec<String>) -> bool {
+        let now = self.run.as_mut().and_then(|run| run.now.as_mut());
+        now.is_some_and(|now| {
+            let is_news = now.shown.lines != lines;
+            now.shown.lines = lines;
+            is_news
+        })
+    }
+
+    /// Stops what runs and begins nothing more. Whether anything was under way.
+    pub(super) fn stop(&mut self) -> bool {
+        let Some(run) = &mut self.run else {
+            return false;
+        };
+        run.waiting.clear();
+        run.is_stopped = true;
+        if let Some(now) = &mut run.now {
+            now.stop = None;
+        }
+        true
+    }
+
+    /// The names of what was run, where a release gate is to be recorded now.
+    pub(super) fn release(&self) -> Option<&[String]> {
+        let run = self.run.as_ref()?;
+        (run.is_release && !run.is_stopped).then_some(&*run.begun)
+    }
+
+    /// The run is over.
+    pub(super) fn end(&mut self, release: Option<EntryId>) {
+        if let Some(run) = self.run.take() {
+            self.ended = Some(EndedRun {
+                run: self.runs,
+                names: run.begun,
+                stopped: run.is_stopped,
+                release,
+            });
+        }
+    }
+
+    /// The number of the run that is under way.
+    pub(super) fn number(&self) -> Option<u64> {
+        self.run.as_ref().map(|_| self.runs)
+    }
+
+    /// How the last run ended.
+    pub(super) fn ended(&self) -> Option<&EndedRun> {
+        self.ended.as_ref()
+    }
+
+    /// What the screen shows.
+    pub(super) fn running(&self) -> Option<GateRunning> {
+        Some(self.run.as_ref()?.now.as_ref()?.shown.clone())
+    }
+}

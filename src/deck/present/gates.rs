@@ -1,0 +1,56 @@
+//! The gates of a proposal's card.
+
+use ctxrelay_ui::model as ui;
+
+use crate::core::snapshot::{GateInForce, GateStanding, ProposalSnapshot};
+use crate::deck::model::Model;
+
+/// How many of the last lines of a gate that runs are shown.
+const LINES: usize = 4;
+
+pub(super) fn gates(model: &Model, proposal: &ProposalSnapshot) -> Vec<ui::GateRow> {
+    let in_force = model.status.gates.in_force.iter();
+    in_force.map(|gate| shown(model, proposal, gate)).collect()
+}
+
+fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::GateRow {
+    let running = model.status.gates.running.as_ref();
+    let running = running.filter(|running| running.name == gate.name);
+    let tree = proposal.proposal.tree.as_ref();
+    let standing = model.world.gate_standing(gate, tree, Some(proposal.seq));
+    let latest = model.world.gates.get(&gate.name);
+    let (state, result) = match (running, standing, latest) {
+        (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
+        (None, GateStanding::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
+        (None, GateStanding::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
+        (None, GateStanding::Stale, _) => (missing(gate), "ran on another tree".to_owned()),
+        (None, ..) => (missing(gate), "not run".to_owned()),
+    };
+    let is_flaky = latest.is_some_and(|latest| latest.flaky)
+        && matches!(standing, GateStanding::Green | GateStanding::Red);
+    let mut notes = Vec::new();
+    if is_flaky {
+        notes.push("FLAKY");
+    }
+    if !gate.required {
+        notes.push("not required");
+    }
+    notes.push(&result);
+    let result = notes.join(" · ");
+    let lines = running.map_or(&[][..], |running| &running.lines);
+    ui::GateRow {
+        name: gate.name.clone(),
+        command: gate.cmd.clone(),
+        state,
+        result,
+        output: lines[lines.len().saturating_sub(LINES)..].to_vec(),
+    }
+}
+
+fn missing(gate: &GateInForce) -> ui::GateState {
+    if gate.required {
+        ui::GateState::Missing
+    } else {
+        ui::GateState::Skipped
+    }
+}

@@ -1,0 +1,186 @@
+//! Gates that hang, print without end, leave children, or cannot begin.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{evidence, run_gates, trust};
+use crate::support::child::is_alive;
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
+
+fn pid_in(path: &Path) -> Option<u32> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+#[track_caller]
+fn is_gone(project: &Project, file: &str) {
+    let pid = pid_in(&project.base().join(file)).expect("a process was started");
+    wait_until("the end of what a gate left behind", timeout(), || {
+        (!is_alive(pid)).then_some(())
+    });
+}
+
+#[test]
+fn a_gate_that_hangs_is_ended_with_all_that_it_started() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    // One child in its group, and one that left it.
+    let cmd = "sleep 1000 & echo $! > ../child; setsid sleep 1000 & echo $! > ../left; \
+               echo waiting; wait";
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": cmd, "timeout_s": 1}]),
+    );
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let gate = &report["gates"][0];
+    assert_eq!(
+        (&gate["status"], &gate["exit_code"]),
+        (&json!("timed_out"), &Value::Null)
+    );
+    is_gone(&project, "child");
+    is_gone(&project, "left");
+    let told = evidence(&project).remove(0);
+    assert!(told["content"].as_str().unwrap().ends_with("waiting\n"));
+}
+
+#[test]
+fn what_a_gate_leaves_behind_ends_with_it_and_holds_nothing_up() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "sleep 1000 & echo $! > ../child; setsid sleep 1000 & echo $! > ../left; exit 0";
+    trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["ok"], true);
+    is_gone(&project, "child");
+    is_gone(&project, "left");
+}
+
+#[test]
+fn the_operator_stops_what_runs_and_what_did_not_run_proves_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([
+            {"name": "tests", "cmd": "echo $$ > ../first; exec sleep 1000"},
+            {"name": "later", "cmd": "touch ../later"},
+        ]),
+    );
+    let mut operator = Operator::connect(&project);
+    let begun = operator.call("gates/run", json!({})).unwrap();
+    wait_until("the first gate", timeout(), || {
+        pid_in(&project.base().join("first"))
+    });
+    let status = project.run(["status", "--json"]).json();
+    assert_eq!(status["gates"]["running"]["name"], "tests");
+    assert_eq!(status["gates"]["running"]["left"], 1);
+    // One run at a time: two would disturb each other's work tree.
+    let refused = operator.call("gates/run", json!({})).unwrap_err();
+    assert_eq!(refused.data["code"], "in_flight");
+    operator.call("gates/stop", json!({})).unwrap();
+    let report = super::end_of(&mut operator, &begun);
+    assert_eq!(report["ended"]["stopped"], true);
+    assert_eq!(report["ended"]["names"], json!(["tests"]));
+    assert_eq!(report["gates"][0]["status"], "skipped");
+    is_gone(&project, "first");
+    assert!(!project.base().join("later").exists());
+}
+
+#[test]
+fn a_daemon_that_ends_takes_its_gate_with_it() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": "echo $$ > ../first; exec sleep 1000"}]),
+    );
+    let mut operator = Operator::connect(&project);
+    operator.call("gates/run", json!({})).unwrap();
+    wait_until("the gate", timeout(), || {
+        pid_in(&project.base().join("first"))
+    });
+    daemon.crash();
+    is_gone(&project, "first");
+    assert!(evidence(&project).is_empty());
+}
+
+#[test]
+fn an_output_without_end_is_counted_and_its_beginning_and_end_are_kept() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "echo first; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last; exit 4";
+    trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    let told = evidence(&project).remove(0);
+    let verified = &told["artifact"]["verified"];
+    assert_eq!(verified["outputBytes"], 300_000_012);
+    assert_eq!(verified["exitCode"], 4);
+    let seq = told["seq"].to_string();
+    let whole = project.run(["ledger", "show", &seq, "--full", "--json"]);
+    let whole = whole.expect_success().json();
+    let text = whole["content"].as_str().unwrap();
+    assert!(text.contains("\nfirst\nxxx") && text.ends_with("\nlast\n"));
+    assert!(text.contains("bytes left out"));
+    assert!(text.len() < 1_000_000);
+}
+
+#[test]
+fn what_cannot_begin_says_why_and_leads_nowhere_else() {
+    let project = Project::new();
+    std::fs::create_dir(project.base().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(project.base().join("elsewhere"), project.root().join("out"))
+        .unwrap();
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([
+            {"name": "link", "cmd": "touch here", "cwd": "out"},
+            {"name": "none", "cmd": "true", "cwd": "not/there"},
+            {"name": "unknown", "cmd": "no-such-program-at-all"},
+        ]),
+    );
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let status = |at: usize| report["gates"][at]["status"].clone();
+    assert_eq!(
+        [status(0), status(1), status(2)],
+        ["blocked", "blocked", "failed"]
+    );
+    assert_eq!(report["gates"][2]["exit_code"], 127);
+    assert!(!project.base().join("elsewhere/here").exists());
+    let told = evidence(&project).remove(0);
+    let text = told["content"].as_str().unwrap();
+    assert!(text.contains("out is no folder of the project"), "{text}");
+}
+
+#[test]
+fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
+    let project = Project::new();
+    let launch = project.ctxrelay(["daemon"]);
+    let launch = launch
+        .env("CLAUDECODE", "1")
+        .env("CLAUDE_CODE_MESSAGING_TOKEN", "secret-of-claude")
+        .env("GIT_DIR", "/nowhere")
+        .env("KEPT_FOR_TOOLS", "yes");
+    let _daemon = crate::support::daemon::Daemon::start(&launch);
+    trust(&project, &json!([{"name": "tests", "cmd": "env"}]));
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    let told = evidence(&project).remove(0);
+    let text = told["content"].as_str().unwrap();
+    assert!(text.contains("KEPT_FOR_TOOLS=yes"), "{text}");
+    for gone in [
+        "CLAUDECODE",
+        "CLAUDE_CODE_MESSAGING",
+        "GIT_DIR",
+        "CONTEXTRELAY_REGISTRY_DIR",
+    ] {
+        assert!(!text.contains(gone), "{gone}: {text}");
+    }
+    assert!(text.contains("CONTEXTRELAY_WORKER=1"));
+}

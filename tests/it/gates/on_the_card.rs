@@ -1,0 +1,51 @@
+//! Gates run from the deck's card of a proposal.
+
+use serde_json::json;
+
+use super::{evidence, trust};
+use crate::support::gate_scene::Scene;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+#[test]
+fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_green() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    // Green once somebody lets it end, so that it is seen while it runs.
+    let cmd = "echo 118 tests begin; until [ -e ../go ]; do sleep 0.05; done; echo all pass";
+    trust(
+        &project,
+        &json!([
+            {"name": "tests", "cmd": cmd},
+            {"name": "e2e", "cmd": "exit 1", "required": false},
+        ]),
+    );
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
+    deck.wait_for_text("Agents");
+    let _scene = Scene::new(&project);
+    deck.wait_for_text("waits for you");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains("Blockers"));
+    deck.wait_for_text("required gate tests has not run");
+
+    // No single key runs anything.
+    deck.press(Key::Char('g'));
+    deck.wait_for_text("Run tests, e2e in the project's folder?");
+    assert!(evidence(&project).is_empty());
+    deck.press(Key::Enter);
+    deck.wait_for_text("118 tests begin");
+    deck.wait_for_text("stop the gates");
+    std::fs::write(project.base().join("go"), "").unwrap();
+    deck.wait_for_text("exit 0 after");
+    deck.wait_for_text("not required · exit 1 after");
+    deck.wait_for_text("none open");
+
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Record your approval");
+    deck.press(Key::Enter);
+    wait_until("the decision", timeout(), || {
+        let mut entries = project.ledger().into_iter();
+        entries.find(|entry| entry["type"] == "finality_decision")
+    });
+}

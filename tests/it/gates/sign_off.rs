@@ -1,0 +1,184 @@
+//! What gates are worth for a decision.
+
+use serde_json::json;
+
+use super::{configure, evidence, run_gates, trust};
+use crate::support::gate_scene::Scene;
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
+
+/// Red while a file says so.
+const TESTS: &str = "echo looking; ! grep -q broken state.txt";
+
+/// What the operator reads when he approves at a terminal.
+#[track_caller]
+fn approve(scene: &Scene<'_>, word: &str) -> (u32, String) {
+    let launch = ["finality", "approve", &scene.proposal];
+    let mut line = Pty::spawn(&scene.project.ctxrelay(launch));
+    line.wait_for_text("to go on");
+    line.type_text(&format!("{word}\r"));
+    (line.wait_exit(), line.screen())
+}
+
+#[test]
+fn nothing_is_approved_while_a_required_gate_is_not_green_on_the_tree_of_now() {
+    let project = Project::new();
+    project.write("state.txt", "broken\n");
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([
+            {"name": "tests", "cmd": TESTS},
+            {"name": "style", "cmd": "exit 3", "required": false},
+        ]),
+    );
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+
+    // Not run, and what the agent claims is no evidence.
+    let (code, screen) = approve(&scene, "approve");
+    assert_eq!(code, 6, "{screen}");
+    assert!(
+        screen.contains("required gate tests has not run"),
+        "{screen}"
+    );
+
+    // Run, and red.
+    let report = run_gates(&mut operator, json!({}));
+    let (tests, style) = (&report["gates"][0], &report["gates"][1]);
+    assert_eq!(
+        (&tests["ok"], &tests["exit_code"]),
+        (&json!(false), &json!(1))
+    );
+    assert_eq!(
+        (&style["ok"], &style["exit_code"]),
+        (&json!(false), &json!(3))
+    );
+    let (code, screen) = approve(&scene, "approve");
+    assert_eq!(code, 6, "{screen}");
+    assert!(
+        screen.contains("required gate tests is red: exit 1"),
+        "{screen}"
+    );
+
+    // Mended: the run of before is of another tree, and so is the proposal.
+    project.write("state.txt", "mended\n");
+    let (code, screen) = approve(&scene, "stale");
+    assert_eq!(code, 6, "{screen}");
+    assert!(screen.contains("has not run on this tree"), "{screen}");
+    run_gates(&mut operator, json!({"names": ["tests"]}));
+    let (code, screen) = approve(&scene, "stale");
+    assert_eq!(code, 0, "{screen}");
+
+    let entries = evidence(&project);
+    let decision = project.ledger().into_iter().rev();
+    let mut decision = decision.filter(|entry| entry["type"] == "finality_decision");
+    let decision = decision.next().unwrap();
+    assert_eq!(entries.len(), 3);
+    let last = &entries[2];
+    assert_eq!(last["source"], "system");
+    assert_eq!(last["artifact"]["status"], "passed");
+    let verified = &last["artifact"]["verified"];
+    assert_eq!(verified["tree"], decision["finality"]["tree"]);
+    assert_eq!(verified["outputBytes"], 8);
+    assert!(last["content"].as_str().unwrap().ends_with("\nlooking\n"));
+    let verify = project.run(["ledger", "verify", "--json"]).expect_success();
+    assert_eq!(verify.json()["ok"], true);
+}
+
+#[test]
+fn a_gate_that_changes_what_it_checks_proves_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": "date +%s%N > made.txt"}]),
+    );
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["stale"], true);
+    assert_eq!(report["gates"][0]["ok"], false);
+    let (code, screen) = approve(&scene, "stale");
+    assert_eq!(code, 6, "{screen}");
+}
+
+#[test]
+fn only_what_the_operator_trusted_runs_and_taking_a_gate_away_needs_trust_too() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    configure(&project, &json!([{"name": "tests", "cmd": "touch ran"}]));
+    let listed = project.run(["gates", "list", "--json"]).expect_success();
+    let gate = &listed.json()["gates"][0];
+    assert_eq!(
+        (&gate["name"], &gate["trusted"]),
+        (&json!("tests"), &json!(false))
+    );
+    let refused = operator.call("gates/run", json!({})).unwrap_err();
+    assert_eq!(refused.data["code"], "wrong_state");
+
+    trust(&project, &json!([{"name": "tests", "cmd": "true"}]));
+    // An agent makes it easier, and then takes it away.
+    for gates in [json!([{"name": "tests", "cmd": "touch ran"}]), json!([])] {
+        configure(&project, &gates);
+        wait_until("the banner", timeout(), || {
+            let status = project.run(["status", "--json"]).json();
+            let notices = status["notices"].to_string();
+            notices.contains("gates waits for your trust").then_some(())
+        });
+        let report = run_gates(&mut operator, json!({}));
+        assert_eq!(report["gates"][0]["cmd"], "true");
+    }
+    assert!(!project.root().join("ran").exists());
+    let scene = Scene::new(&project);
+    project.write("later.txt", "later\n");
+    assert_eq!(approve(&scene, "stale").0, 6);
+}
+
+#[test]
+fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gates = json!([
+        {"name": "tests", "cmd": "echo all is well"},
+        {"name": "lint", "cmd": "exit 7"},
+        {"name": "e2e", "cmd": "exit 8", "required": false},
+    ]);
+    trust(&project, &gates);
+    assert_eq!(project.run(["gates", "run"]).code(), 5);
+    let mut agent = Pty::spawn(&project.ctxrelay(["gates", "run"]).env("CLAUDECODE", "1"));
+    assert_eq!(agent.wait_exit(), 5);
+    let mut codex = project.control_of("codex").unwrap();
+    codex.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    let refused = codex.call("gates/run", json!({})).unwrap_err();
+    assert_eq!(refused.data["code"], "operator_only");
+    assert!(evidence(&project).is_empty());
+
+    let mut line = Pty::spawn(&project.ctxrelay(["gates", "run", "tests"]));
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    assert!(line.screen().contains("green"), "{}", line.screen());
+    let mut line = Pty::spawn(&project.ctxrelay(["gates", "run", "nothing"]));
+    assert_eq!(line.wait_exit(), 3, "{}", line.screen());
+    assert!(line.screen().contains("in force are: tests, lint, e2e"));
+
+    let mut line = Pty::spawn(&project.ctxrelay(["release-gate"]));
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    assert!(line.screen().contains("exit 7"), "{}", line.screen());
+    let released = project.ledger().into_iter();
+    let mut released = released.filter(|entry| entry["type"] == "release_gate");
+    let release = released.next().unwrap();
+    assert_eq!(release["artifact"]["status"], "failed");
+    assert_eq!(release["source"], "system");
+    assert_eq!(
+        release["artifact"]["summary"],
+        "required gate lint is red: exit 7 after 0.0 s"
+    );
+    // Only what is required was run.
+    assert_eq!(evidence(&project).len(), 3);
+}
