@@ -17,7 +17,8 @@
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
-//! - [`DeliveryEffect`]: what a machine wants done, in this order.
+//! - [`DeliveryEffect`]: what a machine wants done, in this order; [`Held`]: what of it waits for
+//!   rows to be on the disk.
 //!
 //! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
 //! arrive late, twice, out of order, or from an app-server or bridge that is gone.
@@ -28,6 +29,7 @@ mod claude;
 mod codex;
 mod delivery_way;
 mod effect;
+mod held;
 mod ladder;
 mod limit;
 mod load;
@@ -49,6 +51,7 @@ pub use codex::{
 };
 pub use delivery_way::DeliveryWay;
 pub use effect::{DeliveryEffect, Moment};
+pub use held::Held;
 pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTerms, Rung};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
 pub use load::{BEGINNING_CHARS, Fit, Load};

@@ -17,7 +17,7 @@ use ctxrelay::wire::line::{GENESIS, seal, serialize};
 use serde_json::Map;
 
 /// In the file's name: another shape of entries must not be measured as if it were this one.
-const SHAPE: u32 = 1;
+const SHAPE: u32 = 2;
 
 /// Prose as agents write it, with the odd path and number.
 const SENTENCE: &str = "The refresh takes the lock first and reads the token after it; see \
@@ -85,8 +85,8 @@ fn write(path: &Path, entries: usize) {
     file.into_inner().unwrap().sync_all().unwrap();
 }
 
-/// In turns of eight: two messages with what became of them, a handoff with its answer, a note
-/// and an artifact.
+/// In turns of eight: two messages with what became of them, a handoff with that and its answer,
+/// and a note or an artifact.
 fn nth(number: usize, settled: bool) -> Entry {
     let (from, to) = if number % 16 < 8 {
         (Agent::Claude, Agent::Codex)
@@ -106,10 +106,10 @@ fn nth(number: usize, settled: bool) -> Entry {
     let (kind, target, sentences) = match number % 8 {
         _ if number == 1 => (EntryKind::SessionStarted { predecessor: None }, None, 0),
         1 | 3 => (message(), Some(to), 3),
-        2 | 4 if settled => (delivery(number - 1, to), Some(to), 0),
+        2 | 4 | 6 if settled => (delivery(number - 1, to), Some(to), 0),
         5 => (handoff(), Some(to), 2),
-        6 if settled => (answer(number - 1), None, 4),
-        7 => (artifact(), None, 1),
+        7 if settled => (answer(number - 2), None, 4),
+        0 if number % 16 == 0 => (artifact(), None, 1),
         _ => return note(number),
     };
     let mut entry = entry(number, from, kind, sentences);
@@ -138,12 +138,17 @@ fn id(number: usize) -> EntryId {
     EntryId::new(format!("0198aa00-0000-7000-8000-{number:012}"))
 }
 
+/// The end of a message: Claude's stays until it is acknowledged.
 fn delivery(of: usize, to: Agent) -> EntryKind {
+    let result = match to {
+        Agent::Claude => DeliveryResult::Acknowledged,
+        Agent::Codex => DeliveryResult::Confirmed,
+    };
     EntryKind::Delivery(DeliveryRecord {
         message_id: id(of),
         attempt_id: None,
         to,
-        result: DeliveryResult::Confirmed,
+        result,
         outcome: Some(Outcome::DeliveredLive),
         rung: Some("queue".to_owned()),
         turn_id: None,

@@ -258,7 +258,10 @@ impl CodexFlow {
             CodexInput::Terminal { attached: false } => {}
             CodexInput::NotSent { id } => {
                 self.landed(&id);
-                backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms);
+                if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
+                    // It may say that an attempt began, and nobody makes one.
+                    effects.push(DeliveryEffect::Store(id));
+                }
                 self.rest(at);
             }
             CodexInput::Durable { id, result } => {

@@ -168,6 +168,13 @@ impl Ladder {
         }
     }
 
+    /// Whether what was to be pushed once its row is written still is: meanwhile it may have been
+    /// proven, or the bridge may have gone.
+    pub fn may_leave(&self, backlog: &Backlog, bridge: u64, id: &EntryId) -> bool {
+        let is_unproven = backlog.get(id).is_some_and(Delivery::is_on_its_way);
+        is_unproven && !backlog.is_recording(id) && self.receiver() == Some(bridge)
+    }
+
     /// What waits unproven for this pair, oldest first.
     fn waiting<'a>(&'a self, backlog: &'a Backlog) -> impl Iterator<Item = &'a Delivery> {
         backlog

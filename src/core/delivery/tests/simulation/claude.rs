@@ -13,7 +13,7 @@ use crate::id::EntryId;
 const CALL_MS: i64 = 1_600;
 
 /// A hook or a call has answered after this long, ms. Claude does one after the other.
-const HOOK_MS: i64 = 8;
+const HOOK_MS: i64 = 16;
 
 /// A doorbell's line is shown at once while less than ten were shown of late, and one more can be
 /// every two seconds, ms; otherwise it waits for the next one.

@@ -1,15 +1,18 @@
 //! [`Daemon`]: the real machines, and a shell around them that dies between any two effects.
 
+use std::collections::BTreeMap;
+
 use super::adapter::{Adapter, Order};
 use super::checks::Showing;
 use super::claude::{ClaudeStep, HookText, Told};
 use super::disk::Write;
+use super::leaving::{HandOut, Leaving, RowWrite};
 use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, CodexFlow, CodexInput, CodexTerms,
-    Delivery, DeliveryEffect, DeliveryState, Fit, HookPoint, Ladder, LadderInput, LadderMode,
+    Delivery, DeliveryEffect, DeliveryState, Fit, Held, HookPoint, Ladder, LadderInput, LadderMode,
     LadderTerms, Load, Moment, Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
@@ -44,9 +47,26 @@ pub struct Daemon {
     pub told_until: i64,
     /// When the last fact of the adapter is heard.
     pub facts_until: i64,
+    /// What of each lane waits for rows: Claude's, Codex's.
+    held: [Held<Leaving>; 2],
+    /// Rows that the disk was given and nobody has heard of, by the token of their write.
+    pub writing: BTreeMap<u64, Vec<EntryId>>,
+    pub tokens: u64,
+    /// Answers of the rows' writer come in their order.
+    pub rows_told_until: i64,
     /// Another process is to go on.
     pub is_leaving: bool,
     deadline: Option<i64>,
+}
+
+impl Daemon {
+    pub fn held_of(&mut self, agent: Agent) -> &mut Held<Leaving> {
+        &mut self.held[usize::from(agent == Agent::Codex)]
+    }
+
+    pub fn holds_nothing(&self) -> bool {
+        self.held.iter().all(Held::is_empty)
+    }
 }
 
 /// What reaches the daemon.
@@ -55,6 +75,8 @@ pub enum Call {
     Codex(CodexInput),
     Ladder(LadderInput),
     Written(Write),
+    /// Rows were written, or the disk refused them.
+    RowsWritten(u64, bool),
     Deadline,
     Send(Draft),
     /// `get_messages` of this Claude.
@@ -126,6 +148,10 @@ impl World {
             adapter,
             told_until: self.now,
             facts_until: self.now,
+            held: Default::default(),
+            writing: BTreeMap::new(),
+            tokens: 0,
+            rows_told_until: self.now,
             is_leaving: false,
             deadline: None,
         });
@@ -133,6 +159,7 @@ impl World {
             self.checks.daemon_began();
         }
         self.disk.writing_until = self.now;
+        self.disk.rows_until = self.now;
         for id in restored.settled {
             self.disk.rows.remove(&id);
         }
@@ -143,7 +170,7 @@ impl World {
             let mut effects = Vec::new();
             let result = DeliveryResult::Ambiguous;
             daemon.backlog.record(&id, result, None, None, &mut effects);
-            self.perform(effects);
+            self.perform(Agent::Codex, effects);
         }
         if is_stopped {
             let thread = Some(ThreadId::new("t"));
@@ -154,7 +181,9 @@ impl World {
     }
 
     pub fn kill_daemon(&mut self, why: &str) {
-        if self.daemon.take().is_some() {
+        if let Some(daemon) = self.daemon.take() {
+            let writing = daemon.writing.into_values().flatten();
+            self.checks.unknown.extend(writing);
             self.note(|| format!("the daemon dies: {why}"));
             // Its app-server hangs on it, and is asked to end.
             if self.rng.bool() {
@@ -179,6 +208,7 @@ impl World {
             Call::Codex(input) => self.codex(input),
             Call::Ladder(input) => self.ladder(input),
             Call::Written(write) => self.written(write),
+            Call::RowsWritten(token, is_written) => self.rows_written(token, is_written),
             Call::Deadline => self.deadline(),
             Call::Send(draft) => self.received(draft),
             Call::Page(process) => self.page(process),
@@ -224,7 +254,7 @@ impl World {
         }
         let (flow, backlog) = (&mut daemon.flow, &mut daemon.backlog);
         let effects = daemon.mutant.codex(flow, backlog, input, &at);
-        self.perform(effects);
+        self.perform(Agent::Codex, effects);
     }
 
     /// Hands something to the ladder of Claude.
@@ -235,7 +265,7 @@ impl World {
         };
         let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
         let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
-        self.perform(effects);
+        self.perform(Agent::Claude, effects);
     }
 
     pub fn moment(&mut self) -> Moment {
@@ -246,45 +276,47 @@ impl World {
         }
     }
 
-    /// Does what the machines want, in its order, and may die before each of it.
-    /// Returns whether it lives and every row was written.
-    pub fn perform(&mut self, effects: Vec<DeliveryEffect>) -> bool {
+    /// Does what the machine of one agent wants, in its order, and may die before each of it. What
+    /// leaves waits for its rows.
+    pub fn perform(&mut self, agent: Agent, effects: Vec<DeliveryEffect>) {
         let incarnation = self.incarnations;
-        let mut all_stored = true;
-        for effect in &effects {
+        let stored: Vec<EntryId> = effects
+            .iter()
+            .filter_map(|effect| match effect {
+                DeliveryEffect::Store(id) => Some(id.clone()),
+                _ => None,
+            })
+            .collect();
+        self.store(agent, &stored);
+        for effect in effects {
             let mortal = self.nature.mortal;
             if mortal > 0 && self.rng.u32(..1_000) < mortal {
                 self.kill_daemon("between two effects");
             }
             if self.daemon.is_none() || self.incarnations != incarnation {
-                let stored = effects.iter().filter_map(|effect| match effect {
-                    DeliveryEffect::Store(id) => Some(id.clone()),
-                    _ => None,
-                });
                 self.checks.unknown.extend(stored);
-                return false;
+                return;
             }
             self.note(|| format!("  {effect:?}"));
             match effect {
-                DeliveryEffect::Store(id) => all_stored &= self.store(id),
-                DeliveryEffect::HandOver { id, .. } if !all_stored => {
-                    self.codex(CodexInput::NotSent { id: id.clone() });
+                DeliveryEffect::HandOver { .. } => {
+                    self.let_leave(agent, Leaving::HandOver(effect));
                 }
-                DeliveryEffect::Push { id, .. } if !all_stored => {
-                    self.ladder(LadderInput::NotStored { id: id.clone() });
+                DeliveryEffect::Push { bridge, id, repeat } => {
+                    let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
+                    let counts = row.is_some_and(|row| row.shown == Shown::Whole);
+                    let showing = Showing { id, repeat, counts };
+                    self.let_leave(agent, Leaving::Push(bridge, showing));
                 }
-                effect => self.perform_one(effect.clone()),
+                effect => self.perform_one(effect),
             }
         }
-        self.daemon.is_some() && all_stored
     }
 
-    fn perform_one(&mut self, effect: DeliveryEffect) {
+    pub fn perform_one(&mut self, effect: DeliveryEffect) {
         match effect {
             DeliveryEffect::Store(_) => {}
-            DeliveryEffect::Forget(id) => {
-                self.disk.rows.remove(&id);
-            }
+            DeliveryEffect::Forget(id) => self.write_rows(RowWrite::Remove(id)),
             DeliveryEffect::Record {
                 id,
                 to,
@@ -323,18 +355,8 @@ impl World {
             }
             // In the real ledger: how the turn ended, and that another began.
             DeliveryEffect::Held(held) => self.disk.is_stopped = held,
-            DeliveryEffect::Push { bridge, id, repeat } => {
-                self.check_offer(&id, "pushed");
-                // All of it leaves; that a channel may drop it is another matter.
-                self.checks.begun.remove(&id);
-                let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
-                let counts = row.is_some_and(|row| row.shown == Shown::Whole);
-                let showing = Showing { id, repeat, counts };
-                if counts {
-                    self.check_repeat(&showing);
-                }
-                self.tell_claude(bridge, Told::Push(showing));
-            }
+            // They wait for their rows.
+            DeliveryEffect::Push { .. } => {}
             DeliveryEffect::Ring { bell, ids, asks } => {
                 for id in &ids {
                     self.check_offer(id, "rung");
@@ -346,18 +368,6 @@ impl World {
             | DeliveryEffect::Limit(_)
             | DeliveryEffect::Stale { .. } => {}
         }
-    }
-
-    /// Writes a row. `false`: the disk refuses.
-    fn store(&mut self, id: &EntryId) -> bool {
-        if self.percent(self.nature.disk_refuses) {
-            self.checks.unknown.insert(id.clone());
-            return false;
-        }
-        if let Some(row) = self.daemon.as_ref().and_then(|d| d.backlog.get(id)) {
-            self.disk.rows.insert(id.clone(), row.clone());
-        }
-        true
     }
 
     fn written(&mut self, write: Write) {
@@ -414,7 +424,14 @@ impl World {
         for (id, _) in &rows {
             self.checks.asked_for(id);
         }
-        self.hand_out(rows, None, ClaudeStep::Page, process);
+        self.hand_out(HandOut {
+            rows,
+            head: None,
+            step: ClaudeStep::Page(Vec::new()),
+            process,
+            left_over: None,
+            is_stop: false,
+        });
     }
 
     /// A hook asks what it may carry. Returns whether it gets something.
@@ -454,67 +471,42 @@ impl World {
         if let Some(id) = &begun {
             self.check_offer(id, "begun by a hook");
         }
-        let (cut, asks) = (begun.clone(), to_fetch.is_some());
-        let reply = move |bodies| {
-            ClaudeStep::HookReply(HookText {
-                bodies,
-                cut,
-                asks,
-                carrier,
-            })
+        let text = HookText {
+            bodies: Vec::new(),
+            cut: begun.clone(),
+            asks: to_fetch.is_some(),
+            carrier,
         };
-        self.hand_out(rows, begun, reply, process);
-        if let Some(upto) = left_over {
-            self.ladder(LadderInput::LeftOver { upto, to_fetch });
-        }
+        self.hand_out(HandOut {
+            rows,
+            head: begun,
+            step: ClaudeStep::HookReply(text),
+            process,
+            left_over: left_over.map(|upto| (upto, to_fetch)),
+            is_stop: carrier == HookPoint::Stop,
+        });
         if carrier == HookPoint::Prompt {
             self.ladder(LadderInput::TurnBegan);
         }
         is_something
     }
 
-    /// Bodies leave after their rows are written, or not at all.
-    fn hand_out(
-        &mut self,
-        rows: Vec<(EntryId, bool)>,
-        head: Option<EntryId>,
-        step: impl FnOnce(Vec<Showing>) -> ClaudeStep,
-        process: u32,
-    ) {
-        let ids: Vec<EntryId> = rows.iter().map(|(id, _)| id.clone()).collect();
+    fn hand_out(&mut self, out: HandOut) {
         let at = self.moment();
         let Some(daemon) = &mut self.daemon else {
             return;
         };
         let input = LadderInput::HandedOut {
-            whole: ids,
-            head: head.clone(),
+            whole: out.rows.iter().map(|(id, _)| id.clone()).collect(),
+            head: out.head.clone(),
         };
         let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
         let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
-        if !self.perform(effects) {
-            for id in rows.into_iter().map(|(id, _)| id).chain(head) {
-                self.checks.unknown.insert(id.clone());
-                self.ladder(LadderInput::NotStored { id });
-            }
-            return;
+        let incarnation = self.incarnations;
+        self.perform(Agent::Claude, effects);
+        if self.incarnations == incarnation {
+            self.let_leave(Agent::Claude, Leaving::HandOut(out));
         }
-        let bodies: Vec<Showing> = rows
-            .into_iter()
-            .map(|(id, repeat)| Showing {
-                id,
-                repeat,
-                counts: true,
-            })
-            .collect();
-        for body in &bodies {
-            self.check_repeat(body);
-            self.checks.begun.remove(&body.id);
-        }
-        let hop = self.hop();
-        let at = self.handed_until.max(self.now + hop);
-        self.handed_until = at;
-        self.after(at - self.now, Event::Claude(process, step(bodies)));
     }
 
     fn deadline(&mut self) {

@@ -59,6 +59,8 @@ pub struct Disk {
     pub is_stopped: bool,
     /// Until when the writer is busy: entries reach the disk in their order.
     pub writing_until: i64,
+    /// Until when the writer of the rows is busy: they reach the disk in their order.
+    pub rows_until: i64,
 }
 
 /// What the writer is given, and who waits for it.

@@ -34,11 +34,13 @@ pub enum Fault {
     NeverRead,
     /// What Codex holds waits for the human, whoever ended the turn before it.
     HeldByNobody,
+    /// Bodies leave while the rows that say so are on their way to the disk.
+    SentBeforeDurable,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -54,5 +56,6 @@ impl Fault {
         Self::CutOvertaken,
         Self::NeverRead,
         Self::HeldByNobody,
+        Self::SentBeforeDurable,
     ];
 }

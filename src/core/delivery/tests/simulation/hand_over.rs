@@ -23,12 +23,23 @@ impl World {
         }
         daemon.is_leaving = true;
         daemon.flow.leave();
-        daemon.adapter.is_released = true;
         self.note(|| "the daemon leaves".to_owned());
+        self.look_whether_it_may_go();
+    }
+
+    /// What was to be handed over is, before the adapter lets go: its row says that an attempt
+    /// began.
+    fn release_adapter(&mut self) {
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        if daemon.adapter.is_released || !daemon.holds_nothing() {
+            return;
+        }
+        daemon.adapter.is_released = true;
         if self.adapter().is_some_and(|adapter| adapter.busy.is_none()) {
             self.adapter_lets_go();
         }
-        self.look_whether_it_may_go();
     }
 
     fn look_whether_it_may_go(&mut self) {
@@ -61,13 +72,15 @@ impl World {
 
     /// Whether everything is recorded and told; then the next process goes on.
     pub fn daemon_may_go(&mut self) {
-        let (now, writing_until) = (self.now, self.disk.writing_until);
+        self.release_adapter();
+        let (now, writing_until) = (self.now, self.disk.writing_until.max(self.disk.rows_until));
         let Some(daemon) = &mut self.daemon else {
             return;
         };
         let is_at_rest = daemon.adapter.is_gone
             && daemon.facts_until < now
             && daemon.told_until < now
+            && daemon.writing.is_empty()
             && writing_until < now;
         if !is_at_rest {
             return self.look_whether_it_may_go();

@@ -27,6 +27,7 @@ mod disk;
 mod fault;
 mod hand_over;
 mod judging;
+mod leaving;
 mod mutant;
 mod mutations;
 mod people;

@@ -92,7 +92,7 @@ impl World {
         if rows.is_empty() {
             return;
         }
-        let (id, _, state) = rows[self.rng.usize(..rows.len())].clone();
+        let (id, to, state) = rows[self.rng.usize(..rows.len())].clone();
         let result = match state {
             DeliveryState::Ambiguous if self.rng.bool() => DeliveryResult::Requeued,
             DeliveryState::Ambiguous | DeliveryState::Queued => DeliveryResult::Cancelled,
@@ -103,7 +103,7 @@ impl World {
         };
         let mut effects = Vec::new();
         daemon.backlog.record(&id, result, None, None, &mut effects);
-        self.perform(effects);
+        self.perform(to, effects);
     }
 
     pub fn operator_releases(&mut self) {

@@ -8,6 +8,7 @@ use super::checks::Checks;
 use super::claude::{Claude, ClaudeStep, Habit};
 use super::daemon::{Call, Daemon};
 use super::disk::{Disk, Write};
+use super::leaving::RowWrite;
 use super::server::{Request, Server, ServerStep, Thread};
 use crate::agent::Agent;
 use crate::delivery::OnBusy;
@@ -44,6 +45,8 @@ pub enum Event {
     Daemon(u64, Call),
     /// Its writer brings something to the disk.
     Write(u64, Write),
+    /// Its other writer brings rows to the disk.
+    Rows(u64, RowWrite),
     /// A daemon starts.
     StartDaemon,
     /// Something reaches the adapter of this incarnation from the app-server of this life.
@@ -210,6 +213,7 @@ impl World {
                 }
             }
             Event::Write(incarnation, write) => self.write(incarnation, write),
+            Event::Rows(incarnation, write) => self.rows_reach_disk(incarnation, write),
             Event::StartDaemon => self.start_daemon(),
             Event::Adapter(incarnation, life, note) => {
                 if self

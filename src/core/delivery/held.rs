@@ -1,0 +1,149 @@
+//! [`Held`]: what may leave a lane only behind rows that are on their way to the disk.
+
+use std::collections::VecDeque;
+
+/// What one lane wants to let out, in its order, each behind the write that has to be durable
+/// before. Writes are known by tokens that grow, and are answered in their order.
+#[derive(Debug)]
+pub struct Held<T> {
+    waiting: VecDeque<(u64, T)>,
+    /// The last write of the lane that was not answered.
+    unanswered: Option<u64>,
+}
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            unanswered: None,
+        }
+    }
+}
+
+impl<T> Held<T> {
+    /// Rows of this lane are being written: what is held from now on waits for them.
+    pub fn begin(&mut self, token: u64) {
+        self.unanswered = Some(token);
+    }
+
+    /// Holds something behind every write that began before it. It comes back at once when
+    /// there is nothing to wait for.
+    pub fn hold(&mut self, item: T) -> Option<T> {
+        let behind = self.unanswered.or_else(|| Some(self.waiting.back()?.0));
+        match behind {
+            Some(token) => {
+                self.waiting.push_back((token, item));
+                None
+            }
+            None => Some(item),
+        }
+    }
+
+    /// All writes up to this one are durable: the next that may leave. To be asked until there is
+    /// none.
+    pub fn next_durable(&mut self, upto: u64) -> Option<T> {
+        self.answered(upto);
+        let (_, item) = self.waiting.pop_front_if(|(token, _)| *token <= upto)?;
+        Some(item)
+    }
+
+    /// The writes up to this one failed: what does not leave. That is also what waits for a later
+    /// write, which would overtake what stood in front of it.
+    pub fn take_failed(&mut self, upto: u64) -> Vec<T> {
+        self.answered(upto);
+        if self.waiting.front().is_none_or(|(token, _)| *token > upto) {
+            return Vec::new();
+        }
+        self.waiting.drain(..).map(|(_, item)| item).collect()
+    }
+
+    /// How much is held.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn answered(&mut self, upto: u64) {
+        self.unanswered.take_if(|token| *token <= upto);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What leaves now, in its order.
+    fn durable(held: &mut Held<char>, upto: u64) -> String {
+        std::iter::from_fn(|| held.next_durable(upto)).collect()
+    }
+
+    #[test]
+    fn what_has_nothing_to_wait_for_leaves_at_once() {
+        let mut held = Held::default();
+        assert_eq!(held.hold('a'), Some('a'));
+        held.begin(1);
+        assert_eq!(durable(&mut held, 1), "");
+        assert_eq!(held.hold('b'), Some('b'));
+        assert!(held.is_empty());
+    }
+
+    #[test]
+    fn each_waits_for_its_write_and_for_what_stands_before_it() {
+        let mut held = Held::default();
+        held.begin(1);
+        assert_eq!(held.hold('a'), None);
+        assert_eq!(held.hold('b'), None);
+        held.begin(2);
+        assert_eq!(held.hold('c'), None);
+        assert_eq!(held.len(), 3);
+        assert_eq!(held.next_durable(1), Some('a'));
+        // Between two that leave: it has no write of its own, and does not overtake.
+        assert_eq!(held.hold('d'), None);
+        assert_eq!(durable(&mut held, 1), "b");
+        assert_eq!(durable(&mut held, 2), "cd");
+        held.begin(3);
+        assert_eq!(held.hold('e'), None);
+        assert_eq!(durable(&mut held, 9), "e");
+    }
+
+    #[test]
+    fn what_comes_while_others_leave_stays_behind_them() {
+        let mut held = Held::default();
+        held.begin(1);
+        for item in ['a', 'b'] {
+            assert_eq!(held.hold(item), None);
+        }
+        assert_eq!(held.next_durable(1), Some('a'));
+        assert_eq!(held.hold('c'), None);
+        assert_eq!(durable(&mut held, 1), "bc");
+    }
+
+    #[test]
+    fn nothing_leaves_behind_a_failed_write() {
+        let mut held = Held::default();
+        held.begin(1);
+        assert_eq!(held.hold('a'), None);
+        held.begin(2);
+        assert_eq!(held.hold('b'), None);
+        assert_eq!(held.take_failed(1), ['a', 'b']);
+        // The second write is still out.
+        assert_eq!(held.hold('c'), None);
+        assert_eq!(durable(&mut held, 2), "c");
+    }
+
+    #[test]
+    fn a_failure_of_others_hits_nothing_here() {
+        let mut held = Held::default();
+        held.begin(2);
+        assert_eq!(held.hold('a'), None);
+        assert_eq!(held.take_failed(1), []);
+        assert_eq!(durable(&mut held, 2), "a");
+        held.begin(3);
+        assert_eq!(held.take_failed(3), []);
+        assert_eq!(held.hold('b'), Some('b'));
+    }
+}
