@@ -1,10 +1,12 @@
-//! [`Queue`]: the durable outbox, `state/queue.db`.
+//! [`Queue`]: the durable outbox, `state/queue.db`; and [`QueueWriter`]: the thread that writes it.
 //!
 //! The ledger holds the messages and what became of them; this holds how far each is on its way.
 //! SQLite with a write-ahead log, synced at each commit. It can be lost: whoever finds
 //! [`Queue::is_new`] rebuilds it from the ledger, and calls *ambiguous* what is unconfirmed there.
 
+mod error;
 mod generation;
+mod writer;
 
 use std::cell::Cell;
 use std::fs::{self, OpenOptions};
@@ -13,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -24,7 +26,10 @@ use ctxrelay_core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 use super::dirs::ProjectDirs;
 
+pub use error::QueueError;
+use error::damage;
 pub use generation::Generation;
+pub use writer::{NotTaken, QueueEvent, QueueWriter};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
@@ -38,43 +43,6 @@ const MIGRATIONS: [&str; 4] = [
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
 /// met by somebody who looks into it by hand.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Why the queue cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum QueueError {
-    /// SQLite says so.
-    #[error("the queue {} failed: {source}", path.display())]
-    Sqlite {
-        /// The file.
-        path: PathBuf,
-        /// What it says.
-        source: rusqlite::Error,
-    },
-    /// The file system says so.
-    #[error("the queue {} cannot be opened: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What it says.
-        source: io::Error,
-    },
-    /// The file system cannot hold a write-ahead log.
-    #[error("the queue {} has the journal mode {mode:?} and not \"wal\": keep the state on a local disk (CONTEXTRELAY_STATE_DIR)", path.display())]
-    NotWal {
-        /// The file.
-        path: PathBuf,
-        /// What it has instead.
-        mode: String,
-    },
-    /// A later version of ctxrelay wrote it.
-    #[error("the queue {} was written by a newer ctxrelay (version {version}): use that one", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: usize,
-    },
-}
 
 /// The outbox of a project.
 #[derive(Debug)]
@@ -276,45 +244,47 @@ impl Queue {
         deliveries: &[Delivery],
         high_water: Option<Seq>,
     ) -> Result<(), QueueError> {
-        let generation = self.generation.get() + 1;
+        let changes: Vec<Change> = deliveries.iter().cloned().map(Change::Put).collect();
+        self.write(&changes, high_water, true)
+    }
+
+    /// Makes changes in one step, in their order, all or none.
+    ///
+    /// One that is not synced may be lost with the power. What is written later stands behind it in
+    /// the log, so that it is on the disk with the next that is.
+    fn write(
+        &self,
+        changes: &[Change],
+        high_water: Option<Seq>,
+        is_synced: bool,
+    ) -> Result<(), QueueError> {
+        // Only what is synced counts: a loss of power must not make the file an older one.
+        let generation = self.generation.get() + u64::from(is_synced);
         let write = || {
-            self.sync_commits(true)?;
+            self.sync_commits(is_synced)?;
             // Unchecked only in that the compiler does not see that there is no other one: a
             // connection is used by one thread, and no call here leaves a transaction open.
             let step = self.db.unchecked_transaction()?;
-            {
-                let mut put = step.prepare_cached(
-                    "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
-                                             attempts, attempt, changed_ms, shown)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-                     ON CONFLICT (id) DO UPDATE SET
-                        seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
-                        attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10",
-                )?;
-                for delivery in deliveries {
-                    put.execute(params![
-                        delivery.id.as_str(),
-                        to_sql(delivery.seq.0),
-                        delivery.to.as_str(),
-                        delivery.runtime_session.as_str(),
-                        delivery.on_busy.as_str(),
-                        delivery.state.as_str(),
-                        delivery.attempts,
-                        delivery.attempt.as_ref().map(AttemptId::as_str),
-                        delivery.changed_ms,
-                        delivery.shown.as_str(),
-                    ])?;
+            for change in changes {
+                match change {
+                    Change::Put(delivery) => put(&step, delivery)?,
+                    Change::Remove(id) => {
+                        let sql = "DELETE FROM deliveries WHERE id = ?1";
+                        step.prepare_cached(sql)?.execute([id.as_str()])?;
+                    }
                 }
             }
             if let Some(seq) = high_water {
                 step.execute("UPDATE marks SET high_water = ?1", [to_sql(seq.0)])?;
             }
-            step.execute("UPDATE marks SET generation = ?1", [to_sql(generation)])?;
+            if is_synced {
+                step.execute("UPDATE marks SET generation = ?1", [to_sql(generation)])?;
+            }
             step.commit()
         };
         write().map_err(|error| self.failed(error))?;
         self.generation.set(generation);
-        if let Some(outside) = &self.outside {
+        if let (true, Some(outside)) = (is_synced, &self.outside) {
             outside.write(generation);
         }
         Ok(())
@@ -323,19 +293,13 @@ impl Queue {
     /// Forgets a delivery that is settled. Fine if there is none.
     ///
     /// Not synced: a loss of power may bring the row back, and the next start drops it because the
-    /// ledger has settled its message. What is written later stands behind it in the log, so that
-    /// it is on the disk with the next row at the latest; see [`Self::sync`].
+    /// ledger has settled its message. See [`Self::sync`].
     ///
     /// # Errors
     ///
     /// As [`Self::put`].
     pub fn remove(&self, id: &EntryId) -> Result<(), QueueError> {
-        let remove = || {
-            self.sync_commits(false)?;
-            self.db
-                .execute("DELETE FROM deliveries WHERE id = ?1", [id.as_str()])
-        };
-        remove().map(|_| ()).map_err(|error| self.failed(error))
+        self.write(&[Change::Remove(id.clone())], None, false)
     }
 
     /// Has everything that was done so far on the disk.
@@ -427,32 +391,37 @@ impl Queue {
     }
 }
 
-impl QueueError {
-    /// Whether the file itself is at fault, so that an empty one is of more use.
-    fn is_damage(&self) -> bool {
-        let Self::Sqlite { source, .. } = self else {
-            return false;
-        };
-        match source {
-            rusqlite::Error::QueryReturnedNoRows
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::FromSqlConversionFailure(..) => true,
-            rusqlite::Error::SqliteFailure(error, message) => {
-                // Tables that are not the ones the version promises have no code of their own.
-                let no_table = error.code == ErrorCode::Unknown
-                    && message.as_deref().is_some_and(|message| {
-                        message.starts_with("no such") || message.contains("already exists")
-                    });
-                no_table
-                    || matches!(
-                        error.code,
-                        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
-                    )
-            }
-            rusqlite::Error::SqlInputError { .. } => true,
-            _ => false,
-        }
-    }
+/// What is done to one row.
+#[derive(Debug)]
+enum Change {
+    /// It is so, new or changed.
+    Put(Delivery),
+    /// There is none.
+    Remove(EntryId),
+}
+
+fn put(db: &Connection, delivery: &Delivery) -> rusqlite::Result<()> {
+    let mut put = db.prepare_cached(
+        "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
+                                 attempts, attempt, changed_ms, shown)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT (id) DO UPDATE SET
+            seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
+            attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10",
+    )?;
+    put.execute(params![
+        delivery.id.as_str(),
+        to_sql(delivery.seq.0),
+        delivery.to.as_str(),
+        delivery.runtime_session.as_str(),
+        delivery.on_busy.as_str(),
+        delivery.state.as_str(),
+        delivery.attempts,
+        delivery.attempt.as_ref().map(AttemptId::as_str),
+        delivery.changed_ms,
+        delivery.shown.as_str(),
+    ])?;
+    Ok(())
 }
 
 /// Brings the tables to this version. Returns whether there were none.
@@ -530,11 +499,6 @@ fn word<T: DeserializeOwned + Serialize>(row: &Row<'_>, at: usize) -> rusqlite::
 /// SQLite's integers are signed; no ledger is that long.
 fn to_sql(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn damage(what: &str) -> rusqlite::Error {
-    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
-    rusqlite::Error::SqliteFailure(code, Some(what.to_owned()))
 }
 
 #[cfg(test)]
