@@ -43,10 +43,9 @@ impl Daemon {
                             continue;
                         };
                         daemon.outbox.track(id.clone(), &message);
-                        let known = daemon.outbox.apply(id, DeliveryFact::Unknowable, now_ms());
-                        if let Err(error) = known {
-                            tracing::warn!(%error, "a message that was carried over has no row");
-                        }
+                        // It was never attempted here, so that it needs no row.
+                        let backlog = &mut daemon.outbox.backlog;
+                        backlog.apply(id, DeliveryFact::Unknowable, now_ms());
                     }
                 }
                 // The next start finds the prefix as it was and does it again.

@@ -163,6 +163,11 @@ impl CodexLane {
         self.flow.may_deliver_soon() && (on_busy == OnBusy::Steer || !self.is_busy())
     }
 
+    /// Whether what was to be handed over once its row is written still is.
+    pub(super) fn may_leave(&self, backlog: &Backlog, id: &EntryId, attempt: &AttemptId) -> bool {
+        self.flow.may_leave(backlog, id, attempt)
+    }
+
     /// Nothing is on its way.
     pub(super) fn is_quiet(&self) -> bool {
         self.flow.is_quiet()

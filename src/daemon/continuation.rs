@@ -1,4 +1,4 @@
-//! [`GoOn`]: how the loop goes on with what was to be recorded.
+//! [`GoOn`]: how the loop goes on with what was to be recorded; [`ThenStored`]: behind rows.
 
 use std::sync::Arc;
 
@@ -11,6 +11,9 @@ pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refus
 
 /// What happens once a fact is durable.
 pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
+
+/// What happens once the rows before it are on the disk, or were refused.
+pub(super) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
 
 /// How the loop goes on with what was to be recorded.
 pub(super) enum GoOn {

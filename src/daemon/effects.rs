@@ -9,8 +9,7 @@ use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput, Moment};
 use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::core::trace;
-use crate::store::queue::QueueError;
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 impl Daemon {
     /// Now, and an id that nothing has.
@@ -28,33 +27,25 @@ impl Daemon {
     }
 
     /// Does what the machine of one agent wants, in its order. A byte leaves only after the rows
-    /// before it are written.
+    /// before it are written, which is waited for beside the loop; see [`Self::let_leave`].
     ///
     /// # Errors
     ///
-    /// When a row could not be written; nothing has left after it.
+    /// When the rows are not taken; nothing leaves after them.
     pub(super) fn perform(
         &mut self,
         agent: Agent,
         effects: Vec<DeliveryEffect>,
     ) -> Result<(), Refusal> {
-        let mut stored = Ok(());
+        let stored = self.store_rows(agent, &effects);
         let mut effects = effects.into_iter().peekable();
         while let Some(effect) = effects.next() {
             match effect {
-                DeliveryEffect::Store(id) => {
-                    // Each step on disk is a sync: what is written together is one.
-                    let mut ids = vec![id];
-                    while let Some(DeliveryEffect::Store(id)) =
-                        effects.next_if(|next| matches!(next, DeliveryEffect::Store(_)))
-                    {
-                        ids.push(id);
-                    }
-                    let written = self.outbox.store(&ids);
-                    if let Err(refusal) = self.queue_written(written) {
-                        stored = Err(refusal);
-                    }
-                }
+                DeliveryEffect::Store(_) => {}
+                DeliveryEffect::HandOver { .. } | DeliveryEffect::Push { .. } => match &stored {
+                    Ok(()) => self.let_leave(agent, effect),
+                    Err(_) => self.does_not_leave(effect),
+                },
                 DeliveryEffect::Forget(id) => self.outbox.forget(&id),
                 DeliveryEffect::Record {
                     id,
@@ -78,15 +69,6 @@ impl Daemon {
                     }
                     self.record_results(results);
                 }
-                DeliveryEffect::HandOver { id, .. } if stored.is_err() => {
-                    self.not_sent(id, "the queue could not be written");
-                }
-                DeliveryEffect::HandOver {
-                    id,
-                    attempt,
-                    on_busy,
-                    repeat,
-                } => self.deliver_to_adapter(id, attempt, on_busy, repeat),
                 DeliveryEffect::Recover(ids) => self.ask_what_became_of(ids),
                 DeliveryEffect::Wake => self.wake_codex(),
                 // The lane remembers it.
@@ -105,40 +87,11 @@ impl Daemon {
                         "refused a fact of something that is gone"
                     );
                 }
-                DeliveryEffect::Push { id, .. } if stored.is_err() => {
-                    if let Some(pair) = self.pair_of(&id) {
-                        self.tell_ladder(&pair, LadderInput::NotStored { id });
-                    }
-                }
-                DeliveryEffect::Push { bridge, id, repeat } => {
-                    self.push_to_claude(bridge, id, repeat)
-                }
                 DeliveryEffect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
                 DeliveryEffect::ReleaseQueue => self.release_codex_queue(),
             }
         }
         stored
-    }
-
-    /// A failing `queue.db` is said to the operator and to whoever asked.
-    pub(super) fn queue_written<T>(
-        &mut self,
-        written: Result<T, QueueError>,
-    ) -> Result<T, Refusal> {
-        if written.is_ok() && self.notices.clear("queue") {
-            self.status_changed();
-        }
-        written.map_err(|error| {
-            let refusal = Refusal::new(
-                RefusalCode::QueueUnwritable,
-                format!("the queue could not be written: {error}"),
-                "nothing was sent; free space or make the project writable, it goes on by itself",
-            );
-            if self.notices.set("queue", refusal.message.clone()) {
-                self.status_changed();
-            }
-            refusal
-        })
     }
 
     /// The message stays where it is, and the lane rests.

@@ -47,11 +47,14 @@ impl Daemon {
         } else {
             CloseHow::Left
         };
-        let record = self.recorder.into_closing();
-        let closed = tokio::task::spawn_blocking(move || record.close(how));
+        let (record, rows) = (self.recorder.into_closing(), self.outbox.into_writer());
+        let closed = tokio::task::spawn_blocking(move || {
+            record.close(how);
+            rows.close();
+        });
         let closed = timeout(STEP, closed).await;
         if closed.is_err() {
-            tracing::error!("the ledger's writer did not end in time");
+            tracing::error!("what writes the record and the queue did not end in time");
         }
         matches!(closed, Ok(Ok(())))
     }

@@ -14,6 +14,7 @@ use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::store::blobs::BlobError;
 use crate::store::ledger::WriterEvent;
+use crate::store::queue::QueueEvent;
 use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome};
 
 /// What wakes the loop.
@@ -60,6 +61,8 @@ pub enum Event {
     },
     /// The ledger's writer.
     Ledger(WriterEvent),
+    /// The queue's writer.
+    Queue(QueueEvent),
     /// The Codex adapter.
     Codex(CodexFact),
     /// The Codex adapter has told its last fact.
@@ -121,6 +124,7 @@ impl Event {
             Self::Command { command, .. } => command.method(),
             Self::Ledger(WriterEvent::Durable { .. }) => "durable",
             Self::Ledger(_) => "ledger",
+            Self::Queue(_) => "queue",
             Self::Codex(_) => "codex",
             Self::CodexSilent => "codex_silent",
             Self::CodexLeft(_) => "codex_left",

@@ -18,6 +18,7 @@ use super::stop::STEP;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::store::failed;
+use crate::store::queue::QueueWriter;
 
 /// The key of the notice that the daemon before this one failed.
 const DAEMON_FAILED: &str = "daemon_failed";
@@ -25,6 +26,7 @@ const DAEMON_FAILED: &str = "daemon_failed";
 /// What of a daemon that failed can still be trusted: each has a thread or task of its own.
 struct Sound {
     record: ClosingRecord,
+    rows: QueueWriter,
     codex: CodexLane,
     clients: HashSet<ConnId>,
 }
@@ -40,6 +42,7 @@ impl Daemon {
         tracing::error!(code = fault.code(), "{fault}: it ends");
         let Sound {
             record,
+            rows,
             codex,
             mut clients,
         } = self.dismantle(fault);
@@ -60,9 +63,12 @@ impl Daemon {
         let how = CloseHow::Failed {
             is_writer: fault == DaemonFault::Writer,
         };
-        let closed = tokio::task::spawn_blocking(move || record.close(how));
+        let closed = tokio::task::spawn_blocking(move || {
+            record.close(how);
+            rows.close();
+        });
         if timeout(STEP, closed).await.is_err() {
-            tracing::error!("the ledger's writer did not end in time");
+            tracing::error!("what writes the record and the queue did not end in time");
         }
         fault
     }
@@ -78,6 +84,7 @@ impl Daemon {
         Sound {
             clients: self.clients.outside().collect(),
             record: self.recorder.into_closing(),
+            rows: self.outbox.into_writer(),
             codex: self.codex,
         }
     }

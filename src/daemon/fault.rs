@@ -14,6 +14,9 @@ pub enum DaemonFault {
     /// The thread that writes the record panicked.
     #[error("the writer of the record failed by a fault of ctxrelay's own, and the daemon with it")]
     Writer,
+    /// The thread that writes the queue panicked.
+    #[error("the writer of the queue failed by a fault of ctxrelay's own, and the daemon with it")]
+    Queue,
     /// The Codex adapter panicked: what it knew of messages under way is gone with it, and only a
     /// start finds that out anew.
     #[error("the Codex adapter failed by a fault of ctxrelay's own, and the daemon with it")]
@@ -21,7 +24,7 @@ pub enum DaemonFault {
 }
 
 impl DaemonFault {
-    const ALL: [Self; 3] = [Self::Loop, Self::Writer, Self::Codex];
+    const ALL: [Self; 4] = [Self::Loop, Self::Writer, Self::Queue, Self::Codex];
 
     /// The next step.
     pub const HINT: &str = "what was acknowledged is on disk; start the daemon again, and report \
@@ -32,6 +35,7 @@ impl DaemonFault {
         match self {
             Self::Loop => "daemon_failed",
             Self::Writer => "writer_gone",
+            Self::Queue => "queue_writer_gone",
             Self::Codex => "adapter_failed",
         }
     }

@@ -1,6 +1,7 @@
 //! [`Daemon::note_mended`]: what a crash between two sessions left, said in the record.
 
 use super::owners::Daemon;
+use super::stop::STEP;
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::mend::Mended;
@@ -23,7 +24,7 @@ impl Daemon {
             }
         }
         if let Some((old, mut erased)) = mended.erased {
-            if let Err(error) = self.outbox.scrub() {
+            if let Err(error) = self.outbox.scrub(STEP) {
                 erased.left.push(error.to_string());
             }
             if erased.left.is_empty() {

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::continuation::ThenStored;
 use super::inbox::answers;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
@@ -15,7 +16,9 @@ use crate::core::delivery::{
     CodexInput, CutMessage, Delivery, DeliveryState, MessageCursor, Shown, page_order,
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::wire::control::{InboxMessage, MessagePage, PAGE_CHARS_MAX, Refusal, Reply, TextPart};
+use crate::wire::control::{
+    InboxMessage, MessagePage, PAGE_CHARS_MAX, Refusal, RefusalCode, Reply, TextPart,
+};
 use crate::wire::json_size::{escaped_chars, escaped_len};
 
 /// How many messages one page has when the asker names no number.
@@ -166,12 +169,8 @@ impl Daemon {
     }
 
     /// These texts are on their way to an agent that asked: they are not offered by another way
-    /// until it is known whether they arrived.
-    ///
-    /// # Errors
-    ///
-    /// When the rows that say so cannot be written; the page must not leave then.
-    fn claim(&mut self, page: &MessagePage, agent: Agent) -> Result<(), Refusal> {
+    /// until it is known whether they arrived. What is not written must not leave.
+    fn claim(&mut self, page: &MessagePage, agent: Agent, then: ThenStored) {
         for message in &page.messages {
             if message.part.is_none_or(|part| part.from == 0) {
                 self.given.note(message);
@@ -188,38 +187,67 @@ impl Daemon {
         let (whole, head) = (ids(whole), ids(head).pop());
         if agent == Agent::Claude {
             // A page is of one pair.
-            let Some(pair) = whole.iter().chain(&head).find_map(|id| self.pair_of(id)) else {
-                return Ok(());
-            };
-            return self.claim_rows(&pair, whole, head);
+            match whole.iter().chain(&head).find_map(|id| self.pair_of(id)) {
+                Some(pair) => self.claim_rows(&pair, whole, head, then),
+                None => then(self, Ok(())),
+            }
+            return;
         }
         let at = self.moment();
         let until = at.now_ms + CLAIM_MS;
         let mut effects = Vec::new();
-        let whole = whole.iter().map(|id| (id, Shown::Whole));
-        let claims: Vec<(&EntryId, Shown)> = whole
-            .chain(head.iter().map(|id| (id, Shown::Head)))
+        let whole = whole.into_iter().map(|id| (id, Shown::Whole));
+        let claims: Vec<(EntryId, Shown)> = whole
+            .chain(head.into_iter().map(|id| (id, Shown::Head)))
             .collect();
         for (id, shown) in &claims {
             let backlog = &mut self.outbox.backlog;
             backlog.claim(id, *shown, &at.attempt, until, at.now_ms, &mut effects);
         }
         let stored = self.perform(agent, effects);
-        if stored.is_err() {
-            let mut effects = Vec::new();
-            for (id, _) in claims {
-                self.outbox.backlog.take_back(id, &mut effects);
+        let ids: Vec<EntryId> = claims.into_iter().map(|(id, _)| id).collect();
+        let then: ThenStored = Box::new(move |daemon, stored| {
+            let stored = stored.map_err(Clone::clone);
+            let stored = stored.and_then(|()| daemon.still_waiting(&ids));
+            if stored.is_err() {
+                let mut effects = Vec::new();
+                for id in &ids {
+                    daemon.outbox.backlog.take_back(id, &mut effects);
+                }
+                // The first refusal says it all.
+                let _ = daemon.perform(Agent::Codex, effects);
             }
-            // The first refusal says it all.
-            let _ = self.perform(agent, effects);
+            then(daemon, stored.as_ref().copied());
+        });
+        match stored {
+            Ok(()) => self.when_stored(agent, then),
+            Err(refusal) => then(self, Err(&refusal)),
         }
-        stored
+    }
+
+    /// Refuses to hand out what somebody took back while its row was written.
+    pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
+        if ids.iter().all(|id| self.outbox.get(id).is_some()) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            RefusalCode::InFlight,
+            "a message was taken back just now",
+            "ask again",
+        ))
     }
 
     /// Answers with a page, once what it holds is noted as handed out.
     pub(super) fn answer_page(&mut self, reply: ReplySender, page: MessagePage, agent: Agent) {
-        let claimed = self.claim(&page, agent);
-        answer(reply, claimed.map(|()| Reply::Messages(page)));
+        if page.messages.is_empty() {
+            return answer(reply, Ok(Reply::Messages(page)));
+        }
+        let messages = page.clone();
+        let then = move |_: &mut Self, stored: Result<(), &Refusal>| {
+            let stored = stored.map_err(Clone::clone);
+            answer(reply, stored.map(|()| Reply::Messages(page)));
+        };
+        self.claim(&messages, agent, Box::new(then));
     }
 
     /// Whoever asked went away without taking them.

@@ -11,7 +11,8 @@
 //! |---|---|---|---|
 //! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s |
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
-//! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, `queue.db` | rows | rows |
+//! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
+//! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
 //! | [`CodexLane`](codex_lane::CodexLane), [`ClaudeLane`](claude_lane::ClaudeLane) | an agent's state and the machine that delivers to it | facts of the adapter, hooks and calls | effects of delivery |
@@ -49,6 +50,7 @@ mod gates;
 mod given_heads;
 pub mod handle;
 mod handoff_dedup;
+mod held_effects;
 mod identity;
 mod inbox;
 mod limiting;
@@ -82,6 +84,7 @@ pub mod start;
 mod start_error;
 mod status;
 mod stop;
+mod storing;
 pub mod takeover;
 mod tamper;
 mod tree;

@@ -98,6 +98,11 @@ impl Operations {
         self.leaving.is_some()
     }
 
+    /// The Codex adapter is to let go. Whether that is to be asked of it now.
+    pub(super) fn begin_release(&mut self) -> bool {
+        self.leaving.as_mut().is_some_and(Leaving::ask_adapter)
+    }
+
     /// The Codex adapter let go, with what it leaves; or failed to.
     pub(super) fn adapter_left(&mut self, passed: Option<Passed>) {
         if let Some(leaving) = &mut self.leaving {

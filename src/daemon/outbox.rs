@@ -5,12 +5,14 @@
 //! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
+use std::time::Duration;
+
 use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, Delivery, DeliveryFact, DeliveryState, Moved, Restored};
-use crate::core::id::{EntryId, Seq};
+use crate::core::delivery::{Backlog, Delivery, DeliveryState, Moved, Restored};
+use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::dirs::{ProjectDirs, UserDirs};
-use crate::store::queue::{Generation, Queue, QueueError};
+use crate::store::queue::{Generation, Queue, QueueError, QueueEvent, QueueWriter, RowsNotTaken};
 
 pub use crate::core::delivery::LANE_MAX;
 
@@ -19,17 +21,25 @@ pub use crate::core::delivery::LANE_MAX;
 pub struct Outbox {
     /// What the machines of delivery decide on.
     pub(super) backlog: Backlog,
-    queue: Queue,
+    writer: QueueWriter,
+    /// The last write that was begun, and the last that was answered.
+    begun: u64,
+    answered: u64,
 }
 
 impl Outbox {
-    /// Puts ledger and `queue.db` together. Returns the ids that nobody can know the fate of,
-    /// because `queue.db` is new while the ledger holds unproven messages.
+    /// Puts ledger and `queue.db` together, and has it written beside the caller from then on.
+    /// Returns the ids that nobody can know the fate of, because `queue.db` is new while the ledger
+    /// holds unproven messages.
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be read.
-    pub fn open(queue: Queue, world: &Snapshot) -> Result<(Self, Vec<EntryId>), QueueError> {
+    /// When `queue.db` cannot be read, or there can be no thread that writes it.
+    pub fn open(
+        queue: Queue,
+        world: &Snapshot,
+        on_event: impl Fn(QueueEvent) + Send + 'static,
+    ) -> Result<(Self, Vec<EntryId>), QueueError> {
         // The mark is set in the same step that writes what was rebuilt: a crash before it leaves
         // the next start with the same question, and not with rows that look never attempted.
         let lost = queue.is_new() || queue.high_water()? == Seq(0);
@@ -45,7 +55,16 @@ impl Outbox {
         for id in &settled {
             queue.remove(id)?;
         }
-        Ok((Self { backlog, queue }, unknowable))
+        let path = queue.path().to_path_buf();
+        let writer = QueueWriter::start(queue, on_event)
+            .map_err(|source| QueueError::Io { path, source })?;
+        let outbox = Self {
+            backlog,
+            writer,
+            begun: 0,
+            answered: 0,
+        };
+        Ok((outbox, unknowable))
     }
 
     /// The queue of a project, and whether the one that lay there was an older copy, which was set
@@ -70,13 +89,29 @@ impl Outbox {
         self.backlog.insert(message.delivery(id));
     }
 
-    /// Has all that was done to the rows so far on the disk.
+    /// Has all that was done to the rows so far on the disk: answered as [`Self::store`].
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be written.
-    pub fn sync(&self) -> Result<(), QueueError> {
-        self.queue.sync()
+    /// As [`Self::store`].
+    pub fn sync(&mut self) -> Result<Option<u64>, RowsNotTaken> {
+        self.begin(Vec::new()).map(Some)
+    }
+
+    fn begin(&mut self, rows: Vec<Delivery>) -> Result<u64, RowsNotTaken> {
+        let token = self.writer.put(rows)?;
+        self.begun = token;
+        Ok(token)
+    }
+
+    /// The writer has answered all up to this token.
+    pub fn answered(&mut self, upto: u64) {
+        self.answered = self.answered.max(upto);
+    }
+
+    /// Whether rows are on their way to the disk.
+    pub fn is_writing(&self) -> bool {
+        self.answered < self.begun
     }
 
     /// Takes a message in again that was settled and is to be sent once more.
@@ -89,45 +124,30 @@ impl Outbox {
         self.backlog.get(id)
     }
 
-    /// Writes rows as they are now, all or none. One that was never attempted needs none.
+    /// Whether this is the attempt at a message that runs, or ran last.
+    pub fn is_attempt(&self, id: &EntryId, attempt: &AttemptId) -> bool {
+        self.get(id).and_then(|row| row.attempt.as_ref()) == Some(attempt)
+    }
+
+    /// Has rows written as they are now, all or none. One that was never attempted needs none. The
+    /// token that the writer answers with; none when there is nothing to be written.
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be written.
-    pub fn store(&self, ids: &[EntryId]) -> Result<(), QueueError> {
+    /// When the writer takes nothing more.
+    pub fn store<'a>(
+        &mut self,
+        ids: impl Iterator<Item = &'a EntryId>,
+    ) -> Result<Option<u64>, RowsNotTaken> {
         let rows: Vec<Delivery> = ids
-            .iter()
             .filter_map(|id| self.backlog.get(id))
             .filter(|row| row.attempts > 0)
             .cloned()
             .collect();
         if rows.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        self.queue.put_all(&rows)
-    }
-
-    /// Takes a fact in, on disk first. Returns whether it changed something.
-    ///
-    /// # Errors
-    ///
-    /// When `queue.db` cannot be written; nothing has changed then.
-    pub fn apply(
-        &mut self,
-        id: &EntryId,
-        fact: DeliveryFact,
-        now_ms: i64,
-    ) -> Result<bool, QueueError> {
-        let Some(mut next) = self.backlog.get(id).cloned() else {
-            return Ok(false);
-        };
-        if !next.apply(fact.clone(), now_ms) {
-            return Ok(false);
-        }
-        if next.attempts > 0 {
-            self.queue.put(&next)?;
-        }
-        Ok(self.backlog.apply(id, fact, now_ms))
+        self.begin(rows).map(Some)
     }
 
     /// Forgets a message that the ledger has settled.
@@ -139,46 +159,52 @@ impl Outbox {
 
     /// Removes the row of a message that the ledger has settled.
     pub fn forget(&self, id: &EntryId) {
-        if let Err(error) = self.queue.remove(id) {
+        if let Err(error) = self.writer.remove(id.clone()) {
             // Harmless: the next start finds a row whose message is settled and drops it.
             tracing::warn!(%error, "a settled row could not be removed");
         }
     }
 
-    /// Puts a new file in place of the queue's, with what is known here.
+    /// Puts a new file in place of the queue's, with what is known here: answered as
+    /// [`Self::store`]. When it fails, the old one lies beside it, and a start finds that the queue
+    /// was lost.
     ///
     /// # Errors
     ///
-    /// When it cannot be made or written; the old one lies beside it then, and a start finds that
-    /// the queue was lost.
-    pub fn rebuild(&mut self, dirs: &ProjectDirs, high_water: Seq) -> Result<(), QueueError> {
-        Queue::set_aside(dirs)?;
-        let queue = Queue::open(dirs)?;
-        self.queue = match self.queue.outside().cloned() {
-            Some(outside) => queue.bound_to(outside).0,
-            None => queue,
-        };
+    /// As [`Self::store`].
+    pub fn rebuild(
+        &mut self,
+        dirs: &ProjectDirs,
+        high_water: Seq,
+    ) -> Result<Option<u64>, RowsNotTaken> {
         let rows: Vec<Delivery> = self.backlog.rows().cloned().collect();
-        self.queue.record(&rows, Some(high_water.max(Seq(1))))
+        self.begun = self.writer.rebuild(dirs, rows, high_water)?;
+        Ok(Some(self.begun))
     }
 
-    /// Forgets all messages, and leaves nothing of them in the files of the queue.
+    /// Forgets all messages, and leaves nothing of them in the files of the queue. Waits for that.
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be written; they are forgotten in memory all the same.
-    pub fn erase(&mut self) -> Result<(), QueueError> {
+    /// When `queue.db` cannot be written, or the disk is too late; they are forgotten in memory all
+    /// the same.
+    pub fn erase(&mut self, at_most: Duration) -> Result<(), QueueError> {
         self.backlog = Backlog::default();
-        self.queue.erase()
+        self.writer.erase(at_most)
     }
 
-    /// Leaves nothing in the files of the queue of messages that were forgotten.
+    /// Leaves nothing in the files of the queue of messages that were forgotten. Waits for that.
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be written.
-    pub fn scrub(&self) -> Result<(), QueueError> {
-        self.queue.scrub()
+    /// When `queue.db` cannot be written, or the disk is too late.
+    pub fn scrub(&self, at_most: Duration) -> Result<(), QueueError> {
+        self.writer.scrub(at_most)
+    }
+
+    /// The writer, to be closed by somebody who may wait for the disk.
+    pub fn into_writer(self) -> QueueWriter {
+        self.writer
     }
 
     /// Gives every message the place that it has in the ledger by now; what is not in there any
@@ -186,17 +212,11 @@ impl Outbox {
     pub fn move_to(&mut self, world: &Snapshot) {
         let Moved { moved, gone } = self.backlog.move_to(&world.unsettled);
         for id in gone {
-            if let Err(error) = self.queue.remove(&id) {
-                tracing::warn!(%error, "a settled row could not be removed");
-            }
+            self.forget(&id);
         }
-        for row in moved.iter().filter_map(|id| self.backlog.get(id)) {
-            if row.attempts > 0
-                && let Err(error) = self.queue.put(row)
-            {
-                // Harmless: the next start takes the place from the ledger.
-                tracing::warn!(%error, "a row could not be moved");
-            }
+        if let Err(error) = self.store(moved.iter()) {
+            // Harmless: the next start takes the place from the ledger.
+            tracing::warn!(%error, "rows could not be moved");
         }
     }
 
@@ -230,7 +250,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::agent::Party;
-    use crate::core::delivery::DeliveryState;
+    use crate::core::delivery::{DeliveryFact, DeliveryState};
     use crate::core::entry::DeliveryResult;
     use crate::store::testing::Place;
 
@@ -254,7 +274,7 @@ mod tests {
     }
 
     fn open(place: &Place, world: &Snapshot) -> (Outbox, Vec<EntryId>) {
-        Outbox::open(Queue::open(&place.dirs).unwrap(), world).unwrap()
+        Outbox::open(Queue::open(&place.dirs).unwrap(), world, |_| {}).unwrap()
     }
 
     fn state(outbox: &Outbox) -> DeliveryState {
@@ -283,7 +303,7 @@ mod tests {
         let open = |is_older: bool| {
             let (queue, was_older) = Outbox::queue_of(&place.dirs, &place.user).unwrap();
             assert_eq!(was_older, is_older);
-            Outbox::open(queue, &world(None)).unwrap()
+            Outbox::open(queue, &world(None), |_| {}).unwrap()
         };
         let (mut outbox, _) = open(false);
         outbox.rebuild(&place.dirs, Seq(4)).unwrap();
@@ -292,8 +312,8 @@ mod tests {
         let copy = std::fs::read(&file).unwrap();
         let outside = place.user.queue_generation(&place.dirs.instance_id());
         let kept = std::fs::read(&outside).unwrap();
-        let (outbox, _) = open(false);
-        outbox.queue.set_high_water(Seq(4)).unwrap();
+        let (mut outbox, _) = open(false);
+        outbox.sync().unwrap();
         drop(outbox);
         // A crash between the row and the number outside; and one of the machine, which lost that.
         for lost in [Some(kept), None] {
@@ -301,8 +321,8 @@ mod tests {
                 Some(kept) => std::fs::write(&outside, kept).unwrap(),
                 None => std::fs::remove_file(&outside).unwrap(),
             }
-            let (outbox, _) = open(false);
-            outbox.queue.set_high_water(Seq(4)).unwrap();
+            let (mut outbox, _) = open(false);
+            outbox.sync().unwrap();
         }
         std::fs::write(&file, copy).unwrap();
         let (outbox, unknowable) = open(true);
@@ -329,10 +349,11 @@ mod tests {
         let id = EntryId::new("m");
         outbox.track(id.clone(), &world(None).unsettled[&id]);
         for fact in [
-            DeliveryFact::AttemptBegan(crate::core::id::AttemptId::new("a")),
+            DeliveryFact::AttemptBegan(AttemptId::new("a")),
             DeliveryFact::Unknowable,
         ] {
-            assert!(outbox.apply(&id, fact, 1).unwrap());
+            assert!(outbox.backlog.apply(&id, fact, 1));
+            outbox.store([&id].into_iter()).unwrap();
         }
         drop(outbox);
         let (outbox, _) = open(&place, &world(Some(DeliveryResult::Requeued)));

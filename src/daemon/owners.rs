@@ -9,11 +9,12 @@ use super::clients::Clients;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
-use super::continuation::GoOn;
+use super::continuation::{GoOn, ThenStored};
 use super::event::Event;
 use super::gates::Gates;
 use super::given_heads::GivenHeads;
 use super::handoff_dedup::HandoffDedup;
+use super::held_effects::HeldEffects;
 use super::identity::Identity;
 use super::limits::Limits;
 use super::loop_times::LoopTimes;
@@ -34,6 +35,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) recorder: Recorder<GoOn>,
     pub(super) outbox: Outbox,
+    pub(super) held: HeldEffects<ThenStored>,
     pub(super) clock: Clock,
     pub(super) clients: Clients,
     pub(super) claude: ClaudeLane,
@@ -79,6 +81,7 @@ impl Daemon {
             identity,
             recorder,
             outbox,
+            held: HeldEffects::default(),
             clock,
             clients: Clients::default(),
             claude: ClaudeLane::default(),

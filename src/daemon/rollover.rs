@@ -67,7 +67,10 @@ impl Daemon {
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
         let is_claimed = self.outbox.backlog.has_claims();
-        let in_flight = !self.codex.is_quiet() || self.recorder.pending_count() > 0 || is_claimed;
+        let in_flight = !self.codex.is_quiet()
+            || self.recorder.pending_count() > 0
+            || !self.held.is_empty()
+            || is_claimed;
         if in_flight {
             return Err(Refusal::new(
                 RefusalCode::InFlight,
@@ -144,7 +147,7 @@ impl Daemon {
         let old = &before.session_id;
         if before.fate == Fate::Discarded {
             let mut left = self.recorder.delete(old);
-            if let Err(error) = self.outbox.erase() {
+            if let Err(error) = self.outbox.erase(APPEND) {
                 left.push(error.to_string());
             }
             // It follows the new session, and has thrown the old index away before it puts a

@@ -70,9 +70,14 @@ impl Daemon {
         (!self.may_stop()).then(|| self.next_deadline())
     }
 
+    /// Whether nothing is on its way to the disk, and nothing waits for that.
+    pub(super) fn is_settled(&self) -> bool {
+        self.recorder.pending_count() == 0 && self.held.is_empty() && !self.outbox.is_writing()
+    }
+
     /// Whether nothing more has to be waited for.
     pub(super) fn may_stop(&self) -> bool {
-        self.operations.may_stop(self.recorder.pending_count() > 0)
+        self.operations.may_stop(!self.is_settled())
     }
 
     pub(super) fn on_event(&mut self, event: Event) {
@@ -97,6 +102,7 @@ impl Daemon {
                 reply,
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.on_writer(event),
+            Event::Queue(event) => self.on_queue(event),
             Event::Codex(fact) => self.on_codex(fact),
             Event::LimitChecked { agent, checked } => {
                 self.limit_input(agent, LimitInput::Checked(checked));
@@ -183,6 +189,7 @@ impl Daemon {
             // What a file that was taken away would have been told keeps nobody here: the project
             // may be gone for good.
             && (self.recorder.pending_count() == 0
+                && self.held.is_empty()
                 && !self.recorder.has_unwritten()
                 && !self.outbox.has_waiting()
                 || self.recorder.is_ledger_gone());

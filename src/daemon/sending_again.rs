@@ -1,10 +1,12 @@
 //! Messages whose turn ended early, and how they are sent again.
 
+use super::continuation::ThenDurable;
 use super::owners::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, DeliveryState};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::EntryId;
+use crate::wire::control::Refusal;
 
 impl Daemon {
     /// The messages whose turn ended early, oldest first.
@@ -57,22 +59,24 @@ impl Daemon {
         // The row that it had is gone for good before it is to have another one: brought back by a
         // loss of power, it would tell of the attempt before this one. A failing queue is told, and
         // the next row cannot be written then either.
-        let synced = self.outbox.sync();
-        let _ = self.queue_written(synced);
-        self.record_fact(
-            entries,
-            Box::new(move |daemon, _| {
-                for id in ids {
-                    let message = daemon.recorder.world().unsettled.get(&id).cloned();
-                    if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
-                        daemon.outbox.track_again(id.clone(), &message);
-                    }
-                    daemon.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
-                    daemon.result_is_durable(id, DeliveryResult::Requeued);
+        let given = self.outbox.sync();
+        // A refusal has been said to the operator.
+        let _ = self.rows_given(&[agent], given);
+        let then: ThenDurable = Box::new(move |daemon, _| {
+            for id in ids {
+                let message = daemon.recorder.world().unsettled.get(&id).cloned();
+                if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
+                    daemon.outbox.track_again(id.clone(), &message);
                 }
-                then(daemon);
-                daemon.pump();
-            }),
-        );
+                daemon.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
+                daemon.result_is_durable(id, DeliveryResult::Requeued);
+            }
+            then(daemon);
+            daemon.pump();
+        });
+        let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
+            daemon.record_fact(entries, then);
+        };
+        self.when_stored(agent, Box::new(record));
     }
 }

@@ -28,6 +28,7 @@ mod rollover;
 mod silence;
 mod space;
 mod start;
+mod storing;
 mod tamper;
 mod unwritten;
 mod whole;

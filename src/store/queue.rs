@@ -29,7 +29,7 @@ use super::dirs::ProjectDirs;
 pub use error::QueueError;
 use error::damage;
 pub use generation::Generation;
-pub use writer::{NotTaken, QueueEvent, QueueWriter};
+pub use writer::{QueueEvent, QueueWriter, RowsNotTaken};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.

@@ -109,7 +109,7 @@ fn nth(number: usize, settled: bool) -> Entry {
         2 | 4 | 6 if settled => (delivery(number - 1, to), Some(to), 0),
         5 => (handoff(), Some(to), 2),
         7 if settled => (answer(number - 2), None, 4),
-        0 if number % 16 == 0 => (artifact(), None, 1),
+        0 if number.is_multiple_of(16) => (artifact(), None, 1),
         _ => return note(number),
     };
     let mut entry = entry(number, from, kind, sentences);

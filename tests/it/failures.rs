@@ -137,6 +137,27 @@ fn a_panic_in_the_writer_is_told_as_such_and_ends_the_daemon_with_1() {
 }
 
 #[test]
+fn a_panic_in_the_writer_of_the_queue_ends_the_daemon_with_1_and_nothing_has_left() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut claude = project.control_of("claude").unwrap();
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
+    claude.expect("hello", hello);
+    let mut socket = come_in(&project);
+    socket.expect(
+        "message/send",
+        json!({"from": "codex", "text": "for claude"}),
+    );
+    order_panic(&project, "rows written");
+    let refused = claude.call("messages/get", json!({"agent": "claude"}));
+    assert_eq!(refused.unwrap_err().data["code"], "unanswered");
+    expect_failed(&project, daemon, "queue_writer_gone", "panic_on_order.rs");
+    let queue = project.run(["queue", "list", "--json"]).expect_success();
+    assert!(queue.stdout.contains("queued"), "{queue:#?}");
+}
+
+#[test]
 fn a_panic_in_the_codex_adapter_ends_the_daemon_with_1_and_the_message_waits() {
     let project = Project::new();
     let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));

@@ -57,6 +57,8 @@ words! {
         ProxyRefused = "proxy_refused",
         /// An older copy lay in the place of the queue.
         QueuePutBack = "queue_put_back",
+        /// The queue's writer failed, and the daemon with it.
+        QueueWriterGone = "queue_writer_gone",
         /// The last line was torn by a crash.
         TornTail = "torn_tail",
         /// What the operator trusted could not be kept.
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 30] = [
+    const TEXTS: [&str; 31] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -100,6 +102,7 @@ mod tests {
         "operator_only",
         "proxy_refused",
         "queue_put_back",
+        "queue_writer_gone",
         "torn_tail",
         "trust_not_kept",
         "turn_silent",

@@ -1,9 +1,11 @@
 //! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit; of one that no
 //! hook can carry its beginning, once; and how many more wait.
 
+use crate::core::agent::Agent;
 use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
@@ -63,36 +65,43 @@ impl HookContext {
 }
 
 impl Daemon {
-    /// Hands over what may go into the model's context at this point. Its rows are on disk.
+    /// Hands over what may go into the model's context at this point, once its rows are on disk.
+    /// `then` gets it, or nothing when there is none or they could not be written.
     pub(in crate::daemon) fn context_for(
         &mut self,
         pair: &RuntimeSession,
         carrier: HookPoint,
-    ) -> HookReply {
+        then: impl FnOnce(&mut Self, HookReply) + Send + 'static,
+    ) {
         // A hook may come before its bridge does.
         self.claude.know(pair);
         let Some(context) = self.hook_context(pair, carrier) else {
-            return HookReply::default();
+            return then(self, HookReply::default());
         };
         let whole = context.whole.iter();
         let ids: Vec<EntryId> = whole.map(|message| message.message_id.clone()).collect();
         let to_fetch = context.to_fetch.as_ref();
         let head = to_fetch.filter(|fetch| fetch.is_new);
         let head = head.map(|fetch| fetch.id.clone());
-        if self.claim_rows(pair, ids.clone(), head).is_err() {
-            return HookReply::default();
-        }
-        for message in &context.whole {
-            self.given.note(message);
-        }
-        if let Some(upto) = context.upto {
-            let to_fetch = context.to_fetch.map(|fetch| fetch.id);
-            self.tell_ladder(pair, LadderInput::LeftOver { upto, to_fetch });
-        }
-        HookReply {
-            additional_context: Some(context.text.trim_end_matches('\n').to_owned()),
-            ids,
-        }
+        let (of, carried) = (pair.clone(), ids.clone());
+        let given = move |daemon: &mut Self, stored: Result<(), &Refusal>| {
+            if stored.is_err() {
+                return then(daemon, HookReply::default());
+            }
+            for message in &context.whole {
+                daemon.given.note(message);
+            }
+            if let Some(upto) = context.upto {
+                let to_fetch = context.to_fetch.map(|fetch| fetch.id);
+                daemon.tell_ladder(&of, LadderInput::LeftOver { upto, to_fetch });
+            }
+            let reply = HookReply {
+                additional_context: Some(context.text.trim_end_matches('\n').to_owned()),
+                ids,
+            };
+            then(daemon, reply);
+        };
+        self.claim_rows(pair, carried, head, Box::new(given));
     }
 
     fn hook_context(&self, pair: &RuntimeSession, carrier: HookPoint) -> Option<HookContext> {
@@ -148,34 +157,40 @@ impl Daemon {
     }
 
     /// These texts are on their way to a Claude that reads them at once: all of `whole`, and of
-    /// `head` not the last character.
-    ///
-    /// # Errors
-    ///
-    /// When the rows that say so cannot be written; the texts must not leave then.
+    /// `head` not the last character. They leave by `then`, and only if the rows that say so could
+    /// be written.
     pub(in crate::daemon) fn claim_rows(
         &mut self,
         pair: &RuntimeSession,
         whole: Vec<EntryId>,
         head: Option<EntryId>,
-    ) -> Result<(), Refusal> {
+        then: ThenStored,
+    ) {
         let ids: Vec<EntryId> = whole.iter().chain(&head).cloned().collect();
         if ids.is_empty() {
-            return Ok(());
+            return then(self, Ok(()));
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
-        for id in &ids {
-            let is_stored = stored.is_ok();
-            self.following(id)
-                .in_scope(|| tracing::debug!(is_stored, "handed out"));
-        }
-        if stored.is_err() {
+        let pair = pair.clone();
+        let then: ThenStored = Box::new(move |daemon, stored| {
+            let stored = stored.map_err(Clone::clone);
+            let stored = stored.and_then(|()| daemon.still_waiting(&ids));
             for id in ids {
-                self.tell_ladder(pair, LadderInput::NotStored { id });
+                let is_stored = stored.is_ok();
+                daemon
+                    .following(&id)
+                    .in_scope(|| tracing::debug!(is_stored, "handed out"));
+                if !is_stored {
+                    daemon.tell_ladder(&pair, LadderInput::NotStored { id });
+                }
             }
+            then(daemon, stored.as_ref().copied());
+        });
+        match stored {
+            Ok(()) => self.when_stored(Agent::Claude, then),
+            Err(refusal) => then(self, Err(&refusal)),
         }
-        stored
     }
 }
 

@@ -14,18 +14,35 @@ const COMPACT: &str = "compact";
 /// The failures of a turn that say that there will be no other one for now.
 const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 
+/// A hook that waits for its answer.
+struct AskedHook {
+    conn: ConnId,
+    reply: ReplySender,
+}
+
+impl AskedHook {
+    fn with(self, daemon: &mut Daemon, handed: HookReply) {
+        daemon.clients.give_bodies(self.conn, &handed.ids);
+        answer(self.reply, Ok(Reply::Hook(handed)));
+    }
+
+    fn with_nothing(self) {
+        answer(self.reply, Ok(Reply::Hook(HookReply::default())));
+    }
+}
+
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if let Some(pid) = params.claude_pid {
             self.claude_processes.hook_ran(pid);
         }
         let pair = self.runtime_session(conn, None);
-        let mut handed = HookReply::default();
+        let asked = AskedHook { conn, reply };
         if self.is_receivers_hook(&pair, params.claude_pid) {
-            handed = self.receivers_hook(&pair, params);
+            self.receivers_hook(&pair, params, asked);
+        } else {
+            asked.with_nothing();
         }
-        self.clients.give_bodies(conn, &handed.ids);
-        answer(reply, Ok(Reply::Hook(handed)));
     }
 
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
@@ -35,21 +52,21 @@ impl Daemon {
         self.fetched(params, reply);
     }
 
-    fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams) -> HookReply {
+    fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
         match params.event.as_str() {
             "UserPromptSubmit" => {
                 // A turn that ends at the limit would have them and do nothing with them.
-                let handed = if self.limits.holds(Agent::Claude) {
-                    HookReply::default()
+                if self.limits.holds(Agent::Claude) {
+                    asked.with_nothing();
                 } else {
-                    self.context_for(pair, HookPoint::Prompt)
-                };
+                    let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
+                    self.context_for(pair, HookPoint::Prompt, give);
+                }
                 self.tell_ladder(pair, LadderInput::TurnBegan);
-                self.claude_hears(ClaudeInput::TurnBegan);
-                handed
+                return self.claude_hears(ClaudeInput::TurnBegan);
             }
             "PostToolUse" => {
                 if !self.is_in_turn(pair) {
@@ -57,13 +74,13 @@ impl Daemon {
                     self.tell_ladder(pair, LadderInput::TurnBegan);
                 }
                 self.claude_hears(ClaudeInput::ToolUsed);
-                self.context_for(pair, HookPoint::Tool)
+                let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
+                return self.context_for(pair, HookPoint::Tool, give);
             }
+            "Stop" if !params.stop_hook_active => return self.stopped(pair, asked),
+            "Stop" => self.turn_worked(pair),
             // The hook runs beside the dialog, and says nothing about its answer.
-            "PermissionRequest" => {
-                self.claude_hears(ClaudeInput::Asks);
-                HookReply::default()
-            }
+            "PermissionRequest" => self.claude_hears(ClaudeInput::Asks),
             "Notification" => {
                 match params.detail.as_deref() {
                     Some("permission_prompt" | "agent_needs_input" | "elicitation_dialog") => {
@@ -76,37 +93,36 @@ impl Daemon {
                     }
                     _ => {}
                 }
-                HookReply::default()
             }
-            "Stop" => self.stopped(pair, params.stop_hook_active),
             "StopFailure" => {
                 let why = params.detail.clone().unwrap_or_default();
                 let limited = LIMITS.contains(&why.as_str());
                 self.tell_ladder(pair, LadderInput::TurnEnded { limited });
                 self.claude_hears(ClaudeInput::Failed { limited, why });
-                HookReply::default()
             }
-            "SessionStart" => {
-                self.began_anew(pair, params.detail.as_deref());
-                HookReply::default()
-            }
-            _ => HookReply::default(),
+            "SessionStart" => self.began_anew(pair, params.detail.as_deref()),
+            _ => {}
         }
+        asked.with_nothing();
     }
 
     /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop
     /// has prolonged is not prolonged again, or two machines would talk for ever.
-    fn stopped(&mut self, pair: &RuntimeSession, is_prolonged: bool) -> HookReply {
-        if !is_prolonged {
-            let handed = self.context_for(pair, HookPoint::Stop);
+    fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
+        let of = pair.clone();
+        self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
             if handed.additional_context.is_some() {
-                self.claude_hears(ClaudeInput::Called);
-                return handed;
+                daemon.claude_hears(ClaudeInput::Called);
+            } else {
+                daemon.turn_worked(&of);
             }
-        }
+            asked.with(daemon, handed);
+        });
+    }
+
+    fn turn_worked(&mut self, pair: &RuntimeSession) {
         self.tell_ladder(pair, LadderInput::TurnWorked);
         self.claude_hears(ClaudeInput::Worked);
-        HookReply::default()
     }
 
     /// What Claude knew of the messages it was told of is gone: started, cleared, compacted,

@@ -6,6 +6,7 @@ use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::clock::now_ms;
+use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
@@ -112,7 +113,8 @@ impl Daemon {
             .filter(|row| !self.outbox.backlog.is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
-        self.end_all(rows, DeliveryResult::Cancelled, |_| Ok(()), reply);
+        let then = |daemon: &mut Self, done: ThenStored| done(daemon, Ok(()));
+        self.end_all(rows, DeliveryResult::Cancelled, then, reply);
     }
 
     /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
@@ -126,11 +128,14 @@ impl Daemon {
             .filter(|row| !self.outbox.backlog.is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
-        let rebuild = |daemon: &mut Self| {
-            let rebuilt = daemon
+        let rebuild = |daemon: &mut Self, done: ThenStored| {
+            let given = daemon
                 .outbox
                 .rebuild(&daemon.dirs, daemon.recorder.world().seq);
-            daemon.queue_written(rebuilt)
+            match daemon.rows_given(&Agent::ALL, given) {
+                Ok(()) => daemon.when_stored(Agent::Codex, done),
+                Err(refusal) => done(daemon, Err(&refusal)),
+            }
         };
         self.end_all(rows, DeliveryResult::Ambiguous, rebuild, reply);
     }
@@ -140,17 +145,22 @@ impl Daemon {
         &mut self,
         rows: Vec<(EntryId, Agent)>,
         result: DeliveryResult,
-        then: impl FnOnce(&mut Self) -> Result<(), Refusal> + Send + 'static,
+        then: impl FnOnce(&mut Self, ThenStored) + Send + 'static,
         reply: ReplySender,
     ) {
+        let done_with = |ids: Vec<EntryId>, reply: ReplySender| -> ThenStored {
+            Box::new(move |_, stored| {
+                let done = stored.map(|()| Reply::QueueChanged(ids));
+                answer(reply, done.map_err(Clone::clone));
+            })
+        };
         let entries: Vec<_> = rows
             .iter()
             .map(|(id, to)| self.delivery_entry(id, *to, result, None, None))
             .collect();
         let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
         if entries.is_empty() {
-            let done = then(self).map(|()| Reply::QueueChanged(ids));
-            return answer(reply, done);
+            return then(self, done_with(ids, reply));
         }
         for id in &ids {
             // From here on nothing is offered of it. It is recorded once, here.
@@ -170,8 +180,7 @@ impl Daemon {
                 for id in &ids {
                     daemon.result_is_durable(id.clone(), result);
                 }
-                let done = then(daemon).map(|()| Reply::QueueChanged(ids));
-                answer(reply, done);
+                then(daemon, done_with(ids, reply));
             }),
         );
     }

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::daemon::event::Event;
 use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
 use crate::daemon::recorder::WriterEvents;
+use crate::store::queue::QueueEvent;
 
 /// Both ends of the loop's queue.
 #[derive(Debug)]
@@ -30,6 +31,17 @@ impl Channel {
     /// For those who must not keep the queue open.
     pub(super) fn weak(&self) -> mpsc::WeakSender<Event> {
         self.handle.events().downgrade()
+    }
+
+    /// What the queue's writer tells the loop through.
+    pub(super) fn queue_events(&self) -> impl Fn(QueueEvent) + Send + 'static {
+        let weak = self.weak();
+        move |event| {
+            // It has a thread of its own, too.
+            if let Some(events) = weak.upgrade() {
+                let _ = events.blocking_send(Event::Queue(event));
+            }
+        }
     }
 
     pub(super) fn writer_events(&self) -> WriterEvents {

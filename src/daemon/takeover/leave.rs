@@ -88,6 +88,16 @@ impl Daemon {
             kill: false,
             by: Instant::now() + RELEASE_WAIT,
         });
+        self.release_codex();
+        let _ = reply.send(Ok(()));
+    }
+
+    /// Asks the adapter to let go, once it has what was to be handed over: the rows say that an
+    /// attempt began.
+    pub(in crate::daemon) fn release_codex(&mut self) {
+        if !self.held.is_empty() || !self.operations.begin_release() {
+            return;
+        }
         let (release, released) = oneshot::channel();
         let asked = self.codex.release(release).is_ok();
         if let (true, Some(events)) = (asked, self.events.upgrade()) {
@@ -98,12 +108,11 @@ impl Daemon {
         } else {
             self.operations.adapter_left(None);
         }
-        let _ = reply.send(Ok(()));
     }
 
     /// What the next process gets; `None` when it has to begin without.
     pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
-        let is_settled = self.recorder.pending_count() == 0 && !self.recorder.has_unwritten();
+        let is_settled = self.is_settled() && !self.recorder.has_unwritten();
         let codex = self.operations.take_passed(is_settled)?;
         Some(LoopState {
             codex,

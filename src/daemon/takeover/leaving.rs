@@ -5,6 +5,8 @@ use crate::adapters::codex::passed::Passed;
 /// What is known of the Codex adapter meanwhile.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Leaving {
+    /// It was asked to let go.
+    is_asked: bool,
     /// What it left.
     passed: Option<Passed>,
     /// It failed to.
@@ -14,6 +16,11 @@ pub(in crate::daemon) struct Leaving {
 }
 
 impl Leaving {
+    /// The adapter is to let go. Whether it was not asked to before.
+    pub(in crate::daemon) fn ask_adapter(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_asked, true)
+    }
+
     /// The adapter let go, with what it leaves; or failed to.
     pub(in crate::daemon) fn adapter_left(&mut self, passed: Option<Passed>) {
         self.has_failed = passed.is_none();

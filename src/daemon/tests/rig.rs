@@ -1,5 +1,6 @@
 //! [`Rig`]: a daemon whose events the test hands in.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -26,6 +27,7 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::start::{Assembled, Builder, Claimed};
 use crate::daemon::takeover::CarriedState;
 use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::queue::{QueueError, QueueEvent};
 use crate::store::registry;
 use crate::store::session;
 use crate::store::testing::Place;
@@ -38,6 +40,8 @@ pub struct Rig {
     pub daemon: Daemon,
     pub requests: mpsc::Receiver<CodexRequest>,
     inbox: mpsc::Receiver<Event>,
+    /// What came while rows were waited for.
+    put_off: VecDeque<Event>,
     _handle: DaemonHandle,
     _claimed: Claimed,
 }
@@ -91,7 +95,7 @@ impl Rig {
         }
         self.daemon.on_event(Event::CodexSilent);
         while !self.daemon.may_stop() {
-            let event = self.inbox.recv().await.unwrap();
+            let event = self.next().await;
             self.daemon.on_event(event);
         }
         self.daemon.dismiss_waiters();
@@ -136,6 +140,7 @@ impl Rig {
             daemon,
             requests: requested,
             inbox: channel.inbox,
+            put_off: VecDeque::new(),
             _handle: channel.handle,
             _claimed: claimed,
         };
@@ -166,6 +171,7 @@ impl Rig {
 
     pub fn fact(&mut self, fact: CodexFact) {
         self.daemon.on_event(Event::Codex(fact));
+        self.store();
     }
 
     pub fn status(&mut self, status: ReportedStatus) {
@@ -215,27 +221,91 @@ impl Rig {
         let backlog = &mut self.daemon.outbox.backlog;
         let effects = codex.apply(CodexInput::Tick, backlog, &at);
         self.daemon.perform(Agent::Codex, effects).unwrap();
+        self.store();
+    }
+
+    async fn next(&mut self) -> Event {
+        match self.put_off.pop_front() {
+            Some(event) => event,
+            None => self.inbox.recv().await.unwrap(),
+        }
+    }
+
+    /// Hands in what the queue's writer says until no row is being written, and nothing else.
+    pub fn store(&mut self) {
+        self.answer_rows(|event| event);
+    }
+
+    /// As `store`, on a disk that refuses them.
+    pub fn fail_rows(&mut self) {
+        let path = self.daemon.dirs.state_file("queue.db");
+        self.answer_rows(|event| match event {
+            QueueEvent::Durable { upto } => {
+                let path = path.clone();
+                let error = QueueError::Late { path };
+                QueueEvent::Failed { upto, error }
+            }
+            event => event,
+        });
+    }
+
+    fn answer_rows(&mut self, said: impl Fn(QueueEvent) -> QueueEvent) {
+        let mut waiting = std::mem::take(&mut self.put_off);
+        while self.daemon.outbox.is_writing() {
+            let next = waiting.pop_front().or_else(|| self.inbox.try_recv().ok());
+            match next {
+                Some(Event::Queue(event)) => self.daemon.on_event(Event::Queue(said(event))),
+                Some(event) => self.put_off.push_back(event),
+                None => std::thread::yield_now(),
+            }
+        }
+        self.put_off.append(&mut waiting);
+    }
+
+    /// Hands in what the ledger's writer says until nothing is being recorded, and nothing of
+    /// rows.
+    pub async fn record(&mut self) {
+        let mut rows = VecDeque::new();
+        while self.daemon.recorder.pending_count() > 0 {
+            match self.next().await {
+                event @ Event::Queue(_) => rows.push_back(event),
+                event => self.daemon.on_event(event),
+            }
+        }
+        rows.append(&mut self.put_off);
+        self.put_off = rows;
     }
 
     /// Hands in what the writer says until nothing is being written.
     pub async fn settle(&mut self) {
-        while self.daemon.recorder.pending_count() > 0 {
-            let event = self.inbox.recv().await.unwrap();
+        while !self.daemon.is_settled() {
+            let event = self.next().await;
             self.daemon.on_event(event);
         }
     }
 
     /// Hands in the next thing that happens; whether it was the state of the work tree.
     pub async fn next_is_tree(&mut self) -> bool {
-        let event = self.inbox.recv().await.unwrap();
-        let is_tree = matches!(event, Event::TreeRead { .. });
-        self.daemon.on_event(event);
-        is_tree
+        loop {
+            let event = self.next().await;
+            let (is_tree, is_rows) = match &event {
+                Event::TreeRead { .. } => (true, false),
+                event => (false, matches!(event, Event::Queue(_))),
+            };
+            self.daemon.on_event(event);
+            if !is_rows {
+                return is_tree;
+            }
+        }
     }
 
     /// As `settle`, and hands in what the daemon told itself.
     pub async fn pump(&mut self) {
-        while let Ok(event) = self.inbox.try_recv() {
+        while let Some(event) = self
+            .put_off
+            .pop_front()
+            .or_else(|| self.inbox.try_recv().ok())
+        {
             self.daemon.on_event(event);
         }
         self.settle().await;
@@ -244,7 +314,7 @@ impl Rig {
     /// As `settle`, on a disk that refuses everything.
     pub async fn fail_writes(&mut self) {
         while self.daemon.recorder.pending_count() > 0 {
-            let event = match self.inbox.recv().await.unwrap() {
+            let event = match self.next().await {
                 Event::Ledger(WriterEvent::Durable { token, .. }) => {
                     let path = self.daemon.recorder.ledger().path().to_owned();
                     let error = LedgerError::Gone { path };
@@ -332,6 +402,7 @@ impl Rig {
         let probes = outlet.probes();
         self.daemon
             .connect(conn, hello, operator, process, outlet)?;
+        self.store();
         Ok(Guest {
             conn,
             notifications,
@@ -359,6 +430,7 @@ impl Rig {
             daemon,
             requests,
             inbox,
+            put_off: _,
             _handle: handle,
             _claimed: claimed,
         } = self;
@@ -374,6 +446,18 @@ impl Rig {
 
     /// Hands a command in, and what the writer says of it not yet.
     pub fn ask(
+        &mut self,
+        guest: &Guest,
+        command: Command,
+    ) -> oneshot::Receiver<Result<Reply, Refusal>> {
+        let (reply, answer) = oneshot::channel();
+        self.daemon.command(guest.conn, command, reply);
+        self.store();
+        answer
+    }
+
+    /// As `ask`, and nobody hears yet that rows are written.
+    pub fn ask_only(
         &mut self,
         guest: &Guest,
         command: Command,

@@ -25,7 +25,7 @@ const TOGETHER_MAX: usize = 256;
 
 /// Why something was not taken. Nothing of it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
+pub enum RowsNotTaken {
     /// As much as may wait waits already.
     #[error("too many rows wait for the disk")]
     Full,
@@ -120,7 +120,7 @@ impl QueueWriter {
     /// # Errors
     ///
     /// When as much as may wait waits already, or nobody writes any more.
-    pub fn put(&mut self, rows: Vec<Delivery>) -> Result<u64, NotTaken> {
+    pub fn put(&mut self, rows: Vec<Delivery>) -> Result<u64, RowsNotTaken> {
         let token = self.given + 1;
         self.give(Job::Put { token, rows })?;
         self.given = token;
@@ -133,7 +133,7 @@ impl QueueWriter {
     /// # Errors
     ///
     /// As [`Self::put`].
-    pub fn remove(&self, id: EntryId) -> Result<(), NotTaken> {
+    pub fn remove(&self, id: EntryId) -> Result<(), RowsNotTaken> {
         self.give(Job::Remove(id))
     }
 
@@ -148,7 +148,7 @@ impl QueueWriter {
         dirs: &ProjectDirs,
         rows: Vec<Delivery>,
         high_water: Seq,
-    ) -> Result<u64, NotTaken> {
+    ) -> Result<u64, RowsNotTaken> {
         let token = self.given + 1;
         self.give(Job::Special(Special::Rebuild {
             token,
@@ -188,8 +188,8 @@ impl QueueWriter {
         let (answer, answered) = sync_channel(1);
         let job = Job::Special(Special::Scrub { is_erased, answer });
         self.give(job).map_err(|refused| match refused {
-            NotTaken::Full => late(),
-            NotTaken::WriterGone => gone(),
+            RowsNotTaken::Full => late(),
+            RowsNotTaken::WriterGone => gone(),
         })?;
         answered
             .recv_timeout(at_most)
@@ -199,10 +199,10 @@ impl QueueWriter {
             })?
     }
 
-    fn give(&self, job: Job) -> Result<(), NotTaken> {
+    fn give(&self, job: Job) -> Result<(), RowsNotTaken> {
         self.jobs.try_send(job).map_err(|refused| match refused {
-            TrySendError::Full(_) => NotTaken::Full,
-            TrySendError::Disconnected(_) => NotTaken::WriterGone,
+            TrySendError::Full(_) => RowsNotTaken::Full,
+            TrySendError::Disconnected(_) => RowsNotTaken::WriterGone,
         })
     }
 

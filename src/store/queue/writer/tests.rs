@@ -140,7 +140,7 @@ fn too_much_at_once_is_refused_and_the_rest_is_written() {
             Err(refused) => break refused,
         }
     };
-    assert_eq!(refused, NotTaken::Full);
+    assert_eq!(refused, RowsNotTaken::Full);
     assert!(last as usize >= WAITING_MAX);
     other.execute_batch("COMMIT").unwrap();
     assert!(answered(&told, last));
@@ -220,7 +220,10 @@ fn a_writer_that_panics_says_so_and_takes_nothing_more() {
     let token = writer.put(vec![row(1)]).unwrap();
     assert!(matches!(told.recv_timeout(SOON), Ok(QueueEvent::Durable { upto }) if upto == token));
     assert!(matches!(told.recv_timeout(SOON), Ok(QueueEvent::Gone)));
-    assert_eq!(writer.put(vec![row(2)]).unwrap_err(), NotTaken::WriterGone);
+    assert_eq!(
+        writer.put(vec![row(2)]).unwrap_err(),
+        RowsNotTaken::WriterGone
+    );
     let gone = writer.erase(SOON).unwrap_err();
     assert!(matches!(gone, QueueError::WriterGone { .. }), "{gone}");
 }

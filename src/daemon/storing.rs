@@ -1,0 +1,192 @@
+//! How the loop waits for the rows of `queue.db`: they are written beside it, and a byte leaves
+//! only after the rows before it are on the disk.
+
+use super::continuation::ThenStored;
+use super::fault::DaemonFault;
+use super::held_effects::HeldEffect;
+use super::owners::Daemon;
+use crate::core::agent::Agent;
+use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput};
+use crate::core::id::EntryId;
+use crate::store::queue::{QueueEvent, RowsNotTaken};
+use crate::wire::control::{Refusal, RefusalCode};
+
+/// The key of the sentence that rows cannot be written.
+const QUEUE_UNWRITABLE: &str = "queue";
+
+impl Daemon {
+    /// Has the rows written that effects are about: in one write, however many.
+    ///
+    /// # Errors
+    ///
+    /// When the writer does not take them; nothing may leave that follows.
+    pub(super) fn store_rows(
+        &mut self,
+        agent: Agent,
+        effects: &[DeliveryEffect],
+    ) -> Result<(), Refusal> {
+        let ids = effects.iter().filter_map(|effect| match effect {
+            DeliveryEffect::Store(id) => Some(id),
+            _ => None,
+        });
+        let given = self.outbox.store(ids);
+        self.rows_given(&[agent], given)
+    }
+
+    /// The writer was given rows, or did not take them. What these lanes do from now on waits for
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// When it did not take them.
+    pub(super) fn rows_given(
+        &mut self,
+        lanes: &[Agent],
+        given: Result<Option<u64>, RowsNotTaken>,
+    ) -> Result<(), Refusal> {
+        match given {
+            Ok(Some(token)) => {
+                for agent in lanes {
+                    self.held.begin(*agent, token);
+                }
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(not_taken) => {
+                if not_taken == RowsNotTaken::WriterGone {
+                    self.operations.fail(DaemonFault::Queue);
+                }
+                Err(self.queue_refuses(&not_taken))
+            }
+        }
+    }
+
+    /// Has a body leave behind the rows before it.
+    pub(super) fn let_leave(&mut self, agent: Agent, effect: DeliveryEffect) {
+        match self.held.hold(agent, HeldEffect::Leave(effect)) {
+            Ok(now) => {
+                if let Some(effect) = now {
+                    self.go_on(effect);
+                }
+            }
+            Err(effect) => self.stay(effect, &too_much_held()),
+        }
+    }
+
+    /// Has somebody go on behind the rows before it; at once when there are none on their way.
+    pub(super) fn when_stored(&mut self, agent: Agent, then: ThenStored) {
+        match self.held.hold(agent, HeldEffect::Then(then)) {
+            Ok(now) => {
+                if let Some(effect) = now {
+                    self.go_on(effect);
+                }
+            }
+            Err(effect) => self.stay(effect, &too_much_held()),
+        }
+    }
+
+    /// What the queue's writer says.
+    pub(super) fn on_queue(&mut self, event: QueueEvent) {
+        match event {
+            QueueEvent::Durable { upto } => {
+                self.outbox.answered(upto);
+                if self.notices.clear(QUEUE_UNWRITABLE) {
+                    self.status_changed();
+                }
+                while let Some((_, effect)) = self.held.next_durable(upto) {
+                    self.go_on(effect);
+                }
+            }
+            QueueEvent::Failed { upto, error } => {
+                self.outbox.answered(upto);
+                let refusal = self.queue_refuses(&error);
+                for (_, effect) in self.held.take_failed(upto) {
+                    self.stay(effect, &refusal);
+                }
+            }
+            QueueEvent::Gone => self.operations.fail(DaemonFault::Queue),
+        }
+        self.release_codex();
+    }
+
+    /// The rows before it are on the disk. What is not wanted any more does not leave: meanwhile it
+    /// may have been proven or taken back, or the human or a limit may have come.
+    fn go_on(&mut self, effect: HeldEffect<ThenStored>) {
+        match effect {
+            HeldEffect::Then(then) => then(self, Ok(())),
+            HeldEffect::Leave(DeliveryEffect::HandOver {
+                id,
+                attempt,
+                on_busy,
+                repeat,
+            }) => {
+                let backlog = &self.outbox.backlog;
+                if self.codex.may_leave(backlog, &id, &attempt) {
+                    self.deliver_to_adapter(id, attempt, on_busy, repeat);
+                } else if self.outbox.is_attempt(&id, &attempt) {
+                    self.codex_input(CodexInput::NotSent { id });
+                }
+            }
+            HeldEffect::Leave(DeliveryEffect::Push { bridge, id, repeat }) => {
+                let pair = self.pair_of(&id);
+                let ladder = pair.and_then(|pair| self.claude.ladder(&pair));
+                let backlog = &self.outbox.backlog;
+                if ladder.is_some_and(|ladder| ladder.may_leave(backlog, bridge, &id)) {
+                    self.push_to_claude(bridge, id, repeat);
+                } else {
+                    self.not_pushed(id);
+                }
+            }
+            // Nothing else leaves.
+            HeldEffect::Leave(_) => {}
+        }
+    }
+
+    /// The rows before it could not be written: it does not leave, and who decided it hears so.
+    fn stay(&mut self, effect: HeldEffect<ThenStored>, refusal: &Refusal) {
+        match effect {
+            HeldEffect::Then(then) => then(self, Err(refusal)),
+            HeldEffect::Leave(effect) => self.does_not_leave(effect),
+        }
+    }
+
+    /// As [`Self::stay`], of what was not held.
+    pub(super) fn does_not_leave(&mut self, effect: DeliveryEffect) {
+        match effect {
+            DeliveryEffect::HandOver { id, attempt, .. }
+                if self.outbox.is_attempt(&id, &attempt) =>
+            {
+                self.not_sent(id, "the queue could not be written");
+            }
+            DeliveryEffect::Push { id, .. } => self.not_pushed(id),
+            _ => {}
+        }
+    }
+
+    fn not_pushed(&mut self, id: EntryId) {
+        if let Some(pair) = self.pair_of(&id) {
+            self.tell_ladder(&pair, LadderInput::NotStored { id });
+        }
+    }
+
+    /// Rows cannot be written, which is said to the operator and to whoever asked.
+    fn queue_refuses(&mut self, why: &dyn std::fmt::Display) -> Refusal {
+        let refusal = Refusal::new(
+            RefusalCode::QueueUnwritable,
+            format!("the queue could not be written: {why}"),
+            "nothing was sent; free space or make the project writable, it goes on by itself",
+        );
+        if self.notices.set(QUEUE_UNWRITABLE, refusal.message.clone()) {
+            self.status_changed();
+        }
+        refusal
+    }
+}
+
+fn too_much_held() -> Refusal {
+    Refusal::new(
+        RefusalCode::Overloaded,
+        "too much waits for the disk already",
+        "nothing was sent; try again in a moment",
+    )
+}

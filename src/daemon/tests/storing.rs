@@ -1,0 +1,258 @@
+//! What leaves waits for its row, whatever happens meanwhile.
+
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
+use crate::core::delivery::{DeliveryState, OnBusy};
+use crate::core::entry::TurnStatus;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::daemon::event::Event;
+use crate::daemon::fault::DaemonFault;
+use crate::store::queue::{Queue, QueueEvent};
+use crate::store::testing::Place;
+use crate::wire::control::{
+    ClearParams, Command, GetMessagesParams, HookParams, QueueChange, QueueChangeParams,
+    RefusalCode, Reply, Role, SendParams,
+};
+
+const CLAUDE: u32 = 7_000_000;
+
+/// Sends, and has it recorded; what becomes of rows is not heard yet.
+async fn send(rig: &mut Rig, guest: &Guest, from: Agent) -> EntryId {
+    let send = SendParams {
+        from: Some(from),
+        text: "please look".to_owned(),
+        on_busy: OnBusy::Queue,
+        ..SendParams::default()
+    };
+    drop(rig.ask_only(guest, Command::Send(send)));
+    rig.record().await;
+    let newest = rig.daemon.recorder.world().unsettled.iter();
+    let newest = newest.max_by_key(|(_, message)| message.seq);
+    newest.unwrap().0.clone()
+}
+
+fn hook(event: &str) -> Command {
+    Command::Hook(HookParams {
+        event: event.to_owned(),
+        claude_pid: Some(CLAUDE),
+        claude_session_id: None,
+        ..HookParams::default()
+    })
+}
+
+fn get(agent: Agent) -> Command {
+    Command::GetMessages(GetMessagesParams {
+        agent,
+        after: None,
+        limit: None,
+        ack: Vec::new(),
+        runtime_session_id: None,
+    })
+}
+
+fn is_waiting<T>(answer: &mut oneshot::Receiver<T>) -> bool {
+    matches!(answer.try_recv(), Err(TryRecvError::Empty))
+}
+
+fn row_on_disk(place: &Place, id: &EntryId) -> Option<DeliveryState> {
+    let rows = Queue::open(&place.dirs).unwrap().load().unwrap();
+    rows.into_iter()
+        .find(|row| row.id == *id)
+        .map(|row| row.state)
+}
+
+#[tokio::test]
+async fn codex_gets_a_message_only_once_its_row_is_on_the_disk() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = send(&mut rig, &claude, Agent::Claude).await;
+    assert!(rig.delivered_ids().is_empty());
+    rig.store();
+    assert_eq!(row_on_disk(&place, &id), Some(DeliveryState::Attempted));
+    assert_eq!(rig.delivered_ids(), [id]);
+}
+
+#[tokio::test]
+async fn a_crash_before_anybody_heard_of_the_row_has_sent_nothing() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = send(&mut rig, &claude, Agent::Claude).await;
+    assert!(rig.delivered_ids().is_empty());
+    drop(rig);
+    // It may have left: the next one asks before it sends.
+    let rig = Rig::start(&place).await;
+    let row = rig.daemon.outbox.get(&id).unwrap();
+    assert_eq!(row.state, DeliveryState::Attempted);
+}
+
+#[tokio::test]
+async fn a_page_and_a_hook_are_answered_once_their_rows_are_on_the_disk() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let bell = rig.connect(Role::Hook, Some(CLAUDE), false);
+    rig.call(&bell, Command::DoorbellAttach).await.unwrap();
+    let hooks = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    let first = send(&mut rig, &codex, Agent::Codex).await;
+    let mut handed = rig.ask_only(&hooks, hook("UserPromptSubmit"));
+    assert!(is_waiting(&mut handed));
+    rig.store();
+    let Ok(Reply::Hook(reply)) = handed.try_recv().unwrap() else {
+        panic!("no answer");
+    };
+    assert_eq!(reply.ids, std::slice::from_ref(&first));
+    assert_eq!(row_on_disk(&place, &first), Some(DeliveryState::Attempted));
+    let second = send(&mut rig, &codex, Agent::Codex).await;
+    let mut page = rig.ask_only(&bridge, get(Agent::Claude));
+    assert!(is_waiting(&mut page));
+    rig.store();
+    let Ok(Reply::Messages(page)) = page.try_recv().unwrap() else {
+        panic!("no page");
+    };
+    let ids: Vec<_> = page.messages.into_iter().map(|it| it.message_id).collect();
+    assert!(ids.contains(&second), "{ids:?}");
+    assert_eq!(row_on_disk(&place, &second), Some(DeliveryState::Attempted));
+}
+
+#[tokio::test]
+async fn behind_a_row_that_was_refused_nothing_leaves_and_it_goes_on_by_itself() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    let to_codex = send(&mut rig, &claude, Agent::Claude).await;
+    let to_claude = send(&mut rig, &codex, Agent::Codex).await;
+    let mut page = rig.ask_only(&claude, get(Agent::Claude));
+    rig.fail_rows();
+    let refused = page.try_recv().unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::QueueUnwritable);
+    assert!(rig.delivered_ids().is_empty());
+    assert_eq!(rig.daemon.notices.lines().len(), 1);
+    // A turn that begins meanwhile goes on without it.
+    let mut handed = rig.ask_only(&hooks, hook("UserPromptSubmit"));
+    rig.fail_rows();
+    let Ok(Reply::Hook(reply)) = handed.try_recv().unwrap() else {
+        panic!("no answer");
+    };
+    assert_eq!((reply.additional_context, reply.ids), (None, vec![]));
+    rig.later(20_000).await;
+    assert_eq!(rig.delivered_ids(), [to_codex]);
+    assert!(rig.daemon.notices.lines().is_empty());
+    let Ok(Reply::Messages(page)) = rig.call(&claude, get(Agent::Claude)).await else {
+        panic!("no page");
+    };
+    assert_eq!(page.messages[0].message_id, to_claude);
+}
+
+#[tokio::test]
+async fn what_the_human_stopped_meanwhile_does_not_leave() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.user_message("turn-1", None);
+    let id = send(&mut rig, &claude, Agent::Claude).await;
+    let stopped = CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+        status: TurnStatus::Interrupted,
+        final_answer: None,
+        client_ids: Vec::new(),
+        error: None,
+        usage_limited: false,
+        died: false,
+    };
+    rig.daemon.on_event(Event::Codex(stopped));
+    rig.settle().await;
+    assert!(rig.delivered_ids().is_empty());
+    let row = rig.daemon.outbox.get(&id).unwrap();
+    assert_eq!(row.state, DeliveryState::Queued);
+    assert_eq!(row_on_disk(&place, &id), Some(DeliveryState::Queued));
+}
+
+#[tokio::test]
+async fn a_page_of_what_was_taken_back_meanwhile_is_not_handed_out() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    let id = send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    let mut page = rig.ask_only(&bridge, get(Agent::Claude));
+    let remove = Command::QueueChange(QueueChangeParams {
+        id,
+        change: QueueChange::Remove,
+    });
+    let mut removed = rig.ask_only(&operator, remove);
+    rig.record().await;
+    assert_eq!(removed.try_recv().unwrap(), Ok(Reply::Done));
+    rig.store();
+    let refused = page.try_recv().unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InFlight);
+}
+
+#[tokio::test]
+async fn who_leaves_hands_over_first_what_its_rows_say() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = send(&mut rig, &claude, Agent::Claude).await;
+    let (reply, begun) = oneshot::channel();
+    rig.daemon.on_event(Event::Leave { reply });
+    begun.await.unwrap().unwrap();
+    // The adapter is not asked to let go before it has the message.
+    assert!(rig.requests.try_recv().is_err());
+    rig.store();
+    let mut asked = Vec::new();
+    while let Ok(request) = rig.requests.try_recv() {
+        asked.push(request);
+    }
+    assert!(
+        matches!(
+            &asked[..],
+            [CodexRequest::Deliver { message_id, .. }, CodexRequest::Release { .. }]
+                if *message_id == id
+        ),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_session_does_not_end_while_something_waits_for_its_row() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    let page = rig.ask_only(&bridge, get(Agent::Claude));
+    let clear = Command::Clear(ClearParams {
+        discard: false,
+        session_id: None,
+    });
+    let refused = rig.ask_only(&operator, clear).try_recv().unwrap();
+    assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
+    drop(page);
+}
+
+#[tokio::test]
+async fn a_queue_without_a_writer_ends_the_daemon() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.on_event(Event::Queue(QueueEvent::Gone));
+    assert_eq!(rig.daemon.operations.fault(), Some(DaemonFault::Queue));
+}
