@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
 use crate::core::trace;
 use crate::wire::control::{
     Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
@@ -116,7 +117,7 @@ where
         let handed = Command::HookHanded(IdsParams {
             agent: Agent::Claude,
             ids,
-            rung: Some("hook".to_owned()),
+            rung: Some(DeliveryWay::Hook),
         });
         client.call(handed).await.ok()?;
     }

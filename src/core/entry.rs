@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::agent::{Agent, AgentState, Party};
 use super::carried::CarriedEntry;
-use super::delivery::{OnBusy, Outcome};
+use super::delivery::{DeliveryWay, OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
 pub use error_code::ErrorCode;
@@ -302,8 +302,8 @@ pub struct DeliveryRecord {
     pub result: DeliveryResult,
     /// What the sender was told.
     pub outcome: Option<Outcome>,
-    /// By which way (`queue`, `channel`, `doorbell`, `hook`, `pull`, …).
-    pub rung: Option<String>,
+    /// By which way. An older record may say it in a word of its own, which is kept.
+    pub rung: Option<DeliveryWay>,
     /// The turn in which it arrived.
     pub turn_id: Option<TurnId>,
     /// The first line of what the receiver was given: with the message's own words after it, and

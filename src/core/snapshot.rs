@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
-use super::delivery::{Delivery, OnBusy};
+use super::delivery::{Delivery, DeliveryWay, OnBusy};
 use super::entry::{
     Artifact, DeliveryResult, ErrorCode, FinalityProposal, NoteKind, Predecessor, TurnRecord,
     TurnStatus,
@@ -125,7 +125,7 @@ pub struct AgentSnapshot {
     /// The reason for the state.
     pub why: Option<String>,
     /// The way by which a message last provably arrived, and when.
-    pub proven_rung: Option<(String, i64)>,
+    pub proven_rung: Option<(DeliveryWay, i64)>,
     /// When it last wrote a note.
     pub last_note_ms: Option<i64>,
     /// The usage limit that it ran into and has not worked since, over restarts too.
@@ -159,7 +159,7 @@ pub struct MessageSnapshot {
     /// Where it stands; `None` while nothing is known.
     pub result: Option<DeliveryResult>,
     /// How it arrived.
-    pub rung: Option<String>,
+    pub rung: Option<DeliveryWay>,
     /// The hash on its line when it was recorded; `None` of a record without a chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,

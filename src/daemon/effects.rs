@@ -54,7 +54,7 @@ impl Daemon {
                     rung,
                     turn,
                 } => {
-                    let entry = self.delivery_entry(&id, to, result, rung.as_deref(), turn);
+                    let entry = self.delivery_entry(&id, to, result, rung, turn);
                     let mut results = vec![(id, result, entry)];
                     while let Some(DeliveryEffect::Record {
                         id,
@@ -64,7 +64,7 @@ impl Daemon {
                         turn,
                     }) = effects.next_if(|next| matches!(next, DeliveryEffect::Record { .. }))
                     {
-                        let entry = self.delivery_entry(&id, to, result, rung.as_deref(), turn);
+                        let entry = self.delivery_entry(&id, to, result, rung, turn);
                         results.push((id, result, entry));
                     }
                     self.record_results(results);

@@ -4,7 +4,7 @@ use super::clock::now_ms;
 use super::owners::Daemon;
 use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::BEGINNING_CHARS;
+use crate::core::delivery::{BEGINNING_CHARS, DeliveryWay};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::envelope::{Envelope, wrap};
 use crate::core::id::EntryId;
@@ -110,7 +110,11 @@ impl Daemon {
     }
 
     /// The text of what became of a message, for its delivery entry.
-    pub(super) fn delivery_text(to: Agent, result: DeliveryResult, rung: Option<&str>) -> String {
+    pub(super) fn delivery_text(
+        to: Agent,
+        result: DeliveryResult,
+        rung: Option<&DeliveryWay>,
+    ) -> String {
         let to = to.title();
         let by = rung.map(|rung| format!(" by {rung}")).unwrap_or_default();
         match result {

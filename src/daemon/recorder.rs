@@ -316,7 +316,7 @@ fn log_progress(entry: &Entry) {
         }
         EntryKind::Delivery(record) => {
             trace::attempt(&record.message_id, record.attempt_id.as_ref()).in_scope(|| {
-                tracing::debug!(seq, result = ?record.result, rung = record.rung, "settled");
+                tracing::debug!(seq, result = ?record.result, rung = record.rung.as_ref().map(tracing::field::display), "settled");
             });
         }
         _ => {}

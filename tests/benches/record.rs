@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use ctxrelay::core::agent::{Agent, Party};
-use ctxrelay::core::delivery::{OnBusy, Outcome};
+use ctxrelay::core::delivery::{DeliveryWay, OnBusy, Outcome};
 use ctxrelay::core::entry::{
     Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message,
     NoteKind,
@@ -150,7 +150,7 @@ fn delivery(of: usize, to: Agent) -> EntryKind {
         to,
         result,
         outcome: Some(Outcome::DeliveredLive),
-        rung: Some("queue".to_owned()),
+        rung: Some(DeliveryWay::Queue),
         turn_id: None,
         given: None,
     })

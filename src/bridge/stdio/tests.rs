@@ -5,6 +5,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
+use crate::core::delivery::DeliveryWay;
 use crate::core::id::{EntryId, Seq};
 use crate::wire::control::{Command, MessagePage, Recorded, Reply, Role};
 
@@ -245,7 +246,7 @@ async fn fetched_messages_are_marked_before_they_are_returned() {
         panic!("{:?}", daemon.so_far());
     };
     assert_eq!(fetched.ids, [EntryId::new("m1"), EntryId::new("m2")]);
-    assert_eq!(fetched.rung.as_deref(), Some("pull"));
+    assert_eq!(fetched.rung, Some(DeliveryWay::Pull));
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use super::answer::ToolResult;
 use super::tool::Tool;
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
 use crate::core::id::ThreadId;
 use crate::wire::control::{Command, IdsParams, Refusal, RefusalCode, Reply};
 
@@ -40,7 +41,7 @@ impl ToolCall {
             let fetched = Command::Fetched(IdsParams {
                 agent: self.side,
                 ids: answer.handed.clone(),
-                rung: Some("pull".to_owned()),
+                rung: Some(DeliveryWay::Pull),
             });
             // Without this record the messages come again, which is better than not at all.
             if let Err(error) = self.client.call(fetched).await {

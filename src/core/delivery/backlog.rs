@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, Shown};
+use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
@@ -86,7 +86,7 @@ impl Backlog {
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
                 row.show(Shown::Whole);
-                row.in_turn = row.to == Agent::Claude && message.rung.as_deref() == Some("hook");
+                row.in_turn = row.to == Agent::Claude && message.rung == Some(DeliveryWay::Hook);
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
                 // When lost, asked for again or not: whether an attempt followed is what was lost.
                 row.state = DeliveryState::Ambiguous;
@@ -282,7 +282,7 @@ impl Backlog {
         &mut self,
         id: &EntryId,
         result: DeliveryResult,
-        rung: Option<&str>,
+        rung: Option<DeliveryWay>,
         turn: Option<TurnId>,
         effects: &mut Vec<DeliveryEffect>,
     ) {
@@ -293,7 +293,7 @@ impl Backlog {
                 id: id.clone(),
                 to,
                 result,
-                rung: rung.map(str::to_owned),
+                rung,
                 turn,
             });
         }

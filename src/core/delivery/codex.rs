@@ -15,7 +15,7 @@ pub use carried::CarriedFlow;
 pub use input::{Activity, AdapterAnswer, CodexInput};
 pub use state::CodexState;
 
-use super::{Backlog, DeliveryEffect, DeliveryFact, Moment, OnBusy, Outcome};
+use super::{Backlog, DeliveryEffect, DeliveryFact, DeliveryWay, Moment, OnBusy, Outcome};
 use crate::agent::Agent;
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{AttemptId, EntryId, TurnId};
@@ -393,9 +393,9 @@ impl CodexFlow {
             return;
         }
         let (rung, outcome) = if steered {
-            ("steer", Outcome::JoinedActiveWork)
+            (DeliveryWay::Steer, Outcome::JoinedActiveWork)
         } else {
-            ("queue", Outcome::StartedNewTurn)
+            (DeliveryWay::Queue, Outcome::StartedNewTurn)
         };
         self.outcomes.insert(id.clone(), outcome);
         backlog.record(

@@ -1,6 +1,6 @@
 //! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
 
-use super::{OnBusy, Outcome};
+use super::{DeliveryWay, OnBusy, Outcome};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, TurnId};
@@ -34,7 +34,7 @@ pub enum DeliveryEffect {
         /// What became of it.
         result: DeliveryResult,
         /// By which way, for proof.
-        rung: Option<String>,
+        rung: Option<DeliveryWay>,
         /// The turn in which it arrived.
         turn: Option<TurnId>,
     },

@@ -23,7 +23,7 @@ use offer::{Bridge, Offer};
 use ringing::Ringing;
 pub use terms::LadderTerms;
 
-use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, Moment, Shown};
+use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Moment, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, RuntimeSession, Seq};
@@ -358,7 +358,7 @@ impl Ladder {
         &mut self,
         backlog: &mut Backlog,
         ids: &[EntryId],
-        rung: &str,
+        rung: &DeliveryWay,
         effects: &mut Vec<DeliveryEffect>,
     ) {
         for id in ids {
@@ -370,8 +370,9 @@ impl Ladder {
             if unproven {
                 self.learn(backlog, id, effects);
                 self.has_progressed = true;
-                backlog.handed_into_turn(id, rung == Rung::Hooks.as_str());
-                backlog.record(id, DeliveryResult::Confirmed, Some(rung), None, effects);
+                backlog.handed_into_turn(id, *rung == DeliveryWay::Hook);
+                let by = Some(rung.clone());
+                backlog.record(id, DeliveryResult::Confirmed, by, None, effects);
             }
         }
     }

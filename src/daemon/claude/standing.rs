@@ -76,8 +76,8 @@ impl Daemon {
         let proven = ladder.proven() == Some(rung)
             || match (&arrived_by, rung) {
                 // The doorbell's line has no body: its turn's hook hands it over.
-                (Some(by), Rung::Doorbell | Rung::Hooks) => by == "hook",
-                (Some(by), Rung::Pull) => by == "pull",
+                (Some(by), Rung::Doorbell | Rung::Hooks) => *by == DeliveryWay::Hook,
+                (Some(by), Rung::Pull) => *by == DeliveryWay::Pull,
                 _ => false,
             };
         let tools_gone = self.claude_tools_gone();

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ledger::unreadable;
 use crate::core::agent::{Agent, Party};
 use crate::core::carried::CarriedEntry;
+use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent, NoteKind};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
@@ -129,7 +130,7 @@ impl Daemon {
     /// How far the carried messages have come, so that nothing that is proven is delivered again
     /// and nothing that nobody can know is sent again.
     fn delivery_facts(&self) -> Vec<Entry> {
-        let mut facts: BTreeMap<Seq, (EntryId, Agent, DeliveryResult, Option<String>)> =
+        let mut facts: BTreeMap<Seq, (EntryId, Agent, DeliveryResult, Option<DeliveryWay>)> =
             BTreeMap::new();
         for (id, message) in &self.recorder.world().unsettled {
             if let Some(result) = message.result {
@@ -147,7 +148,7 @@ impl Daemon {
         facts
             .into_values()
             .map(|(id, to, result, rung)| {
-                let mut entry = self.delivery_entry(&id, to, result, rung.as_deref(), None);
+                let mut entry = self.delivery_entry(&id, to, result, rung, None);
                 entry.content = format!("before the compaction: {}", entry.content);
                 entry
             })

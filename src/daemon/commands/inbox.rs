@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{ClaudeInput, Delivery, LadderInput, MessageCursor};
+use crate::core::delivery::{ClaudeInput, Delivery, DeliveryWay, LadderInput, MessageCursor};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
@@ -94,20 +94,20 @@ impl Daemon {
 
     /// These bodies were handed to the agent: that proves them delivered.
     pub(super) fn fetched(&mut self, params: IdsParams, reply: ReplySender) {
-        let rung = params.rung.as_deref().unwrap_or("pull");
+        let rung = params.rung.unwrap_or(DeliveryWay::Pull);
         if params.agent == Agent::Claude {
             let ids = params.ids.clone();
             self.claude_hears(ClaudeInput::Given { ids });
         }
         for id in &params.ids {
             self.following(id)
-                .in_scope(|| tracing::debug!(rung, "proven"));
+                .in_scope(|| tracing::debug!(%rung, "proven"));
         }
         let result = DeliveryResult::Confirmed;
         match params.agent {
             Agent::Claude => self.tell_ladders_of(&params.ids, |ids| LadderInput::Proven {
                 ids,
-                rung: rung.to_owned(),
+                rung: rung.clone(),
             }),
             Agent::Codex => self.codex_has(&params.ids, result, Some(rung)),
         }
@@ -156,7 +156,7 @@ impl Daemon {
     }
 
     /// Codex asked by itself, which its lane did not see.
-    fn codex_has(&mut self, ids: &[EntryId], result: DeliveryResult, rung: Option<&str>) {
+    fn codex_has(&mut self, ids: &[EntryId], result: DeliveryResult, rung: Option<DeliveryWay>) {
         let mut effects = Vec::new();
         for id in ids {
             let is_its = self
@@ -165,7 +165,7 @@ impl Daemon {
                 .is_some_and(|row| row.to == Agent::Codex && row.can_be_proven());
             if is_its {
                 let backlog = &mut self.outbox.backlog;
-                backlog.record(id, result, rung, None, &mut effects);
+                backlog.record(id, result, rung.clone(), None, &mut effects);
             }
         }
         // Nothing of it leaves or is stored in the queue.

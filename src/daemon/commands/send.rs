@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{check_length, check_text, sender};
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{Admission, DeliveryState, OnBusy, Outcome};
+use crate::core::delivery::{Admission, DeliveryState, DeliveryWay, OnBusy, Outcome};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message};
 use crate::core::id::{EntryId, TurnId};
 use crate::core::trace;
@@ -173,7 +173,7 @@ impl Daemon {
         id: &EntryId,
         to: Agent,
         result: DeliveryResult,
-        rung: Option<&str>,
+        rung: Option<DeliveryWay>,
         turn_id: Option<TurnId>,
     ) -> Entry {
         let row = self.outbox.get(id);
@@ -185,6 +185,7 @@ impl Daemon {
             }
             _ => false,
         };
+        let text = Self::delivery_text(to, result, rung.as_ref());
         let given = self.given.of(id).filter(|_| is_proof).cloned();
         self.entry(
             Party::System,
@@ -195,11 +196,11 @@ impl Daemon {
                 to,
                 result,
                 outcome: None,
-                rung: rung.map(str::to_owned),
+                rung,
                 turn_id,
                 given,
             }),
-            Self::delivery_text(to, result, rung),
+            text,
             row.map(|row| row.runtime_session.clone()),
         )
     }

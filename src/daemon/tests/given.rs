@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::ladder::{CLAIM_OVER_MS, Pair, text};
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
 use crate::core::id::EntryId;
 use crate::core::snapshot::MessageSnapshot;
 use crate::store::testing::Place;
@@ -28,7 +29,7 @@ async fn a_hook_proves_only_what_it_was_given_itself() {
     let claim = Command::HookHanded(IdsParams {
         agent: Agent::Claude,
         ids: vec![first.clone(), second.clone()],
-        rung: Some("hook".to_owned()),
+        rung: Some(DeliveryWay::Hook),
     });
     assert_eq!(pair.rig.call(&other, claim).await, Ok(Reply::Done));
     assert!(!proven(&pair, &first) && !proven(&pair, &second));

@@ -101,7 +101,7 @@ impl Pair {
         let handed = Command::HookHanded(IdsParams {
             agent: Agent::Claude,
             ids,
-            rung: Some("hook".to_owned()),
+            rung: Some(DeliveryWay::Hook),
         });
         let done = self.rig.call(&self.hook, handed).await;
         assert_eq!(done, Ok(Reply::Done));
@@ -435,7 +435,7 @@ async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again(
     let handed = Command::HookHanded(IdsParams {
         agent: Agent::Claude,
         ids: reply.ids,
-        rung: Some("hook".to_owned()),
+        rung: Some(DeliveryWay::Hook),
     });
     let answer = pair.rig.ask(&pair.hook, handed);
     pair.rig.fail_writes().await;

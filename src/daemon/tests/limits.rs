@@ -5,7 +5,7 @@ use super::silence::{attend, ended, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{Checked, LimitMode, OnBusy};
+use crate::core::delivery::{Checked, DeliveryWay, LimitMode, OnBusy};
 use crate::core::entry::TurnStatus;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
@@ -254,7 +254,7 @@ async fn what_a_limited_claude_was_given_comes_again_only_where_that_is_wanted()
         let handed = Command::HookHanded(IdsParams {
             agent: Agent::Claude,
             ids: vec![id.clone()],
-            rung: Some("hook".to_owned()),
+            rung: Some(DeliveryWay::Hook),
         });
         rig.call(&hooks, handed).await.unwrap();
         rig.call(&hooks, hook("StopFailure", Some("rate_limit")))

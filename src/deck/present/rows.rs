@@ -4,6 +4,7 @@ use ctxrelay_ui::model as ui;
 
 use super::party_of;
 use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
     AgentChanged, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent,
     TurnStatus, WorkTree,
@@ -179,13 +180,13 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
     let took_ms = first_proof
         .map(|(_, proven_ms)| u64::try_from(proven_ms - entry.timestamp_ms).unwrap_or(0));
     let by = first_proof
-        .and_then(|(record, _)| record.rung.as_deref())
+        .and_then(|(record, _)| record.rung.clone())
         .unwrap_or_default();
     let (state, text) = match last.result {
-        DeliveryResult::Confirmed if to == Agent::Codex && by == "steer" => {
+        DeliveryResult::Confirmed if to == Agent::Codex && by == DeliveryWay::Steer => {
             (ui::OutcomeState::Done, "joined its running turn".to_owned())
         }
-        DeliveryResult::Confirmed if to == Agent::Codex && by == "queue" => {
+        DeliveryResult::Confirmed if to == Agent::Codex && by == DeliveryWay::Queue => {
             (ui::OutcomeState::Done, "started a turn".to_owned())
         }
         DeliveryResult::Confirmed => (

@@ -2,7 +2,7 @@
 
 use super::{HookPoint, Ladder, Rung};
 use crate::agent::Agent;
-use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, OnBusy};
+use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, DeliveryWay, OnBusy};
 use crate::entry::DeliveryResult;
 use crate::id::EntryId;
 
@@ -70,7 +70,7 @@ impl Ladder {
             .map(|row| row.id.clone())
             .collect();
         for id in read {
-            let by = Some(Rung::Hooks.as_str());
+            let by = Some(DeliveryWay::Hook);
             backlog.record(&id, DeliveryResult::Acknowledged, by, None, effects);
         }
     }

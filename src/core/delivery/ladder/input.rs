@@ -1,5 +1,6 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
+use crate::delivery::DeliveryWay;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, Seq};
 
@@ -128,7 +129,7 @@ pub enum LadderInput {
         /// The messages.
         ids: Vec<EntryId>,
         /// By which way.
-        rung: String,
+        rung: DeliveryWay,
     },
     /// Claude acknowledged them.
     Acknowledged {

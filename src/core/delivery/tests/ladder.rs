@@ -2,8 +2,8 @@
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Backlog, Delivery, DeliveryEffect, HookPoint, Ladder, LadderInput, LadderMode, LadderTerms,
-    Moment, OnBusy, Rung,
+    Backlog, Delivery, DeliveryEffect, DeliveryWay, HookPoint, Ladder, LadderInput, LadderMode,
+    LadderTerms, Moment, OnBusy, Rung,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -117,7 +117,7 @@ fn after_proof_nothing_is_offered_unasked() {
     let mut way = Way::new(LadderMode::Auto, true);
     way.send();
     assert_eq!(way.carried(HookPoint::Prompt), 1);
-    let rung = "hook".to_owned();
+    let rung = DeliveryWay::Hook;
     let effects = way.hear(LadderInput::Proven {
         ids: vec![id()],
         rung,
@@ -317,7 +317,7 @@ fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
     // A hook that carries it proves the hook, and nothing about channels.
     way.wait(LadderTerms::default().push_ms);
     way.hear(handed(true));
-    let rung = "hook".to_owned();
+    let rung = DeliveryWay::Hook;
     let ids = vec![id()];
     way.hear(LadderInput::Proven { ids, rung });
     assert_eq!(way.ladder.proven(), None);
@@ -352,7 +352,7 @@ fn an_acknowledged_or_fetched_head_settles_nothing() {
     let ids = vec![id()];
     let proven = LadderInput::Proven {
         ids: ids.clone(),
-        rung: "pull".to_owned(),
+        rung: DeliveryWay::Pull,
     };
     assert_eq!(way.hear(proven.clone()), []);
     let acknowledged = LadderInput::Acknowledged { ids };

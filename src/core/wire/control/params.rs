@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::delivery::{MessageCursor, OnBusy};
+use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::entry::{ArtifactStatus, NoteKind};
 use crate::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 
@@ -110,7 +110,7 @@ pub struct IdsParams {
     pub ids: Vec<EntryId>,
     /// By which way they were handed over (`pull`, `doorbell`, …).
     #[serde(default)]
-    pub rung: Option<String>,
+    pub rung: Option<DeliveryWay>,
 }
 
 /// Arguments of [`Command::AppendNote`](super::Command::AppendNote).

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::{Agent, AgentState, Party};
 use crate::carried::CarriedEntry;
-use crate::delivery::{OnBusy, Outcome};
+use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
     FinalityDecision, FinalityProposal, GateRun, Handoff, Message, NoteKind, Predecessor,
@@ -250,7 +250,7 @@ fn delivery() -> impl Strategy<Value = EntryKind> {
     let attempt = prop::option::of(text().prop_map(AttemptId::new));
     let turn = prop::option::of(text().prop_map(TurnId::new));
     let outcome = prop::option::of(outcome());
-    let rung = prop::option::of(text());
+    let rung = prop::option::of(text().prop_map(DeliveryWay::from));
     let given = prop::option::of(text());
     (id(), attempt, agent(), result, outcome, rung, turn, given).prop_map(
         |(message_id, attempt_id, to, result, outcome, rung, turn_id, given)| {

@@ -464,10 +464,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::super::serialize;
     use super::*;
+    use crate::delivery::DeliveryWay;
 
-    #[test]
-    fn a_delivery_without_an_outcome_reads_back_as_one() {
-        let entry = Entry {
+    fn delivery(rung: Option<DeliveryWay>) -> Entry {
+        Entry {
             id: EntryId::new("1"),
             timestamp_ms: 1,
             session_id: SessionId::new("session"),
@@ -481,7 +481,7 @@ mod tests {
                 to: Agent::Codex,
                 result: DeliveryResult::Confirmed,
                 outcome: None,
-                rung: Some("queue".to_owned()),
+                rung,
                 turn_id: None,
                 given: None,
             }),
@@ -489,8 +489,35 @@ mod tests {
             carried: None,
             meta: Map::new(),
             seq: Seq(2),
-        };
+        }
+    }
+
+    #[test]
+    fn a_delivery_without_an_outcome_reads_back_as_one() {
+        let entry = delivery(Some(DeliveryWay::Queue));
         let line = Value::Object(serialize(&entry)).to_string();
         assert_eq!(parse(line.as_bytes()).unwrap().entry, entry);
+    }
+
+    #[test]
+    fn the_way_of_a_delivery_is_the_word_on_its_line_also_one_that_this_version_does_not_know() {
+        let ways = DeliveryWay::ALL.iter().map(ToString::to_string);
+        for word in ways.chain(["pigeon", "", "Queue", "hook "].map(str::to_owned)) {
+            let mut line = serialize(&delivery(None));
+            line["runtimeEvent"]["rung"] = word.clone().into();
+            let line = Value::Object(line).to_string();
+            let read = parse(line.as_bytes()).unwrap().entry;
+            assert_eq!(read, delivery(Some(DeliveryWay::from(word.as_str()))));
+            assert_eq!(
+                Value::Object(serialize(&read)).to_string(),
+                line,
+                "{word:?}"
+            );
+        }
+        assert!(
+            !serialize(&delivery(None))["runtimeEvent"]
+                .to_string()
+                .contains("rung")
+        );
     }
 }

@@ -219,7 +219,11 @@ fn delivery_object(record: &DeliveryRecord) -> Map<String, Value> {
         record.outcome.map(|outcome| outcome.as_str()),
     );
     put(&mut object, "to", record.to.as_str());
-    put_some(&mut object, "rung", record.rung.as_deref());
+    put_some(
+        &mut object,
+        "rung",
+        record.rung.as_ref().map(ToString::to_string),
+    );
     put_some(
         &mut object,
         "turnId",

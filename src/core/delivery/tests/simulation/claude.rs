@@ -5,7 +5,7 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::delivery::{HookPoint, LadderInput, Rung};
+use crate::delivery::{DeliveryWay, HookPoint, LadderInput, Rung};
 use crate::entry::DeliveryResult;
 use crate::id::EntryId;
 
@@ -341,7 +341,7 @@ impl World {
         self.checks.begun.extend(text.cut);
         let is_unheard = ids.is_empty() || (dies && self.percent(4));
         if !is_unheard {
-            let rung = "hook".to_owned();
+            let rung = DeliveryWay::Hook;
             self.tell_ladder(LadderInput::Proven { ids, rung });
         }
     }
@@ -384,7 +384,7 @@ impl World {
         let process = claude.process;
         let ids = bodies.iter().map(|body| body.id.clone()).collect();
         claude.page = Some(bodies);
-        let rung = "pull".to_owned();
+        let rung = DeliveryWay::Pull;
         self.tell_ladder(LadderInput::Proven { ids, rung });
         self.after(800, Event::Claude(process, ClaudeStep::PageAnyway));
     }

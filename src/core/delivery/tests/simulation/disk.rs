@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::world::{Draft, Event, World};
 use crate::agent::{Agent, Party};
-use crate::delivery::{Delivery, OnBusy};
+use crate::delivery::{Delivery, DeliveryWay, OnBusy};
 use crate::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Message};
 use crate::fold::fold;
 use crate::id::{EntryId, Seq, SessionId, TurnId};
@@ -77,7 +77,7 @@ pub enum Write {
         id: EntryId,
         to: Agent,
         result: DeliveryResult,
-        rung: Option<String>,
+        rung: Option<DeliveryWay>,
         turn: Option<TurnId>,
     },
 }
@@ -152,7 +152,7 @@ impl World {
         id: &EntryId,
         to: Agent,
         result: DeliveryResult,
-        rung: Option<String>,
+        rung: Option<DeliveryWay>,
         turn: Option<TurnId>,
     ) {
         let record = EntryKind::Delivery(DeliveryRecord {

@@ -8,7 +8,7 @@ use super::fault::Fault;
 use crate::agent::Agent;
 use crate::delivery::{
     Admission, Backlog, CarriedFlow, CodexFlow, CodexInput, DeliveryEffect, DeliveryFact,
-    DeliveryState, Ladder, LadderInput, Moment,
+    DeliveryState, DeliveryWay, Ladder, LadderInput, Moment,
 };
 use crate::entry::DeliveryResult;
 use crate::id::EntryId;
@@ -103,7 +103,7 @@ impl Mutant {
         } = heard
         {
             for (_, glued) in self.glued.extract_if(.., |(first, _)| first == id) {
-                backlog.record(&glued, *result, Some("queue"), None, effects);
+                backlog.record(&glued, *result, Some(DeliveryWay::Queue), None, effects);
             }
         }
         let first = effects.iter().find_map(|effect| match effect {
@@ -148,7 +148,7 @@ impl Mutant {
         let mut effects = ladder.apply(backlog, input, at);
         for id in handed_out {
             let result = DeliveryResult::Confirmed;
-            backlog.record(&id, result, Some("pull"), None, &mut effects);
+            backlog.record(&id, result, Some(DeliveryWay::Pull), None, &mut effects);
         }
         match self.fault {
             Some(Fault::CursorLost) => effects.retain_mut(|effect| unless(effect, &self.known)),
