@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::commands::record::not_found;
+use super::commands::checks::not_found;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use crate::core::agent::Party;

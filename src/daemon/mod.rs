@@ -1,7 +1,8 @@
 //! The daemon: the only owner of mutable world state, hosted by a deck or on its own.
 //!
 //! - [`Event`](event::Event): what wakes it, one variant per source.
-//! - [`Daemon`](owners::Daemon): the owners; [`run`]: the loop. Append → fold → publish → effects, in this order.
+//! - [`Daemon`](owners::Daemon): its owners; [`run`]: the loop, which hands each event to its flow.
+//!   Append → fold → publish → effects, in this order.
 //! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
 //! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
@@ -15,10 +16,34 @@
 //! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
-//! | [`CodexLane`](codex_lane::CodexLane), [`ClaudeLane`](claude_lane::ClaudeLane) | an agent's state and the machine that delivers to it | facts of the adapter, hooks and calls | effects of delivery |
+//! | [`CodexLane`](codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
+//! | [`ClaudeLane`](claude_lane::ClaudeLane) | Claude's state, a ladder for each pair | `ClaudeInput`; `LadderInput` of a pair | `ClaudeStep`s; `DeliveryEffect`s |
+//! | [`ClaudeProcesses`](claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
+//! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
+//! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
+//! | [`Operations`](operations::Operations) | fault, stop, takeover, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
+//! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
+//! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
+//! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
+//! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
+//! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
+//! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | pids | those that live |
+//! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
+//! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
 //!
-//! A file with `impl Daemon` is a flow over several owners. Knows nothing of screens and command
-//! lines.
+//! An owner does not know the loop, nor another owner's fields. A file with `impl Daemon` is a flow
+//! over several owners; a command that needs a few of them is a function over these:
+//!
+//! - in: [`control`] and [`operator`] make events of what clients ask, `codex::facts` and
+//!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
+//! - decided: `commands`, one file a family; `decisions` tells the agents of the operator's
+//! - recorded and told: `recording` follows the recorder, publishes, and goes on with
+//!   [`GoOn`](continuation::GoOn)
+//! - delivered: `effects` does what the lanes want, by `codex::delivering` and `claude::delivering`
+//! - shown: `status`, `metrics`, `show`; answered: `waiting`
+//! - ended: `ending`, `failing`, [`takeover`]
+//!
+//! Knows nothing of screens and command lines.
 
 mod adopt;
 mod agent_processes;

@@ -11,6 +11,7 @@ use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
 use crate::daemon::attach::ConnId;
 use crate::daemon::codex_lane::Relayed;
+use crate::daemon::commands::checks::check_handles;
 use crate::daemon::commands::context::context;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
@@ -80,7 +81,7 @@ impl Daemon {
                 // it.
                 let handles = handles
                     .into_iter()
-                    .filter(|id| self.check_handles(std::slice::from_ref(id)).is_ok())
+                    .filter(|id| check_handles(&self.recorder, std::slice::from_ref(id)).is_ok())
                     .collect();
                 self.read_tree(TreePurpose::Propose {
                     conn: ConnId::next(),

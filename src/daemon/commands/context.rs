@@ -8,7 +8,8 @@ use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::clock::now_ms;
-use crate::daemon::owners::Daemon;
+use crate::daemon::readers::Readers;
+use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
@@ -24,16 +25,17 @@ const PAGE_MAX: u32 = 200;
 /// How far back one call looks for entries that fit the view.
 const SCAN_MAX: usize = 5_000;
 
-impl Daemon {
-    pub(super) fn read_context(&self, params: ReadContextParams, reply: ReplySender) {
-        let (ledger, world) = (
-            self.recorder.ledger().clone(),
-            Arc::clone(self.recorder.world()),
-        );
-        self.readers.read(reply, move || {
-            context(&ledger, world, &params).map(Reply::Context)
-        });
-    }
+/// Reads beside the loop.
+pub(super) fn read<T>(
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    params: ReadContextParams,
+    reply: ReplySender,
+) {
+    let (ledger, world) = (recorder.ledger().clone(), Arc::clone(recorder.world()));
+    readers.read(reply, move || {
+        context(&ledger, world, &params).map(Reply::Context)
+    });
 }
 
 /// A page of the record and all open handoffs.

@@ -1,7 +1,9 @@
 //! Decisions of the operator on finality.
 
-use super::check_length;
+use super::answers::told_of_decisions;
+use super::checks::check_length;
 use super::gates::not_green;
+use super::pending::not_pending;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::daemon::event::TreePurpose;
@@ -28,7 +30,7 @@ impl Daemon {
             .pending_proposals
             .get(&params.proposal_id)
         else {
-            let refusal = self.not_pending(&params.proposal_id);
+            let refusal = not_pending(self.recorder.world(), &params.proposal_id);
             return answer(reply, Err(refusal));
         };
         if let Err(refusal) = self.deciding.check(&params.proposal_id) {
@@ -73,7 +75,12 @@ impl Daemon {
         } else {
             Vec::new()
         };
-        let tells = self.told_of_decisions(&proposal.by);
+        let tells = told_of_decisions(
+            &self.identity,
+            self.recorder.world(),
+            &self.clients,
+            &proposal.by,
+        );
         let content = match (&reason, params.approve) {
             (Some(reason), true) => format!("approved: {summary}\nreason: {reason}"),
             (None, true) => format!("approved: {summary}"),

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use super::record::not_found;
+use super::checks::{ID_CHARS_MAX, not_found};
 use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, WorkTree};
@@ -69,7 +69,7 @@ impl Daemon {
                 [] => "no gate is in force: `ctxrelay trust --show`".to_owned(),
                 known => format!("in force are: {}", known.join(", ")),
             };
-            let shown: String = name.chars().take(super::ID_CHARS_MAX).collect();
+            let shown: String = name.chars().take(ID_CHARS_MAX).collect();
             return Err(not_found(&format!("gate {shown}"), &hint));
         }
         let is_chosen = |gate: &&Gate| match params.names.as_slice() {

@@ -1,8 +1,9 @@
 //! Reading the record, as on disk.
 
-use super::record::not_found;
+use super::checks::not_found;
 use crate::core::id::{EntryId, Seq};
-use crate::daemon::owners::Daemon;
+use crate::daemon::readers::Readers;
+use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
@@ -14,19 +15,30 @@ const PAGE: u32 = 100;
 /// The most that one page can have.
 const PAGE_MAX: u32 = 1000;
 
-impl Daemon {
-    pub(super) fn ledger_list(&self, params: LedgerListParams, reply: ReplySender) {
-        let ledger = self.recorder.ledger().clone();
-        self.readers.read(reply, move || list(&ledger, &params));
-    }
-
-    pub(super) fn ledger_show(&self, name: String, full: bool, reply: ReplySender) {
-        let ledger = self.recorder.ledger().clone();
-        self.readers.read(reply, move || show(&ledger, &name, full));
-    }
+/// A page of the record.
+pub(super) fn list<T>(
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    params: LedgerListParams,
+    reply: ReplySender,
+) {
+    let ledger = recorder.ledger().clone();
+    readers.read(reply, move || page(&ledger, &params));
 }
 
-fn list(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
+/// One entry, by its id or its place; `full`: with all of a long text.
+pub(super) fn show<T>(
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    name: String,
+    full: bool,
+    reply: ReplySender,
+) {
+    let ledger = recorder.ledger().clone();
+    readers.read(reply, move || entry(&ledger, &name, full));
+}
+
+fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
     let from = match &params.after {
         None => None,
         Some(cursor) => Some(cursor.parse().map_err(|_| {
@@ -44,7 +56,7 @@ fn list(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
     Ok(Reply::Entries(EntryPage::from(page)))
 }
 
-fn show(ledger: &Ledger, name: &str, full: bool) -> Result<Reply, Refusal> {
+fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<Reply, Refusal> {
     let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
     let seq = match name.parse::<u64>() {
         Ok(seq) => Seq(seq),

@@ -1,7 +1,9 @@
-//! One file per family of commands; [`Daemon::command`] only delegates.
+//! One file per family of commands; [`Daemon::command`] only delegates. A command that needs a few
+//! owners is a free function over them; one that changes several or records is a flow.
 
 mod answers;
 mod attend;
+pub(super) mod checks;
 mod clear;
 mod compact;
 pub(super) mod context;
@@ -10,6 +12,7 @@ mod gates;
 mod hook;
 mod inbox;
 mod ledger;
+mod pending;
 mod queue;
 pub(super) mod record;
 mod search;
@@ -25,15 +28,8 @@ use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use super::stop::Stop;
 use crate::core::delivery::ClaudeInput;
-use crate::core::entry::{EntryKind, NoteKind};
-use crate::core::id::{EntryId, RuntimeSession};
-use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role, TEXT_CHARS_MAX};
-
-/// How many open handoffs a refusal names; `read_context` has all.
-const HANDOFFS_NAMED: usize = 5;
-
-/// How much of an unknown id a refusal repeats, in characters.
-const ID_CHARS_MAX: usize = 60;
+use crate::core::id::RuntimeSession;
+use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
 
 impl Daemon {
     /// Carries a command out, or refuses it.
@@ -81,16 +77,24 @@ impl Daemon {
                 params,
                 reply: Some(reply),
             }),
-            Command::ReadContext(params) => self.read_context(params, reply),
+            Command::ReadContext(params) => {
+                context::read(&self.recorder, &self.readers, params, reply)
+            }
             Command::ReadSnapshot => answer(
                 reply,
                 Ok(Reply::Snapshot(Arc::clone(self.recorder.world()))),
             ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
-            Command::LedgerList(params) => self.ledger_list(params, reply),
-            Command::LedgerShow { entry, full } => self.ledger_show(entry, full, reply),
-            Command::LedgerSearch(params) => self.ledger_search(&params, reply),
-            Command::LedgerRebuild(params) => answer(reply, self.ledger_rebuild(&params)),
+            Command::LedgerList(params) => {
+                ledger::list(&self.recorder, &self.readers, params, reply)
+            }
+            Command::LedgerShow { entry, full } => {
+                ledger::show(&self.recorder, &self.readers, entry, full, reply)
+            }
+            Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
+            Command::LedgerRebuild(params) => {
+                answer(reply, search::rebuild(&self.dirs, &self.recorder, &params))
+            }
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
                 self.clients.subscribe(conn);
@@ -130,52 +134,6 @@ impl Daemon {
         }
     }
 
-    /// Refuses to answer what nobody asked: an id with a slip in it would leave the handoff open
-    /// while its receiver believes it closed. One that is closed already may be named again.
-    pub(in crate::daemon) fn check_handles(&self, handles: &[EntryId]) -> Result<(), Refusal> {
-        let is_asked = |id: &EntryId| {
-            self.recorder.world().open_handoffs.contains_key(id)
-                || self
-                    .recorder
-                    .ledger()
-                    .seq_of(id)
-                    .and_then(|seq| self.recorder.stored(seq))
-                    .is_some_and(|stored| {
-                        matches!(
-                            stored.entry.kind,
-                            EntryKind::Handoff(_)
-                                | EntryKind::Message(_)
-                                | EntryKind::Note {
-                                    note: NoteKind::Blocker,
-                                    ..
-                                }
-                        )
-                    })
-        };
-        match handles.iter().find(|id| !is_asked(id)) {
-            None => Ok(()),
-            Some(unknown) => {
-                let open: Vec<&str> = self
-                    .recorder
-                    .world()
-                    .open_handoffs
-                    .keys()
-                    .take(HANDOFFS_NAMED)
-                    .map(EntryId::as_str)
-                    .collect();
-                let hint = if open.is_empty() {
-                    "nothing was recorded; no handoff is open, leave the id out".to_owned()
-                } else {
-                    format!("nothing was recorded; open are: {}", open.join(", "))
-                };
-                Err(record::not_found(
-                    &format!("handoff {} in this session", shortened(unknown)),
-                    &hint,
-                ))
-            }
-        }
-    }
-
     /// The pair of a call: named in it, or the connection's own.
     fn runtime_session(&self, conn: ConnId, named: Option<RuntimeSession>) -> RuntimeSession {
         named.unwrap_or_else(|| {
@@ -204,34 +162,4 @@ fn not_its_own(role: Role) -> Refusal {
         "an agent's mail is fetched and acknowledged, and its word recorded, by its own bridge \
          alone; `deck` and `cli` read",
     )
-}
-
-/// An id that somebody made up may be long.
-fn shortened(id: &EntryId) -> String {
-    id.as_str().chars().take(ID_CHARS_MAX).collect()
-}
-
-/// Refuses free text that is empty or too long.
-fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
-    if text.trim().is_empty() {
-        return Err(Refusal::new(
-            RefusalCode::InvalidArguments,
-            format!("`{field}` is empty"),
-            format!("say something in `{field}`"),
-        ));
-    }
-    check_length(field, text)
-}
-
-/// Refuses free text that is too long.
-fn check_length(field: &str, text: &str) -> Result<(), Refusal> {
-    // Bytes bound characters from above, so most texts need no counting.
-    if text.len() > TEXT_CHARS_MAX && text.chars().count() > TEXT_CHARS_MAX {
-        return Err(Refusal::new(
-            RefusalCode::TooLarge,
-            format!("`{field}` is longer than {TEXT_CHARS_MAX} characters"),
-            "put it into a file in the project and name the file",
-        ));
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The outbox as the operator sees and changes it.
 
-use super::record::not_found;
+use super::checks::not_found;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, DeliveryState};
 use crate::core::entry::DeliveryResult;

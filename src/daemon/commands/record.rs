@@ -1,21 +1,26 @@
 //! Notes, artifacts and proposals.
 
-use super::{check_length, check_text};
-use crate::core::agent::{Agent, Party};
+use super::checks::{check_handles, check_length, check_text};
+use super::pending::check_withdrawal;
+use crate::core::agent::Party;
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
-use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{
-    ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Refusal, RefusalCode, Reply,
-};
+use crate::wire::control::{ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Reply};
 
 impl Daemon {
     pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: ReplySender) {
         let checked = check_text("text", &params.text)
-            .and_then(|()| self.check_handles(&params.handles))
-            .and_then(|()| self.check_withdrawal(params.agent, params.withdraws.as_ref()));
+            .and_then(|()| check_handles(&self.recorder, &params.handles))
+            .and_then(|()| {
+                check_withdrawal(
+                    self.recorder.world(),
+                    &self.deciding,
+                    params.agent,
+                    params.withdraws.as_ref(),
+                )
+            });
         if let Err(refusal) = checked {
             return answer(reply, Err(refusal));
         }
@@ -32,41 +37,6 @@ impl Daemon {
             Some(runtime_session),
         );
         self.record_one(entry, reply);
-    }
-
-    /// Only its own proposal can an agent take back, and only one that nobody decides or decided.
-    fn check_withdrawal(&self, agent: Agent, proposal: Option<&EntryId>) -> Result<(), Refusal> {
-        let Some(id) = proposal else { return Ok(()) };
-        let Some(pending) = self.recorder.world().pending_proposals.get(id) else {
-            return Err(self.not_pending(id));
-        };
-        if pending.by != Party::Agent(agent) {
-            return Err(Refusal::new(
-                RefusalCode::WrongState,
-                format!("proposal {id} is of {}", pending.by),
-                "only who proposed can take it back; say with `decline` or a note what is wrong",
-            ));
-        }
-        self.deciding.check(id)
-    }
-
-    /// Why a proposal does not wait for a decision.
-    pub(super) fn not_pending(&self, id: &EntryId) -> Refusal {
-        let Some(over) = self.recorder.world().proposal(id) else {
-            return not_found(
-                &format!("pending proposal {id}"),
-                "see `ctxrelay finality list`",
-            );
-        };
-        let by = match &over.ended {
-            Some(end) => format!(" by entry {}", end.by()),
-            None => String::new(),
-        };
-        Refusal::new(
-            RefusalCode::WrongState,
-            format!("proposal {id} does not wait any more: {}{by}", over.state()),
-            "see `ctxrelay finality list`",
-        )
     }
 
     pub(super) fn record_artifact(
@@ -136,7 +106,7 @@ impl Daemon {
     ) {
         let checked = check_text("summary", &params.summary)
             .and_then(|()| check_text("evidence", &params.evidence.join("\n")))
-            .and_then(|()| self.check_handles(&params.handles));
+            .and_then(|()| check_handles(&self.recorder, &params.handles));
         if let Err(refusal) = checked {
             match reply {
                 Some(reply) => answer(reply, Err(refusal)),
@@ -201,9 +171,4 @@ fn rendering(proposal: &FinalityProposal) -> String {
         text.push_str(risk);
     }
     text
-}
-
-/// Refuses what is no number and no id.
-pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
-    Refusal::new(RefusalCode::NotFound, format!("there is no {what}"), hint)
 }

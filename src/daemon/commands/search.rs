@@ -2,55 +2,59 @@
 //! thread.
 
 use super::ledger::unreadable;
-use crate::daemon::owners::Daemon;
+use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::derived;
+use crate::store::dirs::ProjectDirs;
 use crate::store::search::{SearchError, SearchRequest};
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 
-impl Daemon {
-    pub(super) fn ledger_search(&self, params: &SearchParams, reply: ReplySender) {
-        let request = match SearchRequest::of(params) {
-            Ok(request) => request,
-            Err(error) => {
-                let refusal = Refusal::new(
-                    RefusalCode::InvalidArguments,
-                    error.to_string(),
-                    error.hint(),
-                );
-                return answer(reply, Err(refusal));
-            }
-        };
-        self.recorder.search().find(request, move |found| {
-            let found = found.map(|found| Reply::Found(found.into_page(None)));
-            answer(reply, found.map_err(|error| refusal(&error)));
-        });
-    }
-
-    /// Says how far the index is, and begins everything anew when asked to.
-    pub(super) fn ledger_rebuild(&self, params: &RebuildParams) -> Result<Reply, Refusal> {
-        let mut removed = Vec::new();
-        if params.begin {
-            removed = derived::discard_checkpoint(&self.dirs).map_err(|error| {
-                Refusal::new(
-                    RefusalCode::RebuildFailed,
-                    format!("the checkpoint could not be removed: {error}"),
-                    "see that the state folder is yours and can be written",
-                )
-            })?;
-            self.recorder.search().rebuild();
-            removed.push(derived::INDEX.to_owned());
+/// Hands the question on.
+pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: ReplySender) {
+    let request = match SearchRequest::of(params) {
+        Ok(request) => request,
+        Err(error) => {
+            let refusal = Refusal::new(
+                RefusalCode::InvalidArguments,
+                error.to_string(),
+                error.hint(),
+            );
+            return answer(reply, Err(refusal));
         }
-        let state = self.recorder.search().state();
-        Ok(Reply::Index(IndexReport {
-            session_id: Some(self.recorder.session_id().clone()),
-            indexed_to: state.indexed_to,
-            head: self.recorder.world().seq.0,
-            removed,
-            fault: state.fault,
-        }))
+    };
+    recorder.search().find(request, move |found| {
+        let found = found.map(|found| Reply::Found(found.into_page(None)));
+        answer(reply, found.map_err(|error| refusal(&error)));
+    });
+}
+
+/// Says how far the index is, and begins everything anew when asked to.
+pub(super) fn rebuild<T>(
+    dirs: &ProjectDirs,
+    recorder: &Recorder<T>,
+    params: &RebuildParams,
+) -> Result<Reply, Refusal> {
+    let mut removed = Vec::new();
+    if params.begin {
+        removed = derived::discard_checkpoint(dirs).map_err(|error| {
+            Refusal::new(
+                RefusalCode::RebuildFailed,
+                format!("the checkpoint could not be removed: {error}"),
+                "see that the state folder is yours and can be written",
+            )
+        })?;
+        recorder.search().rebuild();
+        removed.push(derived::INDEX.to_owned());
     }
+    let state = recorder.search().state();
+    Ok(Reply::Index(IndexReport {
+        session_id: Some(recorder.session_id().clone()),
+        indexed_to: state.indexed_to,
+        head: recorder.world().seq.0,
+        removed,
+        fault: state.fault,
+    }))
 }
 
 fn refusal(error: &SearchError) -> Refusal {

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{check_length, check_text, sender};
+use super::answers::{
+    check_reply, is_missing, settles_turn, turn_of_call, turns_message, unanswered_by,
+};
+use super::checks::{check_handles, check_length, check_text};
+use super::sender;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Admission, DeliveryState, DeliveryWay, OnBusy, Outcome};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message};
@@ -27,10 +31,15 @@ impl Daemon {
         let named = params.in_reply_to;
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
-            .and_then(|to| self.check_handles(&params.handles).map(|()| to))
+            .and_then(|to| check_handles(&self.recorder, &params.handles).map(|()| to))
             .and_then(|to| {
-                self.check_reply(params.from, &runtime_session, named.as_ref())
-                    .map(|()| to)
+                check_reply(
+                    &self.recorder,
+                    params.from,
+                    &runtime_session,
+                    named.as_ref(),
+                )
+                .map(|()| to)
             })
             .and_then(|to| self.room(to).map(|()| to))
         {
@@ -38,8 +47,8 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let in_reply_to =
-            named.or_else(|| self.turns_message(params.turn_id.as_deref(), &runtime_session));
+        let in_reply_to = named
+            .or_else(|| turns_message(&self.codex, params.turn_id.as_deref(), &runtime_session));
         let entry = self.entry(
             from,
             Some(to.into()),
@@ -54,7 +63,7 @@ impl Daemon {
             params.text,
             Some(runtime_session),
         );
-        let said_in = self.turn_of_call(params.from, params.turn_id);
+        let said_in = turn_of_call(&self.codex, params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
@@ -63,7 +72,7 @@ impl Daemon {
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
             .and_then(|to| check_length("reason", &params.reason).map(|()| to))
             .and_then(|to| check_length("context_refs", &params.context_refs.concat()).map(|()| to))
-            .and_then(|to| self.check_handles(&params.handles).map(|()| to))
+            .and_then(|to| check_handles(&self.recorder, &params.handles).map(|()| to))
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
@@ -92,7 +101,7 @@ impl Daemon {
                 return answer(reply, self.sent_before(first).map(Reply::Sent));
             }
         }
-        let said_in = self.turn_of_call(params.from, params.turn_id);
+        let said_in = turn_of_call(&self.codex, params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
@@ -110,7 +119,7 @@ impl Daemon {
         self.note_head(&mut entry);
         let settles_turn = said_in
             .as_ref()
-            .is_some_and(|turn| self.settles_turn(&entry, turn));
+            .is_some_and(|turn| settles_turn(&self.codex, &entry, turn));
         let pair = entry.runtime_session.clone().unwrap_or_default();
         let from = entry.source.clone();
         let id = entry.id.clone();
@@ -133,15 +142,24 @@ impl Daemon {
                     // What was refused answers nobody: the turn's last words still do.
                     daemon.codex.answered_by_tool(turn.clone());
                 }
+                let question = said_in
+                    .as_ref()
+                    .and_then(|turn| daemon.codex.question_of(turn));
+                let world = daemon.recorder.world();
                 let mut sent = Sent {
                     message_id: id.clone(),
                     delivery_attempt_id: None,
                     outcome: Outcome::QueuedForNextTurn,
                     seq: stored[0].entry.seq,
                     duplicate: false,
-                    receiver_missing: daemon.is_missing(to),
+                    receiver_missing: is_missing(&daemon.identity, world, to),
                     waits_for_human: daemon.waits_for_human(to),
-                    unanswered: daemon.unanswered_by(&from, &pair, said_in.as_ref()),
+                    unanswered: unanswered_by(
+                        world,
+                        &from,
+                        &pair,
+                        question.map(|question| &question.id),
+                    ),
                 };
                 if rejected {
                     sent.outcome = Outcome::Rejected;
@@ -231,7 +249,8 @@ impl Daemon {
             outcome: Outcome::QueuedForNextTurn,
             seq,
             duplicate: true,
-            receiver_missing: row.is_some_and(|row| self.is_missing(row.to)),
+            receiver_missing: row
+                .is_some_and(|row| is_missing(&self.identity, self.recorder.world(), row.to)),
             waits_for_human: row.and_then(|row| self.waits_for_human(row.to)),
             unanswered: Vec::new(),
         })

@@ -1,0 +1,94 @@
+//! What every command refuses: ids that name nothing, texts that are empty or too long.
+
+use crate::core::entry::{EntryKind, NoteKind};
+use crate::core::id::EntryId;
+use crate::daemon::recorder::Recorder;
+use crate::wire::control::{Refusal, RefusalCode, TEXT_CHARS_MAX};
+
+/// How many open handoffs a refusal names; `read_context` has all.
+const HANDOFFS_NAMED: usize = 5;
+
+/// How much of an unknown id a refusal repeats, in characters.
+pub(super) const ID_CHARS_MAX: usize = 60;
+
+/// Refuses to answer what nobody asked: an id with a slip in it would leave the handoff open
+/// while its receiver believes it closed. One that is closed already may be named again.
+pub(in crate::daemon) fn check_handles<T>(
+    recorder: &Recorder<T>,
+    handles: &[EntryId],
+) -> Result<(), Refusal> {
+    let is_asked = |id: &EntryId| {
+        recorder.world().open_handoffs.contains_key(id)
+            || recorder
+                .ledger()
+                .seq_of(id)
+                .and_then(|seq| recorder.stored(seq))
+                .is_some_and(|stored| {
+                    matches!(
+                        stored.entry.kind,
+                        EntryKind::Handoff(_)
+                            | EntryKind::Message(_)
+                            | EntryKind::Note {
+                                note: NoteKind::Blocker,
+                                ..
+                            }
+                    )
+                })
+    };
+    match handles.iter().find(|id| !is_asked(id)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let open: Vec<&str> = recorder
+                .world()
+                .open_handoffs
+                .keys()
+                .take(HANDOFFS_NAMED)
+                .map(EntryId::as_str)
+                .collect();
+            let hint = if open.is_empty() {
+                "nothing was recorded; no handoff is open, leave the id out".to_owned()
+            } else {
+                format!("nothing was recorded; open are: {}", open.join(", "))
+            };
+            Err(not_found(
+                &format!("handoff {} in this session", shortened(unknown)),
+                &hint,
+            ))
+        }
+    }
+}
+
+/// Refuses what is no number and no id.
+pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
+    Refusal::new(RefusalCode::NotFound, format!("there is no {what}"), hint)
+}
+
+/// An id that somebody made up may be long.
+pub(super) fn shortened(id: &EntryId) -> String {
+    id.as_str().chars().take(ID_CHARS_MAX).collect()
+}
+
+/// Refuses free text that is empty or too long.
+pub(super) fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("`{field}` is empty"),
+            format!("say something in `{field}`"),
+        ));
+    }
+    check_length(field, text)
+}
+
+/// Refuses free text that is too long.
+pub(super) fn check_length(field: &str, text: &str) -> Result<(), Refusal> {
+    // Bytes bound characters from above, so most texts need no counting.
+    if text.len() > TEXT_CHARS_MAX && text.chars().count() > TEXT_CHARS_MAX {
+        return Err(Refusal::new(
+            RefusalCode::TooLarge,
+            format!("`{field}` is longer than {TEXT_CHARS_MAX} characters"),
+            "put it into a file in the project and name the file",
+        ));
+    }
+    Ok(())
+}

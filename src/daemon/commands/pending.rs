@@ -1,0 +1,48 @@
+//! Proposals that wait for the operator: who may take one back, and why one does not wait.
+
+use super::checks::not_found;
+use crate::core::agent::{Agent, Party};
+use crate::core::id::EntryId;
+use crate::core::snapshot::Snapshot;
+use crate::daemon::pending_decisions::PendingDecisions;
+use crate::wire::control::{Refusal, RefusalCode};
+
+/// Only its own proposal can an agent take back, and only one that nobody decides or decided.
+pub(super) fn check_withdrawal(
+    world: &Snapshot,
+    deciding: &PendingDecisions,
+    agent: Agent,
+    proposal: Option<&EntryId>,
+) -> Result<(), Refusal> {
+    let Some(id) = proposal else { return Ok(()) };
+    let Some(pending) = world.pending_proposals.get(id) else {
+        return Err(not_pending(world, id));
+    };
+    if pending.by != Party::Agent(agent) {
+        return Err(Refusal::new(
+            RefusalCode::WrongState,
+            format!("proposal {id} is of {}", pending.by),
+            "only who proposed can take it back; say with `decline` or a note what is wrong",
+        ));
+    }
+    deciding.check(id)
+}
+
+/// Why a proposal does not wait for a decision.
+pub(super) fn not_pending(world: &Snapshot, id: &EntryId) -> Refusal {
+    let Some(over) = world.proposal(id) else {
+        return not_found(
+            &format!("pending proposal {id}"),
+            "see `ctxrelay finality list`",
+        );
+    };
+    let by = match &over.ended {
+        Some(end) => format!(" by entry {}", end.by()),
+        None => String::new(),
+    };
+    Refusal::new(
+        RefusalCode::WrongState,
+        format!("proposal {id} does not wait any more: {}{by}", over.state()),
+        "see `ctxrelay finality list`",
+    )
+}
