@@ -58,6 +58,7 @@ pub fn measure(table: &mut Table) {
     let done = AtomicBool::new(false);
     let pages = std::thread::scope(|scope| {
         let paging = scope.spawn(|| page_through(&mut reader, &done));
+        let paging_ends = SetOnDrop(&done);
         let start = Instant::now();
         for number in 1..=MESSAGES {
             let text = format!("number {number}");
@@ -70,7 +71,7 @@ pub fn measure(table: &mut Table) {
             }
             std::thread::sleep((BEAT * number).saturating_sub(start.elapsed()));
         }
-        done.store(true, Ordering::Relaxed);
+        drop(paging_ends);
         paging.join().unwrap()
     });
     let after = Busy::read(&project);
@@ -87,6 +88,15 @@ pub fn measure(table: &mut Table) {
     table.baseline("  a message sent meanwhile", &sends.words());
     table.baseline("  a clear meanwhile", &clears.words());
     table.baseline("  pages read meanwhile", &pages.to_string());
+}
+
+/// Sets it also when something panics: the scope would wait for its threads for ever.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Reads the record from its begin to its end, again and again; how many pages.
