@@ -101,7 +101,7 @@ fn position(ledger: &[Value], what: &str, wanted: impl Fn(&Value) -> bool) -> us
 fn a_handoff_goes_round_to_a_finality_that_the_operator_approves_by_key() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
-    deck.wait_for_text("Agents");
+    deck.wait_for_text("✓ chain");
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     let handoff_id = Arc::new(Mutex::new(String::new()));

@@ -31,7 +31,7 @@ fn claude_proposes(pair: &Pair) -> (Pty, String) {
 fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
-    deck.wait_for_text("Agents");
+    deck.wait_for_text("✓ chain");
     let (_claude, proposal) = claude_proposes(&pair);
     pair.project.write("late.txt", "nobody has tested this\n");
 
@@ -80,7 +80,7 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
 fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
-    deck.wait_for_text("Agents");
+    deck.wait_for_text("✓ chain");
     let (mut claude, proposal) = claude_proposes(&pair);
     deck.wait_for_text("waits for you");
     pair.claude_calls(
@@ -106,5 +106,63 @@ fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
     line.wait_for_text("does not wait any more: withdrawn");
     assert_ne!(line.wait_exit(), 0);
     assert!(of_type(&pair, "finality_decision").is_empty());
+    verify(&pair);
+}
+
+#[test]
+fn an_agent_that_claims_green_hears_of_the_gate_and_is_not_approved_while_it_is_red() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.project.write("state.txt", "broken\n");
+    pair.project.write(
+        ".contextrelay/config.json",
+        r#"{"gates": [{"name": "tests", "cmd": "! grep -q broken state.txt"}]}"#,
+    );
+    let mut line = Pty::spawn(&pair.ctxrelay(["trust"]));
+    line.wait_for_text("Type `trust`");
+    line.type_text("trust");
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+
+    let (_claude, proposal) = claude_proposes(&pair);
+    pair.messages
+        .wait_for_request("the gate at Claude's model", |request| {
+            request.mentions("required gate tests has not run")
+        });
+    deck.wait_for_text("waits for you");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains("Blockers"));
+    deck.press(Key::Char('g'));
+    deck.wait_for_text("Run tests in the project's folder?");
+    deck.press(Key::Enter);
+    deck.wait_for_text("required gate tests is red: exit 1");
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Record your approval");
+    deck.press(Key::Enter);
+    deck.wait_for_text("required gate tests is red");
+    assert!(of_type(&pair, "finality_decision").is_empty());
+
+    // Mended, and run on what is there now.
+    pair.project.write("state.txt", "mended\n");
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("has changed since")
+    });
+    deck.press(Key::Char('g'));
+    deck.wait_for_text("Run tests in the project's folder?");
+    deck.press(Key::Enter);
+    wait_until("the green gate", timeout(), || {
+        let mut evidence = of_type(&pair, "artifact");
+        evidence.retain(|entry| entry["artifact"]["status"] == "passed");
+        evidence.pop()
+    });
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Approve what was not proposed?");
+    deck.type_text("stale");
+    deck.press(Key::Enter);
+    pair.messages
+        .wait_for_request("the approval at Claude's model", |request| {
+            request.mentions(&format!("The operator approved proposal {proposal}."))
+        });
     verify(&pair);
 }

@@ -117,7 +117,7 @@ fn both_hear_once(pair: &Pair, needle: &str, also: &str) {
 fn a_rejection_and_an_approval_by_key_reach_both_models_once() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
-    deck.wait_for_text("Agents");
+    deck.wait_for_text("✓ chain");
     let mut claude = attached_claude(&pair);
     let _codex = attached_codex(&pair);
     pair.messages
@@ -166,7 +166,7 @@ fn a_decision_outlives_a_kill_before_either_model_has_it() {
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     let mut deck = pair.deck();
-    deck.wait_for_text("Agents");
+    deck.wait_for_text("✓ chain");
     let (claude_works, codex_works) = (Gate::new("claude-works"), Gate::new("codex-works"));
     pair.messages
         .when(says("are we done?"))

@@ -1,13 +1,13 @@
 //! `propose_final`: the work is done, says an agent. Only the operator decides.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::{ToolCall, unexpected};
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::wire::control::{Command, ProposeParams, Refusal, Reply};
+use crate::wire::control::{Command, GateReport, ProposeParams, Refusal, Reply};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,13 +74,27 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
                     "proposal_id": proposed.proposal_id,
                     "seq": proposed.seq,
                     "blockers": blockers,
-                    "gates": [],
+                    "gates": proposed.gates.iter().map(gate_json).collect::<Vec<_>>(),
                 }),
                 text,
             ))
         }
         other => Err(unexpected(&other)),
     }
+}
+
+/// What an agent is told of a gate: not its command, which may be long.
+pub(super) fn gate_json(gate: &GateReport) -> Value {
+    json!({
+        "name": gate.name,
+        "required": gate.required,
+        "ok": gate.ok,
+        "exit_code": gate.exit_code,
+        "stale": gate.stale,
+        "flaky": gate.flaky,
+        "tree": gate.tree.as_ref().map(|tree| &tree.tree),
+        "seq": gate.seq,
+    })
 }
 
 /// As many blockers as are shown, and how many more there are.

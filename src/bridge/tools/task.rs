@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::answer::ToolResult;
 use super::call::{ToolCall, unexpected};
 use super::excerpt::excerpt;
-use super::finality::at_most;
+use super::finality::{at_most, gate_json};
 use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::core::snapshot::{HandoffSnapshot, Lane, Snapshot};
-use crate::wire::control::{Command, Refusal, Reply};
+use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot};
+use crate::wire::control::{Command, GateReport, Refusal, Reply};
 
 /// How many handoffs are shown; all of them are in `read_context`.
 const HANDOFFS_MAX: usize = 25;
@@ -66,9 +66,11 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             excerpt(&handoff.ask, EXCERPT_CHARS)
         ));
     }
-    for blocker in blockers(&snapshot) {
+    let in_force = &status.gates.in_force;
+    let blockers = blockers(&snapshot, in_force);
+    for blocker in &blockers {
         text.push_str("\nblocker: ");
-        text.push_str(&blocker);
+        text.push_str(blocker);
     }
     for decision in &decided {
         let field = |name: &str| decision[name].as_str().unwrap_or_default();
@@ -96,7 +98,11 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
                 "mode": status.finality.mode,
                 "pending": finality,
                 "decided": decided,
-                "blockers": blockers(&snapshot),
+                "blockers": blockers,
+                "gates": in_force
+                    .iter()
+                    .map(|gate| gate_json(&GateReport::of(gate, &snapshot)))
+                    .collect::<Vec<_>>(),
             },
             "policy": {
                 "coordinator": status.policy.coordinator,
@@ -173,13 +179,18 @@ fn decided(snapshot: &Snapshot, now_ms: i64) -> Vec<Value> {
 }
 
 /// What stands in the way of the oldest proposal, or would if one were made now.
-fn blockers(snapshot: &Snapshot) -> Vec<String> {
+fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
     let oldest = snapshot
         .pending_proposals
         .values()
         .min_by_key(|proposal| proposal.seq);
     let closed = oldest.map_or(&[][..], |proposal| &proposal.proposal.handles);
-    at_most(snapshot.blockers_except(closed))
+    let mut blockers = snapshot.blockers_except(closed);
+    if let Some(oldest) = oldest {
+        let tree = oldest.proposal.tree.as_ref();
+        blockers.extend(snapshot.gate_blockers(gates, tree, Some(oldest.seq)));
+    }
+    at_most(blockers)
 }
 
 fn now_ms() -> i64 {

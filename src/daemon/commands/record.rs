@@ -7,7 +7,9 @@ use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree}
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{ArtifactParams, NoteParams, ProposeParams, Proposed, Recorded, Reply};
+use crate::wire::control::{
+    ArtifactParams, GateReport, NoteParams, ProposeParams, Proposed, Recorded, Reply,
+};
 
 impl Daemon {
     pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: ReplySender) {
@@ -147,10 +149,12 @@ impl Daemon {
                             let mut blockers = world.blockers(&proposal);
                             let (gates, tree) = (daemon.told_gates(), proposal.tree.as_ref());
                             blockers.extend(world.gate_blockers(&gates, tree, Some(seq)));
+                            let gates = gates.iter().map(|gate| GateReport::of(gate, world));
                             Reply::Proposed(Proposed {
                                 proposal_id,
                                 seq,
                                 blockers,
+                                gates: gates.collect(),
                             })
                         })
                         .map_err(Clone::clone),

@@ -22,7 +22,7 @@ fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_
         ]),
     );
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
-    deck.wait_for_text("Agents");
+    deck.wait_for_text("✓ chain");
     let _scene = Scene::new(&project);
     deck.wait_for_text("waits for you");
     deck.press(Key::Char('3'));

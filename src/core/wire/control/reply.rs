@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::GatesReport;
+use super::{GateReport, GatesReport};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
@@ -190,6 +190,9 @@ pub struct Proposed {
     pub seq: Seq,
     /// What stands in the way.
     pub blockers: Vec<String>,
+    /// The project's gates, and what they last came to.
+    #[serde(default)]
+    pub gates: Vec<GateReport>,
 }
 
 /// A page of context.
