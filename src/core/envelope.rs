@@ -46,21 +46,33 @@ const QUOTE: &str = "| ";
 /// Puts the envelope around the text. The closing line repeats the end of the id, which no sender
 /// knows when it writes; and no line within begins as the envelope's own lines do.
 pub fn wrap(envelope: &Envelope<'_>, text: &str) -> String {
-    let mut wrapped = head(envelope);
+    let refs = envelope.context_refs;
+    wrap_after(&head(envelope), envelope.id, envelope.reason, refs, text)
+}
+
+/// As [`wrap`], with a first line that is known already: the one that a delivery recorded.
+pub fn wrap_after(
+    head: &str,
+    id: &EntryId,
+    reason: Option<&str>,
+    context_refs: &[String],
+    text: &str,
+) -> String {
+    let mut wrapped = head.to_owned();
     wrapped.push('\n');
-    if let Some(reason) = envelope.reason.filter(|reason| !reason.is_empty()) {
+    if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
         wrapped.push_str("Reason: ");
         quote(&mut wrapped, reason);
         wrapped.push('\n');
     }
-    if !envelope.context_refs.is_empty() {
+    if !context_refs.is_empty() {
         wrapped.push_str("See: ");
-        quote(&mut wrapped, &envelope.context_refs.join(", "));
+        quote(&mut wrapped, &context_refs.join(", "));
         wrapped.push('\n');
     }
     quote(&mut wrapped, text);
     wrapped.push('\n');
-    wrapped.push_str(&end(envelope.id));
+    wrapped.push_str(&end(id));
     wrapped
 }
 

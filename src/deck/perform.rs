@@ -173,6 +173,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
     }
     match shown {
         Ok(Reply::Entry(value)) => {
+            let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
             let entry = entry(value, Some(place.line))?;
             if session_name(&entry.session_id) != place.session {
                 // The same line of another record, which began meanwhile.
@@ -182,6 +183,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
                 place,
                 detail: present::detail(model, &entry),
                 text: entry.content,
+                raw,
             })
         }
         other => Some(notice(other, "")),

@@ -79,6 +79,16 @@ pub enum Action {
     Acknowledge,
     /// Put the text on the clipboard.
     Copy,
+    /// Put the id on the clipboard.
+    CopyId,
+    /// The entry as JSON, or as text again.
+    Raw,
+    /// To the next entry, opened or not.
+    NextEntry,
+    /// To the entry before, opened or not.
+    PrevEntry,
+    /// The pane in focus on the whole screen, or back.
+    Zoom,
     /// Start the daemon again.
     Restart,
     /// Draw everything again.
@@ -138,6 +148,11 @@ const NAMES: &[(&str, Action)] = &[
     ("retry", Action::Retry),
     ("acknowledge", Action::Acknowledge),
     ("copy", Action::Copy),
+    ("copy id", Action::CopyId),
+    ("raw", Action::Raw),
+    ("next entry", Action::NextEntry),
+    ("prev entry", Action::PrevEntry),
+    ("zoom", Action::Zoom),
     ("restart", Action::Restart),
     ("redraw", Action::Redraw),
     ("quit", Action::Quit),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::action::Action;
+use crate::detail_state::DetailState;
 use crate::drafts::Drafts;
 use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
@@ -79,6 +80,9 @@ pub(crate) struct Notice {
 pub(crate) struct Fetched {
     pub(crate) text: String,
     pub(crate) detail: Vec<Field>,
+    pub(crate) raw: String,
+    /// Something happened to the entry since: it is shown until it is read again.
+    pub(crate) is_stale: bool,
 }
 
 /// The screen.
@@ -108,6 +112,9 @@ pub struct Deck {
     pub(crate) fetched: BTreeMap<EntryPlace, Fetched>,
     /// [`crate::Effect::LoadOlder`] was asked for when [`DeckView::older`] said this, at this time.
     pub(crate) asked_older: Option<(u64, i64)>,
+    pub(crate) detail: DetailState,
+    /// The pane in focus has the whole screen.
+    pub(crate) is_zoomed: bool,
 }
 
 impl Deck {
@@ -137,6 +144,8 @@ impl Deck {
             drafts: Drafts::default(),
             fetched: BTreeMap::new(),
             asked_older: None,
+            detail: DetailState::default(),
+            is_zoomed: false,
         };
         deck.theme = deck.load_theme(&settings.theme)?;
         Ok(deck)
@@ -145,6 +154,11 @@ impl Deck {
     /// The world as it was last given.
     pub fn view(&self) -> &DeckView {
         &self.view
+    }
+
+    /// Columns and rows of the screen.
+    pub fn size(&self) -> (u16, u16) {
+        self.size
     }
 
     /// The pane that has the focus.
@@ -286,6 +300,20 @@ impl Deck {
             self.fetched.clear();
         }
         self.fetched.insert(place, fetched);
+    }
+
+    /// What was read of entries whose outcome is another one in this view has to be read again.
+    pub(crate) fn mark_stale(&mut self, old: &DeckView) {
+        let outcome = |view: &DeckView, line| {
+            let rows = &view.timeline;
+            let row = rows.binary_search_by_key(&line, |row| row.seq).ok()?;
+            rows[row].outcome.clone()
+        };
+        for (place, fetched) in &mut self.fetched {
+            let line = place.line;
+            fetched.is_stale |= place.session == self.view.session_id
+                && outcome(old, line) != outcome(&self.view, line);
+        }
     }
 
     /// The entry on this line of the record that is shown.

@@ -16,6 +16,10 @@ const COLUMNS_WIDE: u16 = 100;
 const ROWS_WIDE: u16 = 20;
 /// From this height on, Tasks and Handoffs are both shown.
 const ROWS_BOTH: u16 = 34;
+/// From this height on, what is selected is read below the timeline.
+const ROWS_DETAIL: u16 = 34;
+/// From this width on, it is read at its right.
+const COLUMNS_DETAIL: u16 = 160;
 /// Fewest rows of a pane with its frame.
 const PANE_MIN: u16 = 4;
 
@@ -31,6 +35,8 @@ pub(crate) struct Layout {
     pub(crate) hints: Rect,
     /// The panes that are shown.
     pub(crate) panes: Vec<(Pane, Rect)>,
+    /// What is selected, in full; empty where there is no room or nothing to read.
+    pub(crate) detail: Rect,
     /// The panes have frames.
     pub(crate) framed: bool,
     /// There is no room for panes.
@@ -52,6 +58,7 @@ impl Layout {
             tabs: empty,
             hints: empty,
             panes: Vec::new(),
+            detail: empty,
             framed: false,
             too_small: screen.width < COLUMNS_MIN || screen.height < ROWS_MIN,
         };
@@ -74,14 +81,51 @@ impl Layout {
             layout.banner = row(body.y);
             body = below(body, 1);
         }
-        if screen.width >= COLUMNS_WIDE && screen.height >= ROWS_WIDE {
+        if Self::is_wide((screen.width, screen.height)) {
             layout.framed = true;
-            layout.panes = side_by_side(deck, body);
+            if deck.is_zoomed {
+                layout.panes = vec![(deck.focus, body)];
+            } else {
+                layout.panes = side_by_side(deck, body);
+                layout.make_room_for_detail(deck);
+            }
         } else {
             layout.tabs = row(body.y);
             layout.panes = vec![(deck.focus, below(body, 1))];
         }
         layout
+    }
+
+    /// Whether the panes stand side by side on a screen of so many columns and rows.
+    pub(crate) fn is_wide((columns, rows): (u16, u16)) -> bool {
+        columns >= COLUMNS_WIDE && rows >= ROWS_WIDE
+    }
+
+    /// Takes the detail's room from the timeline's. Whether it has some does not depend on what is
+    /// selected: nothing may jump under the cursor.
+    fn make_room_for_detail(&mut self, deck: &Deck) {
+        let Some((Pane::Timeline, timeline)) = self.panes.last_mut() else {
+            return;
+        };
+        if deck.timeline.order.is_empty() {
+            return;
+        }
+        let all = *timeline;
+        if self.screen.width >= COLUMNS_DETAIL {
+            timeline.width = all.width / 2;
+            self.detail = Rect {
+                x: timeline.right(),
+                width: all.width - timeline.width,
+                ..all
+            };
+        } else if self.screen.height >= ROWS_DETAIL {
+            timeline.height = all.height - all.height * 9 / 20;
+            self.detail = Rect {
+                y: timeline.bottom(),
+                height: all.height - timeline.height,
+                ..all
+            };
+        }
     }
 
     /// Where a pane stands, if it is shown.

@@ -15,6 +15,7 @@
 
 pub mod action;
 mod deck;
+mod detail_state;
 mod drafts;
 pub mod effect;
 pub mod glyph;

@@ -27,6 +27,8 @@ pub enum Msg {
         text: String,
         /// Its details, whole.
         detail: Vec<Field>,
+        /// The entry as JSON.
+        raw: String,
     },
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),

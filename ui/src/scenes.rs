@@ -19,6 +19,7 @@ use crate::view::view;
 
 pub use found::found_entries;
 pub use pieces::NOW_MS;
+use pieces::opened_handoff;
 pub use worlds::{
     disconnected, empty_first_run, failed, gated, gates_running, held_up, hostile_text,
     long_session, pair_at_work, quiet, stale, trouble,
@@ -94,7 +95,7 @@ pub const SCENES: &[Scene] = &[
         name: "entry_open",
         world: pair_at_work,
         keys: "2j<enter>",
-        told: None,
+        told: Some(opened_handoff),
         size: (120, 40),
     },
     Scene {
@@ -257,6 +258,48 @@ pub const SCENES: &[Scene] = &[
         keys: "",
         told: None,
         size: (46, 9),
+    },
+    Scene {
+        name: "entry_beside",
+        world: pair_at_work,
+        keys: "2j",
+        told: Some(opened_handoff),
+        size: (120, 40),
+    },
+    Scene {
+        name: "entry_beside_wide",
+        world: pair_at_work,
+        keys: "2j",
+        told: Some(opened_handoff),
+        size: (200, 50),
+    },
+    Scene {
+        name: "entry_json",
+        world: pair_at_work,
+        keys: "2j<enter>r",
+        told: Some(opened_handoff),
+        size: (80, 24),
+    },
+    Scene {
+        name: "card_beside",
+        world: pair_at_work,
+        keys: "3",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "agent_beside",
+        world: pair_at_work,
+        keys: "1j",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "zoomed",
+        world: pair_at_work,
+        keys: "4z",
+        told: None,
+        size: (120, 40),
     },
     Scene {
         name: "wide",

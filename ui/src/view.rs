@@ -11,7 +11,7 @@ use crate::hint_bar::draw_hints;
 use crate::layout::Layout;
 use crate::model::Level;
 use crate::pane::Pane;
-use crate::panes::{draw_header, draw_pane, draw_too_small};
+use crate::panes::{draw_detail, draw_header, draw_pane, draw_too_small};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -40,6 +40,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
         for (pane, area) in &layout.panes {
             draw_pane(deck, *pane, &layout, *area, buf);
         }
+        draw_detail(deck, layout.detail, buf);
         // An overlay says at its own foot which keys count.
         if deck.overlays.is_empty() {
             draw_hints(deck, layout.hints, buf);

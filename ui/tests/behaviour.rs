@@ -2,14 +2,17 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentState, DaemonState, DeckView, EntryPlace, FirstStep, FoundEntries, InboxCard,
-    InboxKind, OutcomeState, Party, RowOutcome, StepAct, TimelineRow, Verdict,
+    Agent, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoundEntries,
+    InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
     terminal,
 };
 use ctxrelay_ui::{Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
+
+/// A size at which nothing is read beside the panes.
+const NO_DETAIL: (u16, u16) = (120, 33);
 
 fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
     let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
@@ -34,12 +37,12 @@ fn deck(view: DeckView) -> Deck {
 }
 
 fn shown(deck: &Deck) -> String {
-    terminal(deck, (120, 40)).backend().to_string()
+    terminal(deck, deck.size()).backend().to_string()
 }
 
 #[test]
 fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
-    let mut deck = deck(pair_at_work());
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     assert_eq!(
         keys(&mut deck, "3a"),
         [Effect::LookAtTree],
@@ -100,7 +103,7 @@ fn what_is_not_as_it_was_proposed_is_approved_by_a_typed_word() {
     let mut view = pair_at_work();
     view.inbox[0].tree_still_same = Some(false);
     view.inbox[0].stale_tree = Some("feedface".into());
-    let mut deck = deck(view);
+    let mut deck = deck_at(view, NO_DETAIL);
     assert_eq!(keys(&mut deck, "3<enter>a<enter>"), [Effect::LookAtTree]);
     assert!(shown(&deck).contains("STALE: the work tree has changed since the proposal"));
     assert_eq!(keys(&mut deck, "approve<enter>"), []);
@@ -449,22 +452,111 @@ fn nothing_is_sent_or_decided_without_a_daemon() {
 fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "2j<enter>"), [open_entry(1_201)]);
-    assert!(shown(&deck).contains("What Codex received"));
     update(
         &mut deck,
         Msg::EntryText {
             place: place(1_201),
             text: "the whole\r text".into(),
-            detail: vec![],
+            detail: vec![Field {
+                name: "What Codex received".into(),
+                text: "[ctxrelay]".into(),
+            }],
+            raw: "{\"seq\": 1201}".into(),
         },
     );
+    assert!(shown(&deck).contains("What Codex received"));
     assert!(shown(&deck).contains("the whole^M text"));
     assert_eq!(
         keys(&mut deck, "y"),
         [Effect::CopyText("the whole\r text".into())],
         "a copy is the exact text"
     );
+    keys(&mut deck, "r");
+    assert!(shown(&deck).contains("{\"seq\": 1201}"), "as JSON");
     assert_eq!(keys(&mut deck, "<esc><enter>"), []);
+}
+
+/// The full text of an entry, as the daemon gives it.
+fn entry_text(line: u64, text: &str) -> Msg {
+    Msg::EntryText {
+        place: place(line),
+        text: text.into(),
+        detail: vec![],
+        raw: String::new(),
+    }
+}
+
+#[test]
+fn what_is_selected_is_read_beside_the_panes() {
+    for size in [(120, 40), (100, 34), (160, 24), (200, 50)] {
+        let mut deck = deck_at(pair_at_work(), size);
+        update(&mut deck, entry_text(1_204, "the newest one in full"));
+        assert!(shown(&deck).contains("the newest one in full"), "{size:?}");
+        assert_eq!(keys(&mut deck, "2j"), [open_entry(1_201)], "asked for once");
+        assert_eq!(keys(&mut deck, "j"), [], "one at a time");
+        let asked = update(&mut deck, entry_text(1_201, "it was passed"));
+        assert_eq!(asked, [open_entry(1_200)], "where the cursor stopped");
+        assert!(!shown(&deck).contains("it was passed"));
+        update(&mut deck, entry_text(1_200, "read beside"));
+        assert!(shown(&deck).contains("read beside"));
+        assert!(shown(&deck).contains("2 Timeline"), "nothing lies over it");
+        keys(&mut deck, "3");
+        assert!(shown(&deck).contains("Is it done?"));
+        keys(&mut deck, "1");
+        assert!(shown(&deck).contains("How messages reach it"));
+    }
+    for size in [(99, 40), (120, 33), (159, 33)] {
+        let mut deck = deck_at(pair_at_work(), size);
+        assert_eq!(
+            keys(&mut deck, "2j"),
+            [],
+            "nothing is read that has no room"
+        );
+        assert_eq!(keys(&mut deck, "<enter>"), [open_entry(1_201)], "{size:?}");
+    }
+}
+
+#[test]
+fn what_happens_to_an_entry_that_is_read_is_read_too() {
+    let mut view = pair_at_work();
+    let mut deck = deck(view.clone());
+    update(&mut deck, entry_text(1_204, "the newest one in full"));
+    assert_eq!(update(&mut deck, Msg::View(Box::new(view.clone()))), []);
+    let newest = view.timeline.last_mut().expect("a row");
+    newest.outcome = Some(RowOutcome::new(OutcomeState::Done, "acknowledged"));
+    let asked = update(&mut deck, Msg::View(Box::new(view)));
+    assert_eq!(asked, [open_entry(1_204)]);
+    assert!(shown(&deck).contains("the newest one in full"), "meanwhile");
+}
+
+#[test]
+fn an_opened_entry_leads_to_the_next_one_and_back() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    keys(&mut deck, "2j<enter>");
+    assert!(shown(&deck).contains("Entry 1 201"));
+    assert_eq!(keys(&mut deck, "J"), [open_entry(1_200)]);
+    assert!(shown(&deck).contains("Entry 1 200"));
+    keys(&mut deck, "KK");
+    assert!(shown(&deck).contains("Entry 1 204"));
+    keys(&mut deck, "K");
+    assert!(shown(&deck).contains("Entry 1 204"), "there is none before");
+    keys(&mut deck, "<esc>");
+    assert!(!shown(&deck).contains("Entry 1 204"));
+    assert_eq!(keys(&mut deck, "Y").len(), 1, "its id");
+}
+
+#[test]
+fn a_zoomed_pane_has_the_screen_until_it_gives_it_back() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "4z");
+    let screen = shown(&deck);
+    assert!(screen.contains("4 Tasks") && !screen.contains("2 Timeline"));
+    keys(&mut deck, "<tab>");
+    assert!(shown(&deck).contains("5 Handoffs") && !shown(&deck).contains("4 Tasks"));
+    keys(&mut deck, "<esc>");
+    assert!(shown(&deck).contains("4 Tasks") && shown(&deck).contains("2 Timeline"));
+    keys(&mut deck, "zz");
+    assert!(shown(&deck).contains("2 Timeline"));
 }
 
 #[test]
@@ -487,7 +579,7 @@ fn an_opened_entry_scrolls_to_its_end_and_no_further() {
 #[test]
 fn the_timeline_pauses_under_the_cursor_and_follows_again() {
     let mut view = pair_at_work();
-    let mut deck = deck(view.clone());
+    let mut deck = deck_at(view.clone(), NO_DETAIL);
     keys(&mut deck, "2jj");
     assert!(shown(&deck).contains("paused"));
     view.timeline.push(TimelineRow::new(
@@ -567,7 +659,7 @@ fn nothing_is_claimed_before_it_was_read() {
 fn pages_without_rows_are_passed_until_the_screen_is_full_or_the_record_ends() {
     let mut view = pair_at_work();
     view.timeline.clear();
-    let mut deck = deck(view.clone());
+    let mut deck = deck_at(view.clone(), NO_DETAIL);
     for loaded in 1..5 {
         view.older = Some(loaded);
         let asked = update(&mut deck, Msg::View(Box::new(view.clone())));
@@ -631,7 +723,7 @@ fn a_search_goes_on_in_the_record_where_the_loaded_rows_end() {
 
 #[test]
 fn a_hit_that_is_loaded_is_selected_and_one_step_past_the_oldest_asks_the_record() {
-    let mut deck = deck(pair_at_work());
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/single-flight<enter>nnnnn");
     assert_eq!(
         effects,
@@ -650,9 +742,9 @@ fn a_hit_that_is_loaded_is_selected_and_one_step_past_the_oldest_asks_the_record
     assert!(screen.contains("7 entries were not searched"));
     assert_eq!(keys(&mut deck, "<enter>"), [open_entry(1_198)]);
     keys(&mut deck, "<esc>");
-    assert_eq!(
-        keys(&mut deck, "<enter>"),
-        [open_entry(1_198)],
+    assert_eq!(keys(&mut deck, "<enter>"), [], "it was asked for just now");
+    assert!(
+        shown(&deck).contains("Entry 1 198"),
         "the timeline stands on it"
     );
 }
@@ -981,7 +1073,7 @@ fn a_users_keymap_changes_key_help_and_hint_alike() {
         ..Settings::new().expect("keymap")
     })
     .expect("theme");
-    update(&mut deck, Msg::Resize(120, 40));
+    update(&mut deck, Msg::Resize(120, 60));
     update(&mut deck, Msg::View(Box::new(pair_at_work())));
     assert!(shown(&deck).contains("w message"));
     keys(&mut deck, "m");
@@ -994,7 +1086,7 @@ fn a_users_keymap_changes_key_help_and_hint_alike() {
 
 #[test]
 fn an_overlay_stack_closes_one_by_one() {
-    let mut deck = deck(pair_at_work());
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     keys(&mut deck, "3<enter>xreason");
     assert!(shown(&deck).contains("Reject: why?"));
     keys(&mut deck, "<esc>");

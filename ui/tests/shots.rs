@@ -14,8 +14,9 @@ use ctxrelay_ui::svg::{TerminalColors, cells, svg};
 /// Scenes in every theme; the others only in the first.
 const IN_ALL_THEMES: [&str; 3] = ["pair_at_work", "finality_card", "narrow"];
 /// Scenes that README or a release shows.
-const AS_PNG: [&str; 5] = [
+const AS_PNG: [&str; 6] = [
     "pair_at_work",
+    "entry_beside",
     "finality_card",
     "entry_open",
     "empty_first_run",

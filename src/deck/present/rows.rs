@@ -79,7 +79,6 @@ pub(super) fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
         verdict: verdict(entry),
         mark,
         outcome: outcome(model, entry),
-        detail: detail(model, entry),
     }
 }
 
@@ -233,6 +232,15 @@ fn became(record: &DeliveryRecord) -> String {
     format!("{}{by}", record.result.as_str())
 }
 
+/// All that the receiver was given, after the first line that was recorded of it.
+fn received(entry: &Entry, head: &str) -> String {
+    let (reason, refs) = match &entry.kind {
+        EntryKind::Handoff(handoff) => (Some(handoff.reason.as_str()), &handoff.context_refs[..]),
+        _ => (None, &[][..]),
+    };
+    envelope::wrap_after(head, &entry.id, reason, refs, &entry.content)
+}
+
 /// What the opened entry shows beside its text.
 pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
     let mut fields = Vec::new();
@@ -288,10 +296,7 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
                 format!(" · attempt {}", attempt.short())
             });
         field("delivery", format!("{}{attempt}", became(record)));
-        // With the text above between the two, it is all that the receiver was given.
-        let given = record.given.as_ref().map_or_else(String::new, |given| {
-            format!("{given} … {}", envelope::end(&record.message_id))
-        });
+        let given = (record.given.as_ref()).map_or_else(String::new, |head| received(entry, head));
         field("given as", given);
     }
     if let Some(runtime_session) = &entry.runtime_session {

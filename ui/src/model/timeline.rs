@@ -128,8 +128,6 @@ pub struct TimelineRow {
     pub mark: Option<String>,
     /// What became of it.
     pub outcome: Option<RowOutcome>,
-    /// Details for the opened entry: the exact text the agent received, the attempts, the hash.
-    pub detail: Vec<Field>,
 }
 
 impl TimelineRow {
@@ -154,7 +152,6 @@ impl TimelineRow {
             verdict: None,
             mark: None,
             outcome: None,
-            detail: Vec::new(),
         }
     }
 }

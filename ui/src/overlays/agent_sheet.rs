@@ -2,12 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use super::sheet::{SheetText, key_footer, paragraphs};
+use super::document::Document;
+use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Agent, AgentState};
+use crate::model::{Agent, AgentCard, AgentState};
 use crate::panes::{last_note, limit_words, silence_role, silence_words, tries};
-use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::update::applies;
@@ -25,169 +25,138 @@ impl AgentSheet {
     }
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
-        let theme = &deck.theme;
-        let heading = theme.style(ThemeRole::Heading);
-        let plain = theme.style(ThemeRole::Text);
-        let muted = theme.style(ThemeRole::TextMuted);
-        let glyphs = deck.glyphs;
         let Some(card) = deck.view.agent(self.agent) else {
             return SheetText::default();
         };
-        let mut lines = Vec::new();
-        let mut state = vec![Span::styled(
-            format!("{} {}", glyphs.state(card.state), card.state.as_str()),
-            theme.state(card.state),
-        )];
-        if let Some(since) = card.since_ms {
-            state.push(Span::styled(
-                format!("  for {}", text::running(deck.view.now_ms, since)),
-                muted,
-            ));
-        }
-        lines.push(Line::from(state));
-        if let Some(hint) = &card.hint {
-            lines.extend(paragraphs(hint, columns, 0, theme.style(ThemeRole::Wait)));
-        }
-        for detail in card.detail.iter().cloned().chain(last_note(deck, card)) {
-            lines.extend(paragraphs(&detail, columns, 0, plain));
-        }
-        let mut section = |title: &str, body: Vec<Line<'static>>| {
-            lines.push(Line::default());
-            lines.push(Line::from(Span::styled(title.to_owned(), heading)));
-            lines.extend(body);
-        };
-        if let Some(silence) = &card.silence {
-            let mut body = paragraphs(
-                &format!(
-                    "{} {}: {}",
-                    glyphs.silence(silence.level),
-                    silence.level.as_str(),
-                    silence_words(deck, silence)
-                ),
-                columns,
-                2,
-                theme.style(silence_role(silence.level)),
-            );
-            let what = match self.agent {
-                Agent::Claude => {
-                    "Look into its terminal. It says nothing while it streams or runs one long \
-                     command, nor that it was stopped with Esc."
-                }
-                Agent::Codex => {
-                    "Look into its terminal. Nothing is stopped by itself: let it be, or stop the \
-                     turn."
-                }
-            };
-            body.extend(paragraphs(what, columns, 2, muted));
-            section("Its turn is silent", body);
-        }
-        if let Some(limit) = &card.limit {
-            let mut body = paragraphs(&limit_words(deck, limit), columns, 2, plain);
-            body.extend(paragraphs(&tries(deck, limit), columns, 2, plain));
-            body.extend(paragraphs(
-                "Messages for it wait here meanwhile. A turn that works ends the limit at once.",
-                columns,
-                2,
-                muted,
-            ));
-            section("Usage limit", body);
-        }
-        if !card.rung.is_empty() {
-            let proof = if card.proven {
-                "proved in this session"
-            } else {
-                "not proved yet in this session"
-            };
-            let mut body = paragraphs(
-                &format!("by {}, {proof}", sanitize::line(&card.rung)),
-                columns,
-                2,
-                plain,
-            );
-            if !card.why.is_empty() {
-                body.extend(paragraphs(&card.why, columns, 2, muted));
-            }
-            section("How messages reach it", body);
-        }
-        let queue = card.queue;
-        section(
-            "Waiting for it",
-            paragraphs(
-                &format!(
-                    "{} unread {dot} {} pending {dot} {} offered, not confirmed {dot} {} ambiguous \
-                     {dot} {} lost {} turn",
-                    card.unread,
-                    queue.pending,
-                    queue.in_flight,
-                    queue.ambiguous,
-                    card.cut_off,
-                    if card.cut_off == 1 { "its" } else { "their" },
-                    dot = glyphs.dot()
-                ),
-                columns,
-                2,
-                plain,
-            ),
-        );
-        if let Some(context) = card.context {
-            section(
-                "Context window",
-                paragraphs(
-                    &format!(
-                        "{} of {} tokens",
-                        text::grouped(context.used),
-                        text::grouped(context.window)
-                    ),
-                    columns,
-                    2,
-                    plain,
-                ),
-            );
-        }
-        if !card.state.is_attached() {
-            let body = if card.installed {
-                paragraphs(&card.start_command, columns, 2, theme.style(ThemeRole::Key))
-            } else {
-                paragraphs(
-                    &format!(
-                        "{} is not installed: no program of its name on the PATH",
-                        self.agent.title()
-                    ),
-                    columns,
-                    2,
-                    plain,
-                )
-            };
-            section("How to start it", body);
-        }
-        let can_start = card.installed && card.state == AgentState::Offline;
-        let mut keys = vec![
-            (Action::Message, "write to it"),
-            (Action::Handoff, "hand it work"),
-        ];
-        if can_start {
-            keys.insert(0, (Action::Start, "start it"));
-        }
-        let attends = [
-            (Action::LetBe, "let be"),
-            (Action::Interrupt, "stop turn"),
-            (Action::SendAgain, "send again"),
-            (Action::TryNow, "try now"),
-            (Action::NoTries, "no tries"),
-        ];
-        let attends = attends
-            .into_iter()
-            .filter(|(action, _)| applies(deck, *action));
-        keys.splice(0..0, attends);
-        keys.push((Action::Back, "close"));
+        let mut document = Document::new(deck, columns);
+        write(&mut document, card);
         SheetText {
             title: Line::styled(
-                format!("{} {}", glyphs.agent(self.agent), self.agent.title()),
-                theme.agent(self.agent),
+                format!("{} {}", deck.glyphs.agent(self.agent), self.agent.title()),
+                deck.theme.agent(self.agent),
             ),
             mark: Line::default(),
-            lines,
-            footer: vec![key_footer(deck, &keys)],
+            lines: document.into_lines(),
+            footer: vec![key_footer(deck, &keys(deck, card))],
+        }
+    }
+}
+
+/// The keys that would do something now.
+fn keys(deck: &Deck, card: &AgentCard) -> Vec<(Action, &'static str)> {
+    let attends = [
+        (Action::LetBe, "let be"),
+        (Action::Interrupt, "stop turn"),
+        (Action::SendAgain, "send again"),
+        (Action::TryNow, "try now"),
+        (Action::NoTries, "no tries"),
+    ];
+    let mut keys: Vec<_> = attends
+        .into_iter()
+        .filter(|(action, _)| applies(deck, *action))
+        .collect();
+    if card.installed && card.state == AgentState::Offline {
+        keys.push((Action::Start, "start it"));
+    }
+    keys.extend([
+        (Action::Message, "write to it"),
+        (Action::Handoff, "hand it work"),
+        (Action::Back, "close"),
+    ]);
+    keys
+}
+
+fn write(document: &mut Document<'_>, card: &AgentCard) {
+    let deck = document.deck;
+    let glyphs = deck.glyphs;
+    let mut state = vec![Span::styled(
+        format!("{} {}", glyphs.state(card.state), card.state.as_str()),
+        deck.theme.state(card.state),
+    )];
+    if let Some(since) = card.since_ms {
+        state.push(Span::styled(
+            format!("  for {}", text::running(deck.view.now_ms, since)),
+            document.style(ThemeRole::TextMuted),
+        ));
+    }
+    document.line(Line::from(state));
+    if let Some(hint) = &card.hint {
+        document.text(hint, ThemeRole::Wait);
+    }
+    for detail in card.detail.iter().cloned().chain(last_note(deck, card)) {
+        document.text(&detail, ThemeRole::Text);
+    }
+    if let Some(silence) = &card.silence {
+        document.heading("Its turn is silent", "");
+        let glyph = glyphs.silence(silence.level);
+        let (level, words) = (silence.level.as_str(), silence_words(deck, silence));
+        document.body(
+            &format!("{glyph} {level}: {words}"),
+            silence_role(silence.level),
+        );
+        let what = match card.agent {
+            Agent::Claude => {
+                "Look into its terminal. It says nothing while it streams or runs one long \
+                 command, nor that it was stopped with Esc."
+            }
+            Agent::Codex => {
+                "Look into its terminal. Nothing is stopped by itself: let it be, or stop the turn."
+            }
+        };
+        document.body(what, ThemeRole::TextMuted);
+    }
+    if let Some(limit) = &card.limit {
+        document.heading("Usage limit", "");
+        document.body(&limit_words(deck, limit), ThemeRole::Text);
+        document.body(&tries(deck, limit), ThemeRole::Text);
+        document.body(
+            "Messages for it wait here meanwhile. A turn that works ends the limit at once.",
+            ThemeRole::TextMuted,
+        );
+    }
+    if !card.rung.is_empty() {
+        document.heading("How messages reach it", "");
+        let proof = if card.proven {
+            "proved in this session"
+        } else {
+            "not proved yet in this session"
+        };
+        document.body(&format!("by {}, {proof}", card.rung), ThemeRole::Text);
+        if !card.why.is_empty() {
+            document.body(&card.why, ThemeRole::TextMuted);
+        }
+    }
+    document.heading("Waiting for it", "");
+    let queue = card.queue;
+    document.body(
+        &format!(
+            "{} unread {dot} {} pending {dot} {} offered, not confirmed {dot} {} ambiguous {dot} \
+             {} lost {} turn",
+            card.unread,
+            queue.pending,
+            queue.in_flight,
+            queue.ambiguous,
+            card.cut_off,
+            if card.cut_off == 1 { "its" } else { "their" },
+            dot = glyphs.dot()
+        ),
+        ThemeRole::Text,
+    );
+    if let Some(context) = card.context {
+        document.heading("Context window", "");
+        let (used, window) = (text::grouped(context.used), text::grouped(context.window));
+        document.body(&format!("{used} of {window} tokens"), ThemeRole::Text);
+    }
+    if !card.state.is_attached() {
+        document.heading("How to start it", "");
+        if card.installed {
+            document.body(&card.start_command, ThemeRole::Key);
+        } else {
+            let title = card.agent.title();
+            document.body(
+                &format!("{title} is not installed: no program of its name on the PATH"),
+                ThemeRole::Text,
+            );
         }
     }
 }

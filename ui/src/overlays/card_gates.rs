@@ -2,9 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::card_sheet::{bullets, heading};
-use super::sheet::paragraphs;
-use crate::deck::Deck;
+use super::document::Document;
 use crate::model::{GateRow, GateState, InboxCard};
 use crate::sanitize;
 use crate::text;
@@ -38,67 +36,50 @@ pub(super) fn gates_question(card: &InboxCard) -> String {
 }
 
 /// What was run, and what stands against it.
-pub(super) fn checks(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
-    let theme = &deck.theme;
-    let muted = theme.style(ThemeRole::TextMuted);
-    let mut out = vec![heading(
-        deck,
-        "Gates",
-        if card.gates.is_empty() {
-            ""
-        } else {
-            "run by the daemon on that tree"
-        },
-    )];
+pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard) {
+    let deck = document.deck;
+    let muted = document.style(ThemeRole::TextMuted);
     if card.gates.is_empty() {
-        out.extend(paragraphs(
+        document.heading("Gates", "");
+        document.body(
             "none were run: what stands here is what the agents claim",
-            columns,
-            2,
-            muted,
-        ));
+            ThemeRole::TextMuted,
+        );
+    } else {
+        document.heading("Gates", "run by the daemon on that tree");
     }
     for gate in &card.gates {
-        let style = theme.style(match gate.state {
+        let style = document.style(match gate.state {
             GateState::Passed => ThemeRole::OutcomeDone,
             GateState::Failed => ThemeRole::OutcomeFailed,
             GateState::Running => ThemeRole::StateBusy,
             GateState::Missing => ThemeRole::OutcomeAttention,
             GateState::Skipped => ThemeRole::TextMuted,
         });
-        out.push(spread(
-            Line::from(vec![
-                Span::styled(format!("  {} ", deck.glyphs.gate(gate.state)), style),
-                Span::styled(
-                    text::pad(&sanitize::line(&gate.name), 9),
-                    theme.style(ThemeRole::Text),
-                ),
-                Span::styled(format!(" {}", sanitize::line(&gate.command)), muted),
-            ]),
-            Line::from(Span::styled(sanitize::line(&gate.result), muted)),
-            columns,
-        ));
-        for line in &gate.output {
+        let line = Line::from(vec![
+            Span::styled(format!("  {} ", deck.glyphs.gate(gate.state)), style),
+            Span::styled(
+                text::pad(&sanitize::line(&gate.name), 9),
+                document.style(ThemeRole::Text),
+            ),
+            Span::styled(format!(" {}", sanitize::line(&gate.command)), muted),
+        ]);
+        let result = Line::from(Span::styled(sanitize::line(&gate.result), muted));
+        document.line(spread(line, result, document.columns));
+        for output in &gate.output {
             let line = Line::from(vec![
                 Span::raw("    "),
-                Span::styled(sanitize::line(line), theme.style(ThemeRole::TextFaint)),
+                Span::styled(sanitize::line(output), document.style(ThemeRole::TextFaint)),
             ]);
-            out.push(fit_line(line, columns));
+            document.line(fit_line(line, document.columns));
         }
     }
-    out.push(Line::default());
-    out.push(heading(deck, "Blockers", ""));
+    document.heading("Blockers", "");
     if card.blockers.is_empty() {
-        out.extend(paragraphs("none open", columns, 2, muted));
+        document.body("none open", ThemeRole::TextMuted);
     }
+    let attention = document.style(ThemeRole::OutcomeAttention);
     for blocker in &card.blockers {
-        out.extend(bullets(
-            deck,
-            deck.glyphs.wrong(),
-            theme.style(ThemeRole::OutcomeAttention),
-            blocker,
-            columns,
-        ));
+        document.bullet(deck.glyphs.wrong(), attention, blocker);
     }
-    out
 }

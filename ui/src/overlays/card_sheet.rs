@@ -2,11 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::card_gates::{checks, gates_key, gates_question};
-use super::sheet::{SheetText, draw_box, key_footer, overlay_area, paragraphs};
+use super::document::Document;
+use super::sheet::{SheetText, draw_box, key_footer, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -95,33 +95,26 @@ impl CardSheet {
                 ..SheetText::default()
             };
         };
-        let mut lines = head(deck, card, columns);
-        lines.push(Line::default());
-        lines.extend(paragraphs(
-            &card.summary,
-            columns,
-            0,
-            theme.style(ThemeRole::TextStrong),
-        ));
-        lines.push(Line::default());
-        if card.kind == InboxKind::Finality {
-            if columns >= TWO_COLUMNS {
-                let left = (columns - 4) / 2;
-                let right = columns - 4 - left;
-                lines.extend(beside(
-                    checks(deck, card, left),
-                    claims(deck, card, right),
-                    left,
-                    4,
-                ));
-            } else {
-                lines.extend(checks(deck, card, columns));
-                lines.push(Line::default());
-                lines.extend(claims(deck, card, columns));
-            }
+        let mut document = Document::new(deck, columns);
+        document.extend(head(deck, card, columns));
+        document.gap();
+        document.text(&card.summary, ThemeRole::TextStrong);
+        if card.kind == InboxKind::Finality && columns >= TWO_COLUMNS {
+            let left = (columns - 4) / 2;
+            let mut checked = Document::new(deck, left);
+            checks(&mut checked, card);
+            let mut claimed = Document::new(deck, columns - 4 - left);
+            claims(&mut claimed, card);
+            document.gap();
+            let both = beside(checked.into_lines(), claimed.into_lines(), left, 4);
+            document.extend(both);
         } else {
-            lines.extend(claims(deck, card, columns));
+            if card.kind == InboxKind::Finality {
+                checks(&mut document, card);
+            }
+            claims(&mut document, card);
         }
+        let lines = document.into_lines();
         let verb = match card.kind {
             InboxKind::Finality => "Is it done?",
             InboxKind::Approval => "May it?",
@@ -376,65 +369,35 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
     .collect()
 }
 
-pub(super) fn heading(deck: &Deck, title: &str, note: &str) -> Line<'static> {
-    Line::from(vec![
-        Span::styled(title.to_owned(), deck.theme.style(ThemeRole::Heading)),
-        Span::styled(format!("  {note}"), deck.theme.style(ThemeRole::TextFaint)),
-    ])
-}
-
 /// What the agent says.
-fn claims(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
-    let theme = &deck.theme;
-    let muted = theme.style(ThemeRole::TextMuted);
-    let mut out = Vec::new();
+fn claims(document: &mut Document<'_>, card: &InboxCard) {
+    let dot = document.deck.glyphs.dot();
+    let muted = document.style(ThemeRole::TextMuted);
     // Risk first: on a small screen the rest is below the fold.
     if card.kind == InboxKind::Finality {
-        out.push(heading(deck, "Remaining risk", ""));
+        document.heading("Remaining risk", "");
         let risk = if card.remaining_risk.trim().is_empty() {
             "none named"
         } else {
             &card.remaining_risk
         };
-        out.extend(paragraphs(risk, columns, 2, theme.style(ThemeRole::Text)));
-        out.push(Line::default());
+        document.body(risk, ThemeRole::Text);
     }
     if card.kind == InboxKind::Finality || !card.evidence.is_empty() {
-        out.push(heading(deck, "Evidence", "as claimed"));
+        document.heading("Evidence", "as claimed");
         if card.evidence.is_empty() {
-            out.extend(paragraphs(
-                "none given",
-                columns,
-                2,
-                theme.style(ThemeRole::OutcomeAttention),
-            ));
+            document.body("none given", ThemeRole::OutcomeAttention);
         }
         for claim in &card.evidence {
-            out.extend(bullets(deck, deck.glyphs.dot(), muted, claim, columns));
+            document.bullet(dot, muted, claim);
         }
     }
     if !card.handles.is_empty() {
-        out.push(Line::default());
-        out.push(heading(deck, "Resolves", ""));
+        document.heading("Resolves", "");
         for handle in &card.handles {
-            out.extend(bullets(deck, deck.glyphs.dot(), muted, handle, columns));
+            document.bullet(dot, muted, handle);
         }
     }
-    out
-}
-
-pub(super) fn bullets(
-    deck: &Deck,
-    glyph: &str,
-    style: Style,
-    source: &str,
-    columns: usize,
-) -> Vec<Line<'static>> {
-    let mut lines = paragraphs(source, columns, 4, deck.theme.style(ThemeRole::Text));
-    if let Some(first) = lines.first_mut() {
-        first.spans[0] = Span::styled(format!("  {glyph} "), style);
-    }
-    lines
 }
 
 fn beside(

@@ -2,7 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::sheet::{SheetText, key_footer, paragraphs};
+use super::document::Document;
+use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{EntryPlace, TimelineRow};
@@ -16,11 +17,17 @@ use crate::theme::ThemeRole;
 pub(crate) struct EntrySheet {
     pub(crate) place: EntryPlace,
     pub(crate) scroll: usize,
+    /// Shown as JSON.
+    pub(crate) is_raw: bool,
 }
 
 impl EntrySheet {
     pub(crate) fn new(place: EntryPlace) -> Self {
-        Self { place, scroll: 0 }
+        Self {
+            place,
+            scroll: 0,
+            is_raw: false,
+        }
     }
 
     /// The row of the view, when it is among those that are loaded.
@@ -44,12 +51,14 @@ impl EntrySheet {
         }
     }
 
+    /// Its id, where it is known.
+    pub(crate) fn id(&self, deck: &Deck) -> Option<String> {
+        self.row(deck).map(|row| row.id.clone())
+    }
+
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
-        let muted = theme.style(ThemeRole::TextMuted);
         let row = self.row(deck);
-        let fetched = deck.fetched.get(&self.place);
-        let mut lines = Vec::new();
         let mut title = vec![Span::styled(
             format!("Entry {}", text::grouped(self.place.line)),
             theme.style(ThemeRole::TitleFocus),
@@ -57,79 +66,64 @@ impl EntrySheet {
         if let Some(row) = row {
             title.push(Span::styled(
                 format!("  {}", sanitize::line(&row.kind)),
-                muted,
-            ));
-            lines.push(from_to(deck, row));
-            if let Some(outcome) = &row.outcome {
-                lines.push(outcome_line(deck, outcome, columns));
-            }
-            lines.push(Line::default());
-        }
-        match (fetched, row) {
-            (Some(fetched), _) => lines.extend(paragraphs(
-                &fetched.text,
-                columns,
-                0,
-                theme.style(ThemeRole::Text),
-            )),
-            (None, Some(row)) => {
-                lines.extend(paragraphs(
-                    &row.text,
-                    columns,
-                    0,
-                    theme.style(ThemeRole::Text),
-                ));
-                if row.text_cut {
-                    lines.push(Line::styled(
-                        "… the rest is being read",
-                        theme.style(ThemeRole::TextFaint),
-                    ));
-                }
-            }
-            (None, None) if !self.is_of_record(deck) => lines.push(Line::styled(
-                format!(
-                    "this entry stands in session {}, which has ended",
-                    sanitize::line(&self.place.session)
-                ),
-                theme.style(ThemeRole::TextFaint),
-            )),
-            (None, None) => lines.push(Line::styled(
-                "being read from the record …",
-                theme.style(ThemeRole::TextFaint),
-            )),
-        }
-        let detail = fetched
-            .map(|fetched| &fetched.detail)
-            .filter(|detail| !detail.is_empty())
-            .or(row.map(|row| &row.detail));
-        for field in detail.into_iter().flatten() {
-            lines.push(Line::default());
-            lines.push(Line::from(Span::styled(
-                sanitize::line(&field.name),
-                theme.style(ThemeRole::Heading),
-            )));
-            lines.extend(paragraphs(
-                &field.text,
-                columns,
-                2,
-                theme.style(ThemeRole::Text),
+                theme.style(ThemeRole::TextMuted),
             ));
         }
-        let mark = row.map_or_else(Line::default, |row| {
-            Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
-        });
+        let mut document = Document::new(deck, columns);
+        self.write(&mut document);
+        let raw = if self.is_raw { "as text" } else { "as JSON" };
         SheetText {
             title: Line::from(title),
-            mark,
-            lines,
+            mark: row.map_or_else(Line::default, |row| {
+                Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
+            }),
+            lines: document.into_lines(),
             footer: vec![key_footer(
                 deck,
                 &[
                     (Action::MoveDown, "scroll"),
-                    (Action::Copy, "copy the text"),
+                    (Action::NextEntry, "next"),
+                    (Action::PrevEntry, "previous"),
+                    (Action::Raw, raw),
+                    (Action::Copy, "copy"),
                     (Action::Back, "close"),
                 ],
             )],
+        }
+    }
+
+    fn write(&self, document: &mut Document<'_>) {
+        let deck = document.deck;
+        let fetched = deck.fetched.get(&self.place);
+        if let Some(fetched) = fetched.filter(|_| self.is_raw) {
+            return document.text(&fetched.raw, ThemeRole::TextMuted);
+        }
+        let row = self.row(deck);
+        if let Some(row) = row {
+            document.line(from_to(deck, row));
+            if let Some(outcome) = &row.outcome {
+                document.line(outcome_line(deck, outcome, document.columns));
+            }
+            document.gap();
+        }
+        match (fetched, row) {
+            (Some(fetched), _) => document.markdown(&fetched.text),
+            (None, Some(row)) => {
+                document.markdown(&row.text);
+                if row.text_cut {
+                    document.text("… the rest is being read", ThemeRole::TextFaint);
+                }
+            }
+            (None, None) if !self.is_of_record(deck) => {
+                let session = &self.place.session;
+                let text = format!("this entry stands in session {session}, which has ended");
+                document.text(&text, ThemeRole::TextFaint);
+            }
+            (None, None) => document.text("being read from the record …", ThemeRole::TextFaint),
+        }
+        for field in fetched.iter().flat_map(|fetched| &fetched.detail) {
+            document.heading(&field.name, "");
+            document.body(&field.text, ThemeRole::Text);
         }
     }
 }

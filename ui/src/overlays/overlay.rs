@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::sheet::{SheetText, draw_sheet, sheet_scroll_max};
 use super::{
     AgentSheet, CardSheet, CardStage, Choice, Composer, Confirm, EntrySheet, HelpSheet, Palette,
-    SearchLine,
+    SearchLine, Subject,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -43,6 +43,16 @@ impl Overlay {
             },
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Search(_) => &[KeyContext::Input],
+        }
+    }
+
+    /// What is read on it.
+    pub(crate) fn subject(&self) -> Option<Subject> {
+        match self {
+            Self::Entry(sheet) => Some(Subject::Entry(sheet.place.clone())),
+            Self::Agent(sheet) => Some(Subject::Agent(sheet.agent)),
+            Self::Card(sheet) => Some(Subject::Card(sheet.id.clone())),
+            _ => None,
         }
     }
 

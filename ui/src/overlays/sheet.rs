@@ -6,8 +6,6 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget as _};
 
 use crate::deck::Deck;
-use crate::sanitize;
-use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{blank, draw_frame, draw_thumb, fit_line};
 
@@ -159,21 +157,6 @@ pub(crate) fn draw_sheet(
         );
     }
     footer
-}
-
-/// Hostile text as paragraphs of a sheet, indented by `indent`.
-pub(crate) fn paragraphs(
-    source: &str,
-    columns: usize,
-    indent: usize,
-    style: ratatui::style::Style,
-) -> Vec<Line<'static>> {
-    let room = columns.saturating_sub(indent).max(1);
-    sanitize::lines(source)
-        .iter()
-        .flat_map(|line| text::wrap(line, room))
-        .map(|line| Line::from(vec![blank(indent), Span::styled(line, style)]))
-        .collect()
 }
 
 /// `[a] approve`: a key with what it does.

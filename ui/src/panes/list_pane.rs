@@ -297,6 +297,7 @@ fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {
     match pane {
         Pane::Timeline => timeline::mark(deck),
         // Where only one of the two has room, the frame says where the other is.
+        _ if deck.is_zoomed => Line::default(),
         Pane::Tasks if layout.pane(Pane::Handoffs).is_none() => {
             Line::from(Span::styled("5 Handoffs", faint))
         }

@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod attention;
+mod detail;
 mod handoffs;
 mod header;
 mod inbox;
@@ -16,6 +17,7 @@ mod timeline;
 pub(crate) use agents::last_note;
 pub(crate) use answers::draw_too_small;
 pub(crate) use attention::{limit_words, silence_role, silence_words, tries};
+pub(crate) use detail::{draw_detail, settle_detail};
 pub(crate) use header::draw_header;
 pub(crate) use list_pane::{draw_pane, row_at, rows_wanted, settle};
 pub(crate) use outcome::outcome_line;

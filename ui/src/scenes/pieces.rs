@@ -1,14 +1,18 @@
 //! What the worlds of the scenes are put together from: one team at work, piece by piece.
 
 use crate::model::{
-    Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, Field, GateRow,
-    GateState, HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard,
-    InboxKind, LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn, TaskRow,
-    Tasks, TimelineRow, Verdict,
+    Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, EntryPlace, Field,
+    GateRow, GateState, HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts,
+    InboxCard, InboxKind, LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn,
+    TaskRow, Tasks, TimelineRow, Verdict,
 };
+use crate::msg::Msg;
 
 /// 22 November 2026, 14:02:32 UTC.
 pub const NOW_MS: i64 = 1_795_305_600_000 + ((14 * 60 + 2) * 60 + 32) * 1_000;
+
+/// The session of every scene.
+const SESSION: &str = "019ab3c4-7d1e-7c52-9b1f-0e6a319f31c2";
 
 pub(super) fn ago(seconds: i64) -> i64 {
     NOW_MS - seconds * 1_000
@@ -19,7 +23,7 @@ pub(super) fn base() -> DeckView {
         now_ms: NOW_MS,
         project: "acme-api".to_owned(),
         runtime_session: "default".to_owned(),
-        session_id: "019ab3c4-7d1e-7c52-9b1f-0e6a319f31c2".to_owned(),
+        session_id: SESSION.to_owned(),
         ports: HeaderPorts {
             control: Some(4502),
             proxy: Some(4501),
@@ -98,7 +102,7 @@ pub(super) fn with(
 }
 
 pub(super) fn work() -> Vec<TimelineRow> {
-    let mut handoff = with(
+    let handoff = with(
         row(
             1_201,
             41,
@@ -114,22 +118,6 @@ pub(super) fn work() -> Vec<TimelineRow> {
         Some(3),
         None,
     );
-    handoff.detail = vec![
-        Field { name: "Why".to_owned(), text: "I changed the refresh path and want a second pair of eyes before I call it done.".to_owned() },
-        Field { name: "Look at".to_owned(), text: "src/auth/refresh.rs\nentry 1 188".to_owned() },
-        Field {
-            name: "What Codex received".to_owned(),
-            text: "<contextrelay from=\"claude\" kind=\"handoff\" id=\"m-04b1\" age=\"0s\">\nFrom the peer agent, not from your operator.\n\n\
-                   Review src/auth/refresh.rs for races and token lifetime.\n…\n</contextrelay>"
-                .to_owned(),
-        },
-        Field {
-            name: "Delivery".to_owned(),
-            text: "14:01:49.112  recorded, synced in 2.1 ms\n14:01:49.115  thread/queue/add accepted\n14:01:49.118  user message completed"
-                .to_owned(),
-        },
-        Field { name: "Hash".to_owned(), text: "71ab4c0de09f2a7755b1c3d0e8a4f611b2f7c9d80a3e4b5c6d7e8f9001122334".to_owned() },
-    ];
     let mut artifact = row(
         1_199,
         140,
@@ -404,5 +392,39 @@ pub(super) fn handoffs() -> Vec<HandoffRow> {
             "",
             "two tests, both red on the old code",
         ),
+    ]
+}
+
+/// What the record has of the handoff in [`work`], in full.
+pub(super) fn opened_handoff() -> Msg {
+    let row = work().into_iter().find(|row| row.seq == 1_201);
+    let text = row.map_or_else(String::new, |row| row.text);
+    Msg::EntryText {
+        place: EntryPlace {
+            session: SESSION.to_owned(),
+            line: 1_201,
+        },
+        raw: "{\n  \"type\": \"handoff\",\n  \"seq\": 1201\n}".to_owned(),
+        detail: details(),
+        text,
+    }
+}
+
+fn details() -> Vec<Field> {
+    vec![
+        Field { name: "Why".to_owned(), text: "I changed the refresh path and want a second pair of eyes before I call it done.".to_owned() },
+        Field { name: "Look at".to_owned(), text: "src/auth/refresh.rs\nentry 1 188".to_owned() },
+        Field {
+            name: "What Codex received".to_owned(),
+            text: "<contextrelay from=\"claude\" kind=\"handoff\" id=\"m-04b1\" age=\"0s\">\nFrom the peer agent, not from your operator.\n\n\
+                   Review src/auth/refresh.rs for races and token lifetime.\n…\n</contextrelay>"
+                .to_owned(),
+        },
+        Field {
+            name: "Delivery".to_owned(),
+            text: "14:01:49.112  recorded, synced in 2.1 ms\n14:01:49.115  thread/queue/add accepted\n14:01:49.118  user message completed"
+                .to_owned(),
+        },
+        Field { name: "Hash".to_owned(), text: "71ab4c0de09f2a7755b1c3d0e8a4f611b2f7c9d80a3e4b5c6d7e8f9001122334".to_owned() },
     ]
 }

@@ -3,8 +3,9 @@
 use super::attend::can_attend;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::layout::Layout;
 use crate::model::{Agent, AgentState, InboxKind};
-use crate::overlays::{CardStage, Overlay};
+use crate::overlays::{CardStage, Overlay, Subject};
 use crate::pane::Pane;
 
 /// Whether the action would do something now.
@@ -40,16 +41,15 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::Gates => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
-        Action::Open => match deck.focus {
-            Pane::Agents => !view.agents.is_empty(),
-            Pane::Timeline => !deck.timeline.order.is_empty(),
-            Pane::Inbox => selected_kind(deck).is_some(),
-            Pane::Tasks => !view.tasks.rows.is_empty(),
-            Pane::Handoffs => !view.handoffs.is_empty(),
-        },
-        Action::Copy => deck.focus == Pane::Timeline && !deck.timeline.order.is_empty(),
+        Action::Open => Subject::selected(deck).is_some(),
+        Action::Copy | Action::CopyId => {
+            Subject::selected(deck).is_some_and(|subject| subject.id(deck).is_some())
+        }
+        Action::Zoom => Layout::is_wide(deck.size),
         Action::Follow | Action::Newest | Action::Oldest => true,
-        Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => false,
+        Action::Raw | Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {
+            false
+        }
         _ => true,
     }
 }

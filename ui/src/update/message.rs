@@ -15,7 +15,7 @@ use crate::key::Key;
 use crate::layout::Layout;
 use crate::model::{DeckView, InboxKind, Level};
 use crate::msg::Msg;
-use crate::overlays::Overlay;
+use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 use crate::panes;
 use crate::tracked_list::TrackedList;
@@ -46,8 +46,16 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             place,
             text,
             detail,
+            raw,
         } => {
-            deck.keep_fetched(place, Fetched { text, detail });
+            deck.detail.came(&place);
+            let fetched = Fetched {
+                text,
+                detail,
+                raw,
+                is_stale: false,
+            };
+            deck.keep_fetched(place, fetched);
             Vec::new()
         }
         Msg::Found(found) => {
@@ -59,7 +67,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
     };
-    settle(deck);
+    effects.extend(settle(deck));
     remember(deck);
     let opened = opened_finality(deck);
     if opened.is_some() && opened != card {
@@ -132,6 +140,7 @@ fn paste(deck: &mut Deck, text: &str) {
 fn take_view(deck: &mut Deck, view: DeckView) {
     let old = std::mem::replace(&mut deck.view, view);
     deck.seen = true;
+    deck.mark_stale(&old);
     if old.session_id != deck.view.session_id {
         // Another record: numbers mean other entries now.
         deck.timeline.resume();
@@ -161,7 +170,7 @@ fn remember(deck: &mut Deck) {
 }
 
 /// Everything that depends on the size or the time, after every message.
-fn settle(deck: &mut Deck) {
+fn settle(deck: &mut Deck) -> Option<Effect> {
     let now = deck.view.now_ms;
     if deck
         .notice
@@ -184,4 +193,20 @@ fn settle(deck: &mut Deck) {
         }
         deck.overlays.push(overlay);
     }
+    let opened = deck.overlays.last().and_then(Overlay::subject);
+    let is_opened = opened.is_some();
+    let beside = || {
+        let has_room = !layout.detail.is_empty();
+        has_room.then(|| Subject::selected(deck)).flatten()
+    };
+    let subject = opened.or_else(beside);
+    deck.detail.show(subject);
+    panes::settle_detail(deck, &layout);
+    let fetched = &deck.fetched;
+    let is_here = |place: &_| {
+        let fetched = fetched.get(place);
+        fetched.is_some_and(|fetched| !fetched.is_stale)
+    };
+    let place = deck.detail.asks(is_here, is_opened, now)?;
+    Some(Effect::OpenEntry { place })
 }

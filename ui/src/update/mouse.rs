@@ -50,6 +50,11 @@ fn wheel(deck: &mut Deck, screen: Rect, at: Position, direction: isize) -> Vec<E
             .collect();
     }
     let layout = Layout::of(deck, screen);
+    if layout.detail.contains(at) {
+        // Kept within its end by the settling after every message.
+        deck.detail.scroll = deck.detail.scroll.saturating_add_signed(WHEEL * direction);
+        return Vec::new();
+    }
     match layout.panes.iter().find(|(_, area)| area.contains(at)) {
         Some((pane, _)) => step(deck, *pane, WHEEL * direction),
         None => Vec::new(),
@@ -90,7 +95,8 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     let was_selected = list.selected == row;
     list.selected = row;
     if had_focus && was_selected {
-        return open_selected(deck);
+        open_selected(deck);
+        return Vec::new();
     }
     if pane == Pane::Timeline && !was_selected {
         deck.timeline.pause(&deck.view.timeline);

@@ -1,19 +1,16 @@
 //! Opening overlays: what they ask and say.
 
 use super::applies::can_start;
-use super::moving::older;
+use super::moving::{older, step};
 use crate::deck::Deck;
 use crate::effect::{Effect, QuitChoice};
 use crate::model::{
-    Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxCard, InboxKind, Level, Party,
-    StepAct,
+    Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxCard, Level, Party, StepAct,
 };
 use crate::overlays::{
-    AgentSheet, CardSheet, CardStage, Choice, ChoiceOption, Composer, Confirm, EntrySheet, Overlay,
-    Pick, SearchLine, warnings,
+    Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchLine, Subject, warnings,
 };
 use crate::pane::Pane;
-use crate::panes::task_at;
 use crate::sanitize;
 use crate::text;
 use crate::timeline_state::Filter;
@@ -23,61 +20,25 @@ use crate::widgets::TextField;
 const STALE_WORD: &str = "stale";
 
 /// Opens what the cursor stands on.
-pub(super) fn open_selected(deck: &mut Deck) -> Vec<Effect> {
-    let seq = match deck.focus {
-        Pane::Agents => {
-            if let Some(card) = deck.view.agents.get(deck.agents.selected) {
-                let sheet = AgentSheet::new(card.agent);
-                deck.overlays.push(Overlay::Agent(sheet));
-            }
-            return Vec::new();
-        }
-        Pane::Inbox => {
-            open_card(deck, CardStage::Reading);
-            return Vec::new();
-        }
-        Pane::Timeline => deck
-            .timeline
-            .selected(&deck.view.timeline)
-            .map(|row| row.seq),
-        Pane::Tasks => task_at(deck, deck.tasks.list.selected).map(|row| row.seq),
-        Pane::Handoffs => deck
-            .view
-            .handoffs
-            .get(deck.handoffs.list.selected)
-            .map(|row| row.seq),
-    };
-    seq.map_or_else(Vec::new, |seq| open_entry(deck, seq))
-}
-
-/// Opens an entry; the rest of it is asked for once.
-pub(super) fn open_entry(deck: &mut Deck, seq: u64) -> Vec<Effect> {
-    let place = deck.place(seq);
-    deck.overlays
-        .push(Overlay::Entry(EntrySheet::new(place.clone())));
-    if deck.fetched.contains_key(&place) {
-        Vec::new()
-    } else {
-        vec![Effect::OpenEntry { place }]
+pub(super) fn open_selected(deck: &mut Deck) {
+    if let Some(subject) = Subject::selected(deck) {
+        deck.overlays.push(subject.open());
     }
 }
 
-/// Opens the selected card.
-pub(super) fn open_card(deck: &mut Deck, stage: CardStage) {
-    if let Some(row) = deck
-        .inbox
-        .selected()
-        .filter(|row| row.gone_until_ms.is_none())
-    {
-        if let (InboxKind::Stuck, Party::Agent(agent)) = (row.card.kind, &row.card.by) {
-            // Its keys stand on the agent's own sheet.
-            let sheet = AgentSheet::new(*agent);
-            return deck.overlays.push(Overlay::Agent(sheet));
-        }
-        let mut sheet = CardSheet::new(row.card.id.clone());
-        sheet.stage = stage;
-        deck.overlays.push(Overlay::Card(sheet));
+/// What is next to it in the pane that it was opened from, in its place.
+pub(super) fn open_next(deck: &mut Deck, rows: isize) -> Vec<Effect> {
+    let opened = deck.overlays.last().and_then(Overlay::subject);
+    if opened.is_none() || opened != Subject::selected(deck) {
+        // It was not opened from there, as what a search found.
+        return Vec::new();
     }
+    let effects = step(deck, deck.focus, rows);
+    if Subject::selected(deck) != opened {
+        deck.overlays.pop();
+        open_selected(deck);
+    }
+    effects
 }
 
 pub(super) fn open_search(deck: &mut Deck) {
@@ -455,7 +416,9 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
         }
         Pick::Entry(seq) => {
             deck.timeline.go_to(&deck.view.timeline, seq);
-            open_entry(deck, seq)
+            let opened = Subject::Entry(deck.place(seq)).open();
+            deck.overlays.push(opened);
+            Vec::new()
         }
         Pick::Theme(name) => match deck.load_theme(&name) {
             Ok(theme) => {

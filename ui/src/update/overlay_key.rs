@@ -2,8 +2,10 @@
 
 use super::attend::attend;
 use super::moving::{half_page, has_more};
-use super::opening::{ask_quit, ask_start, compose, confirm_stale, pick, quit_now, search_record};
-use super::perform::{copy, perform, reason_field};
+use super::opening::{
+    ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now, search_record,
+};
+use super::perform::{copy_of, perform, reason_field};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -28,7 +30,17 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Retry => stage(deck, CardStage::Retrying),
         Action::Gates => stage(deck, CardStage::Gates),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
-        Action::Copy => return copy_overlay(deck),
+        Action::Copy | Action::CopyId => {
+            let subject = deck.overlays.last().and_then(Overlay::subject);
+            return copy_of(deck, subject, action);
+        }
+        Action::NextEntry => return open_next(deck, 1),
+        Action::PrevEntry => return open_next(deck, -1),
+        Action::Raw => {
+            if let Some(Overlay::Entry(sheet)) = deck.overlays.last_mut() {
+                sheet.is_raw = !sheet.is_raw;
+            }
+        }
         Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
         Action::Interrupt
         | Action::SendAgain
@@ -230,15 +242,6 @@ fn stage(deck: &mut Deck, next: CardStage) {
     if let Some(Overlay::Card(card)) = deck.overlays.last_mut() {
         card.stage = next;
     }
-}
-
-fn copy_overlay(deck: &mut Deck) -> Vec<Effect> {
-    let text = match deck.overlays.last() {
-        Some(Overlay::Entry(entry)) => entry.plain(deck),
-        Some(Overlay::Card(card)) => deck.card(&card.id).map(|card| card.summary.clone()),
-        _ => None,
-    };
-    text.map_or_else(Vec::new, |text| copy(deck, text))
 }
 
 fn on_agent(deck: &mut Deck, action: Action) {

@@ -4,14 +4,14 @@ use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
 use super::moving::{half_page, has_more, older, step, to_end};
 use super::opening::{
-    ask_clear, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose, open_card,
-    open_search, open_selected, quit_now, search_record,
+    ask_clear, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search,
+    open_selected, quit_now, search_record,
 };
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, EntrySheet, HelpSheet, Overlay, Palette};
+use crate::overlays::{HelpSheet, Overlay, Palette, Subject};
 use crate::pane::Pane;
 use crate::widgets::TextField;
 
@@ -44,7 +44,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
                 deck.timeline.resume();
             }
         }
-        Action::Open => return open_selected(deck),
+        Action::Open => open_selected(deck),
         Action::Back => back(deck),
         Action::Search => open_search(deck),
         Action::SearchNext => return search_step(deck, true),
@@ -74,18 +74,28 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
                 open_agent(deck, agent);
             }
         }
-        Action::Approve => open_card(deck, CardStage::Reading),
-        Action::Reject => open_card(deck, CardStage::Reading),
-        Action::Retry | Action::Acknowledge => open_card(deck, CardStage::Reading),
-        Action::Copy => return copy_selected(deck),
+        Action::Approve | Action::Reject | Action::Retry | Action::Acknowledge => {
+            open_selected(deck);
+        }
+        Action::NextEntry => return step(deck, pane, 1),
+        Action::PrevEntry => return step(deck, pane, -1),
+        Action::Zoom => deck.is_zoomed = !deck.is_zoomed,
+        Action::Copy | Action::CopyId => {
+            let subject = Subject::selected(deck);
+            return copy_of(deck, subject, action);
+        }
         Action::Restart => {
             deck.say(Level::Info, "starting the daemon");
             return vec![Effect::Restart];
         }
         Action::Redraw => return vec![Effect::Redraw],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
-        Action::Gates | Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {
-        }
+        Action::Gates
+        | Action::Raw
+        | Action::Send
+        | Action::Newline
+        | Action::NextField
+        | Action::OtherAgent => {}
     }
     Vec::new()
 }
@@ -125,10 +135,12 @@ pub(super) fn focus(deck: &mut Deck, pane: Pane) {
     }
 }
 
-/// Drops the search, then the filter, then a pause.
+/// Drops the zoom, then the search, the filter, a pause.
 fn back(deck: &mut Deck) {
     let rows = &deck.view.timeline;
-    if !deck.timeline.search.is_empty() {
+    if deck.is_zoomed {
+        deck.is_zoomed = false;
+    } else if !deck.timeline.search.is_empty() {
         deck.timeline.set_search(rows, "");
     } else if deck.timeline.filter != crate::timeline_state::Filter::All {
         deck.timeline
@@ -161,17 +173,18 @@ fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
     Vec::new()
 }
 
-fn copy_selected(deck: &mut Deck) -> Vec<Effect> {
-    let Some(row) = deck.timeline.selected(&deck.view.timeline) else {
-        return Vec::new();
-    };
-    EntrySheet::new(deck.place(row.seq))
-        .plain(deck)
+/// Copies what stands there, or its id.
+pub(super) fn copy_of(deck: &mut Deck, subject: Option<Subject>, action: Action) -> Vec<Effect> {
+    let text = subject.and_then(|subject| match action {
+        Action::CopyId => subject.id(deck),
+        _ => subject.plain(deck),
+    });
+    text.filter(|text| !text.is_empty())
         .map_or_else(Vec::new, |text| copy(deck, text))
 }
 
 /// Copies and says so.
-pub(super) fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
+fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
     deck.say(Level::Info, "copied");
     vec![Effect::CopyText(text)]
 }

@@ -31,7 +31,8 @@ fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
     }
     let row = row(&model, &model.entries[0]);
     let outcome = row.outcome.unwrap();
-    let details = row.detail.iter().filter(|field| field.name == "delivery");
+    let details = detail(&model, &model.entries[0]);
+    let details = details.iter().filter(|field| field.name == "delivery");
     let details: Vec<&str> = details.map(|field| field.text.as_str()).collect();
     format!(
         "{:?}: {} [{}]",

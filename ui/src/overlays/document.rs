@@ -1,0 +1,107 @@
+//! [`Document`]: what a sheet or the detail beside the panes says, line by line.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::markdown::markdown;
+use crate::deck::Deck;
+use crate::sanitize;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::blank;
+
+/// Columns by which what stands under a heading is indented.
+const INDENT: usize = 2;
+
+/// Lines being written. Every text may be hostile and is made harmless here.
+pub(super) struct Document<'d> {
+    pub(super) deck: &'d Deck,
+    pub(super) columns: usize,
+    lines: Vec<Line<'static>>,
+}
+
+impl<'d> Document<'d> {
+    pub(super) fn new(deck: &'d Deck, columns: usize) -> Self {
+        Self {
+            deck,
+            columns,
+            lines: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_lines(self) -> Vec<Line<'static>> {
+        self.lines
+    }
+
+    pub(super) fn style(&self, role: ThemeRole) -> Style {
+        self.deck.theme.style(role)
+    }
+
+    /// A line that is made already.
+    pub(super) fn line(&mut self, line: Line<'static>) {
+        self.lines.push(line);
+    }
+
+    pub(super) fn extend(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
+        self.lines.extend(lines);
+    }
+
+    /// An empty line, unless there is nothing above it.
+    pub(super) fn gap(&mut self) {
+        if !self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+    }
+
+    /// A heading with a word on it, after a gap.
+    pub(super) fn heading(&mut self, title: &str, note: &str) {
+        self.gap();
+        let mut spans = vec![Span::styled(
+            sanitize::line(title),
+            self.style(ThemeRole::Heading),
+        )];
+        if !note.is_empty() {
+            spans.push(Span::styled(
+                format!("  {note}"),
+                self.style(ThemeRole::TextFaint),
+            ));
+        }
+        self.lines.push(Line::from(spans));
+    }
+
+    /// Paragraphs at the left edge.
+    pub(super) fn text(&mut self, source: &str, role: ThemeRole) {
+        let style = self.style(role);
+        self.paragraphs(source, 0, style);
+    }
+
+    /// Paragraphs under a heading.
+    pub(super) fn body(&mut self, source: &str, role: ThemeRole) {
+        let style = self.style(role);
+        self.paragraphs(source, INDENT, style);
+    }
+
+    /// What an agent wrote, with its marks styled and all of its characters kept.
+    pub(super) fn markdown(&mut self, source: &str) {
+        let lines = markdown(&self.deck.theme, source, self.columns);
+        self.lines.extend(lines);
+    }
+
+    /// An item of a list under a heading.
+    pub(super) fn bullet(&mut self, glyph: &str, style: Style, source: &str) {
+        let first = self.lines.len();
+        let text = self.style(ThemeRole::Text);
+        self.paragraphs(source, INDENT + 2, text);
+        if let Some(line) = self.lines.get_mut(first) {
+            line.spans[0] = Span::styled(format!("  {glyph} "), style);
+        }
+    }
+
+    fn paragraphs(&mut self, source: &str, indent: usize, style: Style) {
+        let room = self.columns.saturating_sub(indent).max(1);
+        let lines = sanitize::lines(source);
+        let wrapped = lines.iter().flat_map(|line| text::wrap(line, room));
+        self.lines
+            .extend(wrapped.map(|line| Line::from(vec![blank(indent), Span::styled(line, style)])));
+    }
+}

@@ -1,0 +1,79 @@
+//! [`Subject`]: what the cursor stands on, read beside the panes or opened over them.
+
+use super::sheet::SheetText;
+use super::{AgentSheet, CardSheet, EntrySheet, Overlay};
+use crate::deck::Deck;
+use crate::model::{Agent, EntryPlace, InboxKind, Party};
+use crate::pane::Pane;
+use crate::panes::task_at;
+
+/// Something that can be read in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Entry(EntryPlace),
+    /// A card of the inbox, by its id.
+    Card(String),
+    Agent(Agent),
+}
+
+impl Subject {
+    /// What the cursor stands on in the pane in focus.
+    pub(crate) fn selected(deck: &Deck) -> Option<Self> {
+        let view = &deck.view;
+        let seq = match deck.focus {
+            Pane::Agents => {
+                let card = view.agents.get(deck.agents.selected)?;
+                return Some(Self::Agent(card.agent));
+            }
+            Pane::Inbox => {
+                let row = deck.inbox.selected()?;
+                let card = row.gone_until_ms.is_none().then_some(&row.card)?;
+                return Some(match (card.kind, &card.by) {
+                    // Its keys stand on the agent's own sheet.
+                    (InboxKind::Stuck, Party::Agent(agent)) => Self::Agent(*agent),
+                    _ => Self::Card(card.id.clone()),
+                });
+            }
+            Pane::Timeline => deck.timeline.selected(&view.timeline)?.seq,
+            Pane::Tasks => task_at(deck, deck.tasks.list.selected)?.seq,
+            Pane::Handoffs => view.handoffs.get(deck.handoffs.list.selected)?.seq,
+        };
+        Some(Self::Entry(deck.place(seq)))
+    }
+
+    /// Opened over the panes.
+    pub(crate) fn open(self) -> Overlay {
+        match self {
+            Self::Entry(place) => Overlay::Entry(EntrySheet::new(place)),
+            Self::Card(id) => Overlay::Card(CardSheet::new(id)),
+            Self::Agent(agent) => Overlay::Agent(AgentSheet::new(agent)),
+        }
+    }
+
+    /// In full.
+    pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
+        match self {
+            Self::Entry(place) => EntrySheet::new(place.clone()).text(deck, columns),
+            Self::Card(id) => CardSheet::new(id.clone()).text(deck, columns),
+            Self::Agent(agent) => AgentSheet::new(*agent).text(deck, columns),
+        }
+    }
+
+    /// The text to be copied.
+    pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
+        match self {
+            Self::Entry(place) => EntrySheet::new(place.clone()).plain(deck),
+            Self::Card(id) => deck.card(id).map(|card| card.summary.clone()),
+            Self::Agent(_) => None,
+        }
+    }
+
+    /// The id to be copied.
+    pub(crate) fn id(&self, deck: &Deck) -> Option<String> {
+        match self {
+            Self::Entry(place) => EntrySheet::new(place.clone()).id(deck),
+            Self::Card(id) => Some(id.clone()),
+            Self::Agent(_) => None,
+        }
+    }
+}
