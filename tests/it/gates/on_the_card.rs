@@ -26,7 +26,9 @@ fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_
     let _scene = Scene::new(&project);
     deck.wait_for_text("waits for you");
     deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the card", |screen| screen.contains("Blockers"));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("run the gates")
+    });
     deck.wait_for_text("required gate tests has not run");
 
     // No single key runs anything.
