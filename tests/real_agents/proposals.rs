@@ -47,7 +47,7 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
     deck.wait_for_text("waits for you");
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
-        screen.contains("has changed since")
+        screen.contains("approve as the operator")
     });
     deck.press(Key::Char('a'));
     deck.wait_for_text("Approve what was not proposed?");
