@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_refusal_of_the_daemon_has_the_exit_code_of_its_word() {
-        let table: [(u8, &[&str]); 5] = [
+        let table: [(u8, &[&str]); 6] = [
             (1, &["internal", "writer_gone", "a_word_of_a_later_version"]),
             (2, &["invalid_arguments", "too_large"]),
             (
@@ -354,6 +354,7 @@ mod tests {
                 ],
             ),
             (5, &["operator_only", "rejected", "wrong_role"]),
+            (6, &["gates_not_green"]),
         ];
         let told: usize = table.iter().map(|(_, codes)| codes.len()).sum();
         assert_eq!(
