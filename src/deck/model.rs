@@ -1,10 +1,13 @@
 //! [`Model`]: what the daemon told so far. The same fold as the daemon's keeps it current, so
 //! that an entry costs no call.
 
+mod bad_lines;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
+use self::bad_lines::BadLines;
 use super::present::RowFilter;
 use super::run::DeckAbout;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
@@ -48,7 +51,7 @@ pub struct Model {
     pub world: Snapshot,
     /// The latest entries, oldest first.
     pub entries: VecDeque<Entry>,
-    /// What became of messages, and when.
+    /// What became of messages, and when: the steps among the entries that are kept.
     pub deliveries: BTreeMap<EntryId, Vec<(DeliveryRecord, i64)>>,
     /// Where older entries can be read on.
     pub older: Option<String>,
@@ -60,6 +63,8 @@ pub struct Model {
     pub started: BTreeMap<crate::core::agent::Agent, i64>,
     /// Whose deck it is.
     pub about: DeckAbout,
+    /// Of the part of the record that is loaded.
+    bad_lines: BadLines,
     keep: usize,
 }
 
@@ -79,6 +84,7 @@ impl Model {
             tree: None,
             started: BTreeMap::new(),
             about,
+            bad_lines: BadLines::default(),
             keep: ENTRIES_MAX,
         }
     }
@@ -90,14 +96,17 @@ impl Model {
         self.unread = None;
         self.entries.clear();
         self.deliveries.clear();
+        self.bad_lines.clear();
         self.older.clone_from(&page.cursor);
+        let has_places = has_places(&page);
         let mut entries = entries(page);
-        entries.reverse();
-        for entry in entries {
-            // What was appended between the two reads comes as a notification too.
-            if entry.seq <= self.world.seq {
-                self.remember(entry);
-            }
+        // What was appended between the two reads comes as a notification too.
+        entries.retain(|entry| entry.seq <= self.world.seq);
+        if has_places {
+            self.note_bad_lines(&entries);
+        }
+        for entry in entries.into_iter().rev() {
+            self.remember(entry);
         }
     }
 
@@ -123,7 +132,9 @@ impl Model {
         self.older.clone_from(&page.cursor);
         self.pages += 1;
         self.keep += page.entries.len();
+        let has_places = has_places(&page);
         let entries = entries(page);
+        let has_bad_lines = has_places && self.note_bad_lines(&entries);
         let mut rows = RowFilter::default();
         let has_row = entries.iter().rev().any(|entry| rows.takes(entry));
         for entry in entries {
@@ -135,7 +146,26 @@ impl Model {
             }
             self.entries.push_front(entry);
         }
-        has_row
+        has_row || has_bad_lines
+    }
+
+    /// The lines among those that are loaded which could not be read.
+    pub fn bad_lines(&self) -> &BadLines {
+        &self.bad_lines
+    }
+
+    /// Notes the lines that are missing among these entries, newest first, which stand right before
+    /// those that are loaded. Returns whether there are any.
+    fn note_bad_lines(&mut self, entries: &[Entry]) -> bool {
+        let loaded = self.entries.front().map(|entry| entry.seq.0);
+        let beginning = self.older.is_none().then_some(0);
+        let lines = entries.iter().map(|entry| entry.seq.0);
+        let lines: Vec<u64> = loaded.into_iter().chain(lines).chain(beginning).collect();
+        let mut has_some = false;
+        for pair in lines.windows(2) {
+            has_some |= self.bad_lines.note_between(pair[1], pair[0]);
+        }
+        has_some
     }
 
     fn remember(&mut self, entry: Entry) {
@@ -145,13 +175,42 @@ impl Model {
                 .or_default()
                 .push((record.clone(), entry.timestamp_ms));
         }
-        if self.entries.len() == self.keep
-            && let Some(gone) = self.entries.pop_front()
-        {
-            self.deliveries.remove(&gone.id);
+        if self.entries.len() == self.keep {
+            self.drop_oldest();
         }
         self.entries.push_back(entry);
     }
+
+    /// Lets go of the oldest entry; whoever scrolls back reads it again.
+    fn drop_oldest(&mut self) {
+        let Some(gone) = self.entries.pop_front() else {
+            return;
+        };
+        if let EntryKind::Delivery(record) = &gone.kind
+            && let Some(steps) = self.deliveries.get_mut(&record.message_id)
+        {
+            // They stand in the order of the record.
+            steps.remove(0);
+            if steps.is_empty() {
+                self.deliveries.remove(&record.message_id);
+            }
+        }
+        // A cursor is the line before which the next page ends. What has no number of its own, from
+        // a daemon of an earlier build, gives none.
+        let oldest = self
+            .entries
+            .front()
+            .map_or(gone.seq.0 + 1, |entry| entry.seq.0);
+        if gone.seq > Seq(0) {
+            self.older = Some(oldest.to_string());
+            self.bad_lines.forget_before(oldest);
+        }
+    }
+}
+
+/// Whether it says where its entries stand: a daemon of an earlier build does not.
+fn has_places(page: &EntryPage) -> bool {
+    page.places.len() == page.entries.len()
 }
 
 /// The entry of a line as JSON, with the number of that line where it is known: what ContextRelay 3

@@ -9,7 +9,7 @@ use ctxrelay_ui::model as ui;
 use missing::missing;
 pub(in crate::deck) use rows::RowFilter;
 pub(in crate::deck) use rows::detail;
-use rows::{ROW_CHARS_MAX, row};
+use rows::{ROW_CHARS_MAX, timeline};
 
 use super::attention;
 use super::model::{DaemonLink, Model, session_name};
@@ -24,7 +24,6 @@ const SLOW_START_MS: i64 = 5_000;
 
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
-    let mut rows = RowFilter::default();
     let status = &model.status;
     let [open, active, blocked, stale, done] = model.world.lanes(now_ms).map(small);
     ui::DeckView {
@@ -61,12 +60,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         } else {
             Vec::new()
         },
-        timeline: model
-            .entries
-            .iter()
-            .filter(|entry| rows.takes(entry))
-            .map(|entry| row(model, entry))
-            .collect(),
+        timeline: timeline(model),
         older: model.older.is_some().then_some(model.pages),
         tasks: ui::Tasks {
             counts: ui::LaneCounts {

@@ -13,7 +13,7 @@ pub(crate) enum Filter {
     Talk,
     /// Proposals, decisions, approvals, notes.
     Decisions,
-    /// What failed, is ambiguous, or is not confirmed.
+    /// What failed, is ambiguous, is not confirmed, or could not be read.
     Trouble,
     /// From or to one agent.
     Agent(Agent),
@@ -63,6 +63,7 @@ impl Filter {
             ),
             Self::Trouble => {
                 row.kind == "error"
+                    || row.bad_lines.is_some()
                     || row.outcome.as_ref().is_some_and(|outcome| {
                         matches!(
                             outcome.state,

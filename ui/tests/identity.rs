@@ -4,9 +4,11 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::model::{
-    Agent, DaemonState, DeckView, HandoffRow, HandoffState, TaskColumn, TaskRow, TimelineRow,
+    Agent, BadLines, DaemonState, DeckView, HandoffRow, HandoffState, TaskColumn, TaskRow,
+    TimelineRow,
 };
 use ctxrelay_ui::scenes::terminal;
+use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Deck, Effect, Msg, Pane, Settings, update};
 use proptest::prelude::*;
 
@@ -52,7 +54,19 @@ fn is_handoff(line: u64) -> bool {
     line.is_multiple_of(3)
 }
 
+/// Some lines cannot be read.
+fn is_bad(line: u64) -> bool {
+    line % 10 == 1 && !is_handoff(line)
+}
+
 fn timeline_row(line: u64) -> TimelineRow {
+    if is_bad(line) {
+        let lines = BadLines {
+            first: line,
+            last: line,
+        };
+        return TimelineRow::of_bad_lines(lines, 0);
+    }
     let kind = match line % 4 {
         0 => "note",
         1 => "error",
@@ -126,6 +140,9 @@ impl World {
 
 /// The line of the record that a piece of the screen shows.
 fn line_in(text: &str) -> Option<u64> {
+    if let Some((_, rest)) = text.split_once("line ") {
+        return rest.split_once(" could")?.0.replace(' ', "").parse().ok();
+    }
     let (_, rest) = text.split_once("entry-")?;
     rest.split_once("-text")?.0.parse().ok()
 }
@@ -183,6 +200,7 @@ proptest! {
             let top_before = top(&deck, size);
             let at_old_end = matches!(step, Step::Drop(_));
             let had_room = has_room(&deck, size);
+            let opens = matches!(step, Step::Key("enter"));
             let (effects, is_of_world) = match step {
                 Step::Key(key) => {
                     let key: Key = key.parse().expect("a key");
@@ -244,6 +262,12 @@ proptest! {
                     }
                 }
             }
+            if let Some(line) = before.filter(|line| opens && is_bad(*line)) {
+                let screen = terminal(&deck, size).backend().to_string();
+                let title = format!("Line {}", grouped(line));
+                prop_assert!(screen.contains(&title), "{title} is opened");
+                prop_assert!(effects.is_empty(), "nothing is read of it: {effects:?}");
+            }
             for effect in effects {
                 if let Effect::OpenEntry { place } = effect {
                     prop_assert!(
@@ -252,7 +276,7 @@ proptest! {
                         place.line
                     );
                     let screen = terminal(&deck, size).backend().to_string();
-                    let title = format!("Entry {}", place.line);
+                    let title = format!("Entry {}", grouped(place.line));
                     prop_assert!(screen.contains(&title));
                 }
             }

@@ -64,7 +64,7 @@ impl RowFilter {
     }
 }
 
-pub(super) fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
+fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
     let cut: String = entry.content.chars().take(ROW_CHARS_MAX).collect();
     let (kind, mark) = words(entry);
     ui::TimelineRow {
@@ -79,7 +79,25 @@ pub(super) fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
         verdict: verdict(entry),
         mark,
         outcome: outcome(model, entry),
+        bad_lines: None,
     }
+}
+
+/// The rows of the timeline, oldest first, with one for lines between them that could not be read.
+pub(super) fn timeline(model: &Model) -> Vec<ui::TimelineRow> {
+    let mut filter = RowFilter::default();
+    let mut bad_lines = model.bad_lines().iter().peekable();
+    let mut rows = Vec::new();
+    for entry in &model.entries {
+        while let Some((first, last)) = bad_lines.next_if(|(first, _)| *first < entry.seq.0) {
+            let lines = ui::BadLines { first, last };
+            rows.push(ui::TimelineRow::of_bad_lines(lines, entry.timestamp_ms));
+        }
+        if filter.takes(entry) {
+            rows.push(row(model, entry));
+        }
+    }
+    rows
 }
 
 pub(super) fn words(entry: &Entry) -> (String, Option<String>) {

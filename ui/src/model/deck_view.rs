@@ -169,4 +169,11 @@ impl DeckView {
     pub fn agent(&self, agent: Agent) -> Option<&AgentCard> {
         self.agents.iter().find(|card| card.agent == agent)
     }
+
+    /// Whether the row of this line is one of lines that could not be read.
+    pub(crate) fn is_bad_line(&self, line: u64) -> bool {
+        let rows = &self.timeline;
+        rows.binary_search_by_key(&line, |row| row.seq)
+            .is_ok_and(|row| rows[row].bad_lines.is_some())
+    }
 }

@@ -22,4 +22,4 @@ pub use found::{FoundEntries, FoundRow};
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
 pub use task::{HandoffRow, HandoffState, LaneCounts, TaskColumn, TaskRow, Tasks};
-pub use timeline::{EntryPlace, Field, OutcomeState, RowOutcome, TimelineRow, Verdict};
+pub use timeline::{BadLines, EntryPlace, Field, OutcomeState, RowOutcome, TimelineRow, Verdict};

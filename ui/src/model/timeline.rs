@@ -1,6 +1,7 @@
 //! [`TimelineRow`]: one entry of the ledger as the timeline shows it.
 
 use super::agent::Party;
+use crate::text;
 
 /// How a delivery or a deed stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -93,6 +94,27 @@ pub struct EntryPlace {
     pub line: u64,
 }
 
+/// Neighbouring lines of the record that could not be read as entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadLines {
+    /// The first one.
+    pub first: u64,
+    /// The last one; the same where it is one line only.
+    pub last: u64,
+}
+
+impl BadLines {
+    /// `line 812`, `lines 812 to 830`.
+    pub(crate) fn name(self) -> String {
+        let first = text::grouped(self.first);
+        if self.first == self.last {
+            format!("line {first}")
+        } else {
+            format!("lines {first} to {}", text::grouped(self.last))
+        }
+    }
+}
+
 /// A named detail of an entry, shown when it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
@@ -115,7 +137,7 @@ pub struct TimelineRow {
     pub from: Party,
     /// For whom.
     pub to: Option<Party>,
-    /// `message`, `handoff`, `note`, `artifact`, `finality`, `decision`, `session`, `turn` …
+    /// `message`, `handoff`, `note`, `artifact`, `finality`, `decision`, `session`, `turn`, `record` …
     pub kind: String,
     /// The text; raw. May be cut by the caller, then `text_cut` is set.
     pub text: String,
@@ -128,9 +150,21 @@ pub struct TimelineRow {
     pub mark: Option<String>,
     /// What became of it.
     pub outcome: Option<RowOutcome>,
+    /// The row is no entry: it stands for these lines.
+    pub bad_lines: Option<BadLines>,
 }
 
 impl TimelineRow {
+    /// The row of lines that could not be read. `at_ms` is the time of an entry beside them, for
+    /// the day that they stand under.
+    pub fn of_bad_lines(lines: BadLines, at_ms: i64) -> Self {
+        let text = format!("{} could not be read", lines.name());
+        Self {
+            bad_lines: Some(lines),
+            ..Self::new(lines.first, at_ms, Party::System, None, "record", text)
+        }
+    }
+
     /// A row with only the columns.
     pub fn new(
         seq: u64,
@@ -152,6 +186,7 @@ impl TimelineRow {
             verdict: None,
             mark: None,
             outcome: None,
+            bad_lines: None,
         }
     }
 }

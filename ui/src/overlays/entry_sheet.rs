@@ -59,10 +59,12 @@ impl EntrySheet {
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
         let row = self.row(deck);
-        let mut title = vec![Span::styled(
-            format!("Entry {}", text::grouped(self.place.line)),
-            theme.style(ThemeRole::TitleFocus),
-        )];
+        let bad_lines = row.and_then(|row| row.bad_lines);
+        let name = match bad_lines {
+            Some(_) => format!("Line {}", text::grouped(self.place.line)),
+            None => format!("Entry {}", text::grouped(self.place.line)),
+        };
+        let mut title = vec![Span::styled(name, theme.style(ThemeRole::TitleFocus))];
         if let Some(row) = row {
             title.push(Span::styled(
                 format!("  {}", sanitize::line(&row.kind)),
@@ -72,23 +74,24 @@ impl EntrySheet {
         let mut document = Document::new(deck, columns);
         self.write(&mut document);
         let raw = if self.is_raw { "as text" } else { "as JSON" };
+        let mut keys = vec![
+            (Action::MoveDown, "scroll"),
+            (Action::NextEntry, "next"),
+            (Action::PrevEntry, "previous"),
+            (Action::Raw, raw),
+            (Action::Copy, "copy"),
+            (Action::Back, "close"),
+        ];
+        if bad_lines.is_some() {
+            keys.retain(|(action, _)| *action != Action::Raw);
+        }
         SheetText {
             title: Line::from(title),
             mark: row.map_or_else(Line::default, |row| {
                 Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
             }),
             lines: document.into_lines(),
-            footer: vec![key_footer(
-                deck,
-                &[
-                    (Action::MoveDown, "scroll"),
-                    (Action::NextEntry, "next"),
-                    (Action::PrevEntry, "previous"),
-                    (Action::Raw, raw),
-                    (Action::Copy, "copy"),
-                    (Action::Back, "close"),
-                ],
-            )],
+            footer: vec![key_footer(deck, &keys)],
         }
     }
 
@@ -99,6 +102,9 @@ impl EntrySheet {
             return document.text(&fetched.raw, ThemeRole::TextMuted);
         }
         let row = self.row(deck);
+        if let Some(row) = row.filter(|row| row.bad_lines.is_some()) {
+            return write_bad_lines(document, &row.text);
+        }
         if let Some(row) = row {
             document.line(from_to(deck, row));
             if let Some(outcome) = &row.outcome {
@@ -126,6 +132,23 @@ impl EntrySheet {
             document.body(&field.text, ThemeRole::Text);
         }
     }
+}
+
+/// What is known of lines that could not be read, and how to look at them.
+fn write_bad_lines(document: &mut Document<'_>, what: &str) {
+    document.text(what, ThemeRole::OutcomeFailed);
+    document.gap();
+    document.text(
+        "What stands there is no entry: it was damaged, was written by another program, or was \
+         taken away. Everything around it can be read.",
+        ThemeRole::Text,
+    );
+    document.heading("to look at it", "");
+    document.body("ctxrelay ledger verify", ThemeRole::Key);
+    document.body(
+        "says whether the record is whole, how many lines are bad, and where the first fault is.",
+        ThemeRole::TextMuted,
+    );
 }
 
 fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {

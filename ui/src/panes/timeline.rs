@@ -90,10 +90,14 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     } else {
         (text::clock(row.at_ms, deck.view.utc_offset_s), KIND, 1)
     };
-    let mut head = vec![
-        Span::styled(time.clone(), theme.style(ThemeRole::TextFaint)),
-        blank(gap),
-    ];
+    // Nobody knows when or by whom a line was written that cannot be read.
+    let is_bad = row.bad_lines.is_some();
+    let time_shown = if is_bad {
+        blank(time.len())
+    } else {
+        Span::styled(time.clone(), theme.style(ThemeRole::TextFaint))
+    };
+    let mut head = vec![time_shown, blank(gap)];
     head.extend(direction(deck, &row.from, row.to.as_ref()));
     head.push(blank(gap));
     head.push(Span::styled(
@@ -124,7 +128,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             text::width(&mark) + 2
         };
     let clean = sanitize::line(clip(&row.text));
-    let style = theme.style(if row.kind == "error" {
+    let style = theme.style(if row.kind == "error" || is_bad {
         ThemeRole::OutcomeFailed
     } else {
         ThemeRole::Text

@@ -13,7 +13,7 @@ use crate::deck::{Deck, Fetched};
 use crate::effect::Effect;
 use crate::key::Key;
 use crate::layout::Layout;
-use crate::model::{DeckView, InboxKind, Level};
+use crate::model::{DeckView, EntryPlace, InboxKind, Level};
 use crate::msg::Msg;
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
@@ -202,10 +202,11 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
     let subject = opened.or_else(beside);
     deck.detail.show(subject);
     panes::settle_detail(deck, &layout);
-    let fetched = &deck.fetched;
-    let is_here = |place: &_| {
+    let (fetched, view) = (&deck.fetched, &deck.view);
+    let is_here = |place: &EntryPlace| {
         let fetched = fetched.get(place);
-        fetched.is_some_and(|fetched| !fetched.is_stale)
+        let is_bad = || place.session == view.session_id && view.is_bad_line(place.line);
+        fetched.is_some_and(|fetched| !fetched.is_stale) || is_bad()
     };
     let place = deck.detail.asks(is_here, is_opened, now)?;
     Some(Effect::OpenEntry { place })
