@@ -11,7 +11,7 @@ use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line};
+use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line, join, width_of};
 
 /// Columns for the cursor at the left, and free at the right.
 const GUTTER: usize = 2;
@@ -178,7 +178,7 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
             buf,
             deck.glyphs,
             border,
-            title(deck, pane, focus),
+            title(deck, pane, focus, usize::from(area.width.saturating_sub(4))),
             mark(deck, pane, layout),
         );
     }
@@ -267,29 +267,34 @@ fn width_is_used(width: usize, number: usize, heading: usize) -> bool {
     width > 0 || number == heading
 }
 
-fn title(deck: &Deck, pane: Pane, focus: bool) -> Line<'static> {
+fn title(deck: &Deck, pane: Pane, focus: bool, columns: usize) -> Line<'static> {
     let theme = &deck.theme;
     let style = theme.style(if focus {
         ThemeRole::TitleFocus
     } else {
         ThemeRole::Title
     });
-    let mut spans = vec![
+    let spans = vec![
         Span::styled(
             format!("{} ", pane.number()),
             theme.style(ThemeRole::TextFaint),
         ),
         Span::styled(pane.title(), style),
     ];
-    if pane == Pane::Inbox && inbox::waiting(deck) > 0 {
-        let n = inbox::waiting(deck);
-        let verb = if n == 1 { "waits" } else { "wait" };
-        spans.push(Span::styled(
-            format!("  {} {verb} for you", text::grouped(n as u64)),
-            theme.style(ThemeRole::Wait),
-        ));
+    let title = Line::from(spans);
+    if pane != Pane::Inbox || inbox::waiting(deck) == 0 {
+        return title;
     }
-    Line::from(spans)
+    let n = inbox::waiting(deck);
+    let verb = if n == 1 { "waits" } else { "wait" };
+    let n = text::grouped(n as u64);
+    // A number that has no room is left out, never cut.
+    [format!("{n} {verb} for you"), n]
+        .into_iter()
+        .map(|count| Line::styled(count, theme.style(ThemeRole::Wait)))
+        .map(|count| join(vec![title.clone(), count], 2))
+        .find(|line| width_of(line) <= columns)
+        .unwrap_or(title)
 }
 
 fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {

@@ -9,7 +9,7 @@ use crate::model::{TaskColumn, TaskRow};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{RowLines, blank, fit_line, spread};
+use crate::widgets::{RowLines, blank, join, spread, width_of};
 
 /// From this width on the lane stands as a word on each row.
 const WORDY: usize = 58;
@@ -34,35 +34,39 @@ pub(super) fn len(deck: &Deck) -> usize {
     deck.tasks.len()
 }
 
-/// How many there are in each lane.
+/// How many there are in each lane: with the lane's word where they all have room, else behind its
+/// sign alone. What still has no room is left out; a number is never cut.
 pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     let counts = deck.view.tasks.counts;
-    let mut spans = Vec::new();
-    for lane in TaskColumn::ALL {
+    // A lane that nobody needs to know of is left out where it is empty.
+    let lanes: Vec<TaskColumn> = TaskColumn::ALL
+        .into_iter()
+        .filter(|lane| {
+            counts.of(*lane) > 0 || !matches!(lane, TaskColumn::Stale | TaskColumn::Blocked)
+        })
+        .collect();
+    let count = |lane: TaskColumn, word: &str| {
         let n = counts.of(lane);
-        // A lane that nobody needs to know of is left out where it is empty.
-        if n == 0 && matches!(lane, TaskColumn::Stale | TaskColumn::Blocked) {
-            continue;
-        }
-        if !spans.is_empty() {
-            spans.push(blank(2));
-        }
         let style = if n == 0 {
             deck.theme.style(ThemeRole::TextFaint)
         } else {
             deck.theme.lane(lane)
         };
-        spans.push(Span::styled(
-            format!(
-                "{} {} {}",
-                deck.glyphs.lane(lane),
-                lane.as_str(),
-                text::grouped(u64::from(n))
-            ),
-            style,
-        ));
+        let n = text::grouped(u64::from(n));
+        Line::styled(format!("{} {word}{n}", deck.glyphs.lane(lane)), style)
+    };
+    let with_words = lanes
+        .iter()
+        .map(|lane| count(*lane, &format!("{} ", lane.as_str())));
+    let line = join(with_words.collect(), 2);
+    if width_of(&line) <= columns {
+        return vec![line];
     }
-    vec![fit_line(Line::from(spans), columns)]
+    let mut signs: Vec<Line<'static>> = lanes.iter().map(|lane| count(*lane, "")).collect();
+    while width_of(&join(signs.clone(), 2)) > columns {
+        signs.pop();
+    }
+    vec![join(signs, 2)]
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {

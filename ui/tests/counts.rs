@@ -1,0 +1,74 @@
+//! A count that is shown is the whole number, however narrow the screen.
+
+use ctxrelay_ui::model::{DeckView, InboxCard, LaneCounts, TaskColumn};
+use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
+use ctxrelay_ui::{Deck, Msg, Settings, update};
+
+/// In the order of the columns.
+const COUNTS: [&str; 5] = [
+    "1 234 567",
+    "2 345 678",
+    "3 456 789",
+    "4 567 891",
+    "5 678 912",
+];
+
+fn view() -> DeckView {
+    let mut view = pair_at_work();
+    view.tasks.counts = LaneCounts {
+        active: 1_234_567,
+        open: 2_345_678,
+        blocked: 3_456_789,
+        stale: 4_567_891,
+        done: 5_678_912,
+    };
+    let card = view.inbox[0].clone();
+    view.inbox = (0..1_234)
+        .map(|n| InboxCard {
+            id: format!("p-{n}"),
+            ..card.clone()
+        })
+        .collect();
+    view
+}
+
+/// What stands behind this, where it is a number.
+fn number<'s>(line: &'s str, before: &str) -> Option<&'s str> {
+    let (_, rest) = line.split_once(before)?;
+    rest.starts_with(|c: char| c.is_ascii_digit())
+        .then_some(rest)
+}
+
+#[test]
+fn column_counts_are_never_cut() {
+    let glyphs = ctxrelay_ui::Glyphs::Unicode;
+    let (mut counted, mut waited) = (0, 0);
+    for columns in 1..200 {
+        let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+        update(&mut deck, Msg::Resize(columns, 40));
+        update(&mut deck, Msg::View(Box::new(view())));
+        keys(&mut deck, "4");
+        let screen = terminal(&deck, deck.size()).backend().to_string();
+        for (lane, count) in TaskColumn::ALL.into_iter().zip(COUNTS) {
+            let sign = format!("{} ", glyphs.lane(lane));
+            let word = format!("{sign}{} ", lane.as_str());
+            for line in screen.lines() {
+                let found = number(line, &word).or_else(|| number(line, &sign));
+                let Some(found) = found else { continue };
+                let behind = found.strip_prefix(count);
+                let is_whole = behind.is_some_and(|rest| rest.starts_with(' '));
+                assert!(is_whole, "{columns} columns: {line}");
+                counted += 1;
+            }
+        }
+        for line in screen.lines() {
+            if let Some(waiting) = number(line, "3 Inbox  ") {
+                let is_whole = waiting.starts_with("1 234 ");
+                assert!(is_whole, "{columns} columns: {line}");
+                waited += 1;
+            }
+        }
+    }
+    assert!(counted > 400, "only {counted} counts were looked at");
+    assert!(waited > 50, "only {waited} titles were looked at");
+}
