@@ -21,7 +21,7 @@ pub use found::found_entries;
 pub use pieces::NOW_MS;
 use pieces::opened_handoff;
 pub use worlds::{
-    disconnected, empty_first_run, failed, gated, gates_running, held_up, hostile_text,
+    bad_lines, disconnected, empty_first_run, failed, gated, gates_running, held_up, hostile_text,
     long_session, pair_at_work, quiet, stale, trouble,
 };
 
@@ -193,6 +193,13 @@ pub const SCENES: &[Scene] = &[
         name: "trouble",
         world: trouble,
         keys: "",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "bad_lines",
+        world: bad_lines,
+        keys: "2j<enter>",
         told: None,
         size: (120, 40),
     },

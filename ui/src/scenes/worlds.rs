@@ -4,9 +4,9 @@ use super::pieces::{
     NOW_MS, ago, base, claude, codex, finality, gates, handoffs, row, tasks, with, work,
 };
 use crate::model::{
-    Agent, AgentCard, AgentState, Banner, Chain, DaemonState, DeckView, FirstStep, GateState,
-    HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level, OutcomeState, Party,
-    QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow, UsageLimit,
+    Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
+    GateState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level, OutcomeState,
+    Party, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow, UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -311,6 +311,32 @@ pub fn failed() -> DeckView {
             "{why}. What was acknowledged is on disk; it can be started again from here."
         ),
     });
+    view
+}
+
+/// Some lines of the record could not be read.
+pub fn bad_lines() -> DeckView {
+    let mut view = pair_at_work();
+    view.ledger.bad_lines = 4;
+    let newest = view.timeline[view.timeline.len() - 1].seq;
+    let later = |line: u64| {
+        row(
+            line,
+            20,
+            Agent::Codex,
+            None,
+            "note",
+            "the cache is cold again",
+        )
+    };
+    let run = |first, last| TimelineRow::of_bad_lines(BadLines { first, last }, ago(20));
+    view.timeline.extend([
+        run(newest + 1, newest + 1),
+        later(newest + 2),
+        run(newest + 3, newest + 5),
+        later(newest + 6),
+    ]);
+    view.ledger.entries = newest + 6;
     view
 }
 
