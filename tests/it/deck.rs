@@ -5,6 +5,7 @@ use std::fs::File;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::contextrelay3::{SESSION, fill};
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -200,6 +201,31 @@ fn a_second_deck_shows_a_large_state_as_the_first_does() {
     second.wait_for_text("open 720");
     second.wait_for_text("attached");
     second.wait_for_text("work 719");
+}
+
+#[test]
+fn a_line_that_cannot_be_read_has_a_row_between_its_neighbours() {
+    let project = Project::new();
+    fill(&project, true);
+    let path = project
+        .root()
+        .join(format!(".contextrelay/sessions/{SESSION}.jsonl"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let bad = lines.len();
+    lines.insert(bad - 1, "\x1b]0;no entry\x07 {\"id\":");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let mut deck = deck(&project, 160, 50);
+    let row = format!("line {bad} could not be read");
+    deck.wait_for_text(&row);
+    deck.type_text("2/could not be read");
+    deck.press(Key::Enter);
+    deck.press(Key::Enter);
+    deck.wait_for_text(&format!("Line {bad}"));
+    deck.wait_for_text("ctxrelay ledger verify");
+    assert!(!deck.shows("being read"), "{}", deck.screen());
+    deck.press(Key::Ctrl('c'));
+    assert_eq!(deck.wait_exit(), 0);
 }
 
 #[test]
