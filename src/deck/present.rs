@@ -1,11 +1,13 @@
 //! Model to view. Pure: the time is an argument, nothing is asked.
 
 mod gates;
+mod handoffs;
 mod missing;
 mod rows;
 
 use ctxrelay_ui::model as ui;
 
+use handoffs::handoffs;
 use missing::missing;
 pub(in crate::deck) use rows::RowFilter;
 pub(in crate::deck) use rows::detail;
@@ -261,39 +263,6 @@ fn tasks(model: &Model, now_ms: i64) -> Vec<ui::TaskRow> {
 fn since_ms(handoff: &HandoffSnapshot) -> i64 {
     let handled = handoff.handled_by.as_ref();
     handled.map_or(handoff.at_ms, |(_, at_ms)| *at_ms)
-}
-
-fn handoffs(model: &Model) -> Vec<ui::HandoffRow> {
-    let mut rows: Vec<&HandoffSnapshot> = model
-        .world
-        .open_handoffs
-        .values()
-        .chain(&model.world.closed_handoffs)
-        .collect();
-    rows.sort_by_key(|handoff| std::cmp::Reverse(handoff.seq));
-    rows.into_iter()
-        .map(|handoff| ui::HandoffRow {
-            id_short: handoff_name(handoff),
-            seq: handoff.seq.0,
-            since_ms: since_ms(handoff),
-            from: party_of(&handoff.from),
-            to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
-            state: match (&handoff.handled_by, handoff.delivered) {
-                (Some(_), _) => ui::HandoffState::Done,
-                (None, true) => ui::HandoffState::Open,
-                (None, false) => ui::HandoffState::Unconfirmed,
-            },
-            ask: handoff.ask.chars().take(ROW_CHARS_MAX).collect(),
-            reason: handoff.reason.chars().take(ROW_CHARS_MAX).collect(),
-            answer: handoff
-                .answer
-                .as_ref()
-                .and_then(|id| model.entries.iter().rev().find(|entry| entry.id == *id))
-                .map_or_else(String::new, |entry| {
-                    entry.content.chars().take(ROW_CHARS_MAX).collect()
-                }),
-        })
-        .collect()
 }
 
 fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
