@@ -1,13 +1,13 @@
 //! [`Model`]: what the daemon told so far. The same fold as the daemon's keeps it current, so
 //! that an entry costs no call.
 
-mod bad_lines;
+mod line_gaps;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use self::bad_lines::BadLines;
+use self::line_gaps::LineGaps;
 use super::present::RowFilter;
 use super::run::DeckAbout;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
@@ -64,7 +64,7 @@ pub struct Model {
     /// Whose deck it is.
     pub about: DeckAbout,
     /// Of the part of the record that is loaded.
-    bad_lines: BadLines,
+    bad_lines: LineGaps,
     keep: usize,
 }
 
@@ -84,7 +84,7 @@ impl Model {
             tree: None,
             started: BTreeMap::new(),
             about,
-            bad_lines: BadLines::default(),
+            bad_lines: LineGaps::default(),
             keep: ENTRIES_MAX,
         }
     }
@@ -150,7 +150,7 @@ impl Model {
     }
 
     /// The lines among those that are loaded which could not be read.
-    pub fn bad_lines(&self) -> &BadLines {
+    pub fn bad_lines(&self) -> &LineGaps {
         &self.bad_lines
     }
 

@@ -1,16 +1,16 @@
-//! [`BadLines`]: the lines of the record that no page has an entry of.
+//! [`LineGaps`]: the lines of the record that no page has an entry of.
 
 use std::collections::BTreeMap;
 
 /// Runs of lines that could not be read as entries. A run is one however long it is: a forged number
 /// can name a gap of any length.
 #[derive(Debug, Default)]
-pub struct BadLines {
+pub struct LineGaps {
     /// The last line of each, by its first one.
     runs: BTreeMap<u64, u64>,
 }
 
-impl BadLines {
+impl LineGaps {
     /// Between these two lines, both of them read or an end of the record, stands no entry. Returns
     /// whether there is a line at all.
     pub(super) fn note_between(&mut self, lower: u64, upper: u64) -> bool {
