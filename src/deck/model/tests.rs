@@ -180,3 +180,23 @@ fn what_was_let_go_of_is_read_again_with_its_bad_lines() {
     let oldest = [(1, None), (2, Some(2)), (3, None), (4, Some(4)), (5, None)];
     assert_eq!(rows(&model)[..5], oldest);
 }
+
+#[test]
+fn a_message_that_is_read_again_has_the_steps_that_were_kept() {
+    let mut model = model();
+    model.reset(world_at(1), page(&[1], None));
+    let step = json!({"schema": "v1", "id": "d2", "timestamp": 2, "sessionId": "s", "seq": 2,
+        "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
+        {"kind": "message_delivery", "status": "confirmed", "messageId": "e1", "to": "codex"}});
+    assert!(model.append(&super::entry(step, None).unwrap()));
+    let new: Vec<u64> = (3..2_002).rev().collect();
+    let mut new = super::entries(page(&new, None)).into_iter().rev();
+    assert!(new.all(|entry| model.append(&entry)));
+    assert_eq!(rows(&model).first(), Some(&(3, None)), "message 1 is gone");
+    assert!(model.prepend(page(&[1], None)));
+    let outcome = present(&model, 0).timeline[0].outcome.clone();
+    assert_eq!(
+        outcome.map(|outcome| outcome.state),
+        Some(ctxrelay_ui::model::OutcomeState::Done)
+    );
+}
