@@ -1,6 +1,6 @@
 //! A count that is shown is the whole number, however narrow the screen.
 
-use ctxrelay_ui::model::{DeckView, InboxCard, LaneCounts, TaskColumn};
+use ctxrelay_ui::model::{DeckView, InboxCard, LaneCounts, QueueCounts, TaskColumn};
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Msg, Settings, update};
 
@@ -71,4 +71,36 @@ fn column_counts_are_never_cut() {
     }
     assert!(counted > 400, "only {counted} counts were looked at");
     assert!(waited > 50, "only {waited} titles were looked at");
+}
+
+#[test]
+fn every_count_of_an_agent_stands_whole_on_its_card() {
+    let mut view = pair_at_work();
+    let card = &mut view.agents[0];
+    card.unread = 1_234;
+    card.queue = QueueCounts {
+        pending: 23_456,
+        in_flight: 34_567,
+        ambiguous: 45_678,
+    };
+    card.cut_off = 567;
+    for columns in 60..200 {
+        let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+        update(&mut deck, Msg::Resize(columns, 40));
+        update(&mut deck, Msg::View(Box::new(view.clone())));
+        keys(&mut deck, "1");
+        let screen = terminal(&deck, deck.size()).backend().to_string();
+        for count in [
+            "1 234 unread",
+            "23 456 queued",
+            "34 567 unconfirmed",
+            "45 678 ambiguous",
+            "567 cut off",
+        ] {
+            assert!(
+                screen.contains(count),
+                "{count}, {columns} columns: {screen}"
+            );
+        }
+    }
 }

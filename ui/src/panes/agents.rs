@@ -77,9 +77,8 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     for line in attention::lines(deck, card) {
         put(line);
     }
-    let waiting = waiting(card, deck);
-    if !waiting.is_empty() {
-        put(waiting);
+    for line in waiting(card, deck, room) {
+        put(line);
     }
     let note = last_note(deck, card);
     let details = card.detail.iter().map(|detail| sanitize::line(detail));
@@ -125,22 +124,30 @@ fn rung(deck: &Deck, card: &AgentCard) -> Line<'static> {
     ])
 }
 
-/// What waits for the agent; nothing when nothing does.
-fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
+/// What waits for the agent, in as many lines as it takes to cut no number; nothing when nothing
+/// does.
+fn waiting(card: &AgentCard, deck: &Deck, columns: usize) -> Vec<Vec<Span<'static>>> {
     let theme = &deck.theme;
-    let mut parts: Vec<Span<'static>> = Vec::new();
+    let mut lines: Vec<Vec<Span<'static>>> = Vec::new();
+    let mut used = 0;
     let mut add = |n: u32, word: &str, role: ThemeRole| {
-        if n > 0 {
-            if !parts.is_empty() {
-                parts.push(Span::styled(
-                    format!(" {} ", deck.glyphs.dot()),
-                    theme.style(ThemeRole::TextFaint),
-                ));
+        if n == 0 {
+            return;
+        }
+        let count = format!("{} {word}", text::grouped(u64::from(n)));
+        let dot = format!(" {} ", deck.glyphs.dot());
+        let (width, gap) = (text::width(&count), text::width(&dot));
+        let count = Span::styled(count, theme.style(role));
+        match lines.last_mut() {
+            Some(line) if used + gap + width <= columns => {
+                line.push(Span::styled(dot, theme.style(ThemeRole::TextFaint)));
+                line.push(count);
+                used += gap + width;
             }
-            parts.push(Span::styled(
-                format!("{} {word}", text::grouped(u64::from(n))),
-                theme.style(role),
-            ));
+            _ => {
+                lines.push(vec![count]);
+                used = width;
+            }
         }
     };
     add(card.unread, "unread", ThemeRole::Text);
@@ -152,7 +159,7 @@ fn waiting(card: &AgentCard, deck: &Deck) -> Vec<Span<'static>> {
         ThemeRole::OutcomeAttention,
     );
     add(card.cut_off, "cut off", ThemeRole::OutcomeAttention);
-    parts
+    lines
 }
 
 /// `context 38% ━━━━────── 98k of 258k`.
