@@ -70,6 +70,7 @@ fn cold(table: &mut Table) {
     let (mut greeted, mut replied) = (Series::default(), Series::default());
     for _ in 0..COLD_STARTS {
         let project = Project::new();
+        project.begin();
         let start = Instant::now();
         let mut agent = Agent::spawn(&project.ctxrelay(["bridge"]));
         agent.initialize();

@@ -159,13 +159,13 @@ impl Daemon {
             evidence: vec![run.cmd.clone()],
             verified: Some(run),
         };
-        self.entry(
-            Party::System,
-            None,
-            EntryKind::Artifact(artifact),
-            content,
-            None,
-        )
+        self.evidence(artifact, content)
+    }
+
+    /// What the daemon itself says of what was run.
+    fn evidence(&self, artifact: Artifact, content: String) -> Entry {
+        let kind = EntryKind::Artifact(artifact);
+        self.entry(Party::System, None, kind, content, None)
     }
 
     /// No gate is left to run.
@@ -217,13 +217,7 @@ impl Daemon {
             evidence: lines,
             verified: None,
         };
-        self.entry(
-            Party::System,
-            None,
-            EntryKind::Artifact(artifact),
-            content,
-            None,
-        )
+        self.evidence(artifact, content)
     }
 }
 
