@@ -58,8 +58,8 @@ pub enum GateFact {
         /// The hold.
         keeper: u32,
     },
-    /// The last lines that it printed.
-    Printed(Vec<String>),
+    /// The end of what it printed so far, as it was printed.
+    Printed(String),
     /// It is over.
     Ended(Box<GateOutcome>),
 }

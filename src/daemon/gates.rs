@@ -10,6 +10,12 @@ use crate::wire::config::Gate;
 use crate::wire::control::EndedRun;
 use crate::wire::status::GateRunning;
 
+/// How many of the last lines are shown while a gate runs.
+const LINES_SHOWN: usize = 8;
+
+/// How much of one of them is shown, in characters.
+const LINE_CHARS: usize = 200;
+
 /// What runs, and how the last run ended.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
@@ -73,8 +79,9 @@ impl Gates {
         Some((gate, stopped))
     }
 
-    /// The gate that runs printed this. Whether that is worth telling.
-    pub(super) fn printed(&mut self, lines: Vec<String>) -> bool {
+    /// The gate that runs printed this, without secrets. Whether that is worth telling.
+    pub(super) fn printed(&mut self, text: &str) -> bool {
+        let lines = last_lines(text);
         let now = self.run.as_mut().and_then(|run| run.now.as_mut());
         now.is_some_and(|now| {
             let is_news = now.shown.lines != lines;
@@ -128,4 +135,16 @@ impl Gates {
     pub(super) fn running(&self) -> Option<GateRunning> {
         Some(self.run.as_ref()?.now.as_ref()?.shown.clone())
     }
+}
+
+/// The last lines that say something, each cut to what a screen can show.
+fn last_lines(text: &str) -> Vec<String> {
+    let said = text.lines().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<String> = said
+        .rev()
+        .take(LINES_SHOWN)
+        .map(|line| line.chars().take(LINE_CHARS).collect())
+        .collect();
+    lines.reverse();
+    lines
 }

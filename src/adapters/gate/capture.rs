@@ -12,14 +12,8 @@ const HEAD_BYTES: usize = 128 * 1024;
 /// How much of the end is kept, in bytes: what failed stands there.
 const TAIL_BYTES: usize = 512 * 1024;
 
-/// How many of the last lines are shown while it runs.
-const LINES_SHOWN: usize = 8;
-
-/// How much of one of them is shown, in characters.
-const LINE_CHARS: usize = 200;
-
-/// More of the end than the lines that are shown can be long, in bytes.
-const SHOWN_BYTES: usize = 16 * 1024;
+/// How much of the end is told while it runs, in bytes.
+const TOLD_BYTES: usize = 4 * 1024;
 
 /// The beginning and the end of an output, and the digest of all of it.
 #[derive(Debug, Default)]
@@ -52,21 +46,18 @@ impl Capture {
         hex(&self.digest.clone().finalize())
     }
 
-    /// The last lines, each cut to what a screen can show.
-    pub(super) fn last_lines(&self) -> Vec<String> {
+    /// The last lines, whole ones where there is more: nobody is to see the rest of a line whose
+    /// beginning would have said that it is a secret.
+    pub(super) fn last_lines(&self) -> String {
         let kept = self.head.iter().chain(&self.tail);
-        let skipped = (self.head.len() + self.tail.len()).saturating_sub(SHOWN_BYTES);
+        let skipped = (self.head.len() + self.tail.len()).saturating_sub(TOLD_BYTES);
         let end: Vec<u8> = kept.skip(skipped).copied().collect();
         let text = String::from_utf8_lossy(&end);
-        let mut lines: Vec<String> = text
-            .lines()
-            .rev()
-            .filter(|line| !line.trim().is_empty())
-            .take(LINES_SHOWN)
-            .map(|line| line.chars().take(LINE_CHARS).collect())
-            .collect();
-        lines.reverse();
-        lines
+        match text.split_once('\n') {
+            Some((_, whole)) if skipped > 0 => whole.to_owned(),
+            None if skipped > 0 => String::new(),
+            _ => text.into_owned(),
+        }
     }
 
     /// What is kept, as text. What is not is counted where it was.
@@ -100,7 +91,7 @@ mod tests {
     fn a_short_output_is_kept_whole() {
         let capture = captured(&[b"one\n", b"two\n"]);
         assert_eq!(capture.bytes(), 8);
-        assert_eq!(capture.last_lines(), ["one", "two"]);
+        assert_eq!(capture.last_lines(), "one\ntwo\n");
         assert_eq!(capture.sha256(), hex(&Sha256::digest(b"one\ntwo\n")));
         assert_eq!(capture.into_text(), "one\ntwo\n");
     }
@@ -124,10 +115,9 @@ mod tests {
     }
 
     #[test]
-    fn one_line_without_an_end_fills_no_screen_and_no_memory() {
-        let capture = captured(&[&[b'x'; 3_000_000]]);
-        let lines = capture.last_lines();
-        assert_eq!(lines.len(), 1);
-        assert_eq!(lines[0].len(), LINE_CHARS);
+    fn what_is_told_while_it_runs_begins_with_a_whole_line() {
+        assert_eq!(captured(&[&[b'x'; 3_000_000]]).last_lines(), "");
+        let long = [&[b'x'; 10_000][..], b"\nlast"].concat();
+        assert_eq!(captured(&[&long]).last_lines(), "last");
     }
 }

@@ -120,8 +120,10 @@ impl Daemon {
                 self.agent_processes.know(pid);
                 self.agent_processes.know(keeper);
             }
-            GateFact::Printed(lines) => {
-                if self.gates.printed(lines) {
+            GateFact::Printed(text) => {
+                // The status shows it, which agents can read as well.
+                let (text, _) = self.recorder.redactor().redact_text(&text);
+                if self.gates.printed(&text) {
                     self.status_changed();
                 }
             }

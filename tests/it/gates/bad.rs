@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{evidence, run_gates, trust};
 use crate::support::child::is_alive;
+use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
@@ -66,7 +67,7 @@ fn the_operator_stops_what_runs_and_what_did_not_run_proves_nothing() {
     trust(
         &project,
         &json!([
-            {"name": "tests", "cmd": "echo $$ > ../first; exec sleep 1000"},
+            {"name": "tests", "cmd": "echo key AKIAIOSFODNN7ABCDEFG; echo $$ > ../first; exec sleep 1000"},
             {"name": "later", "cmd": "touch ../later"},
         ]),
     );
@@ -75,7 +76,13 @@ fn the_operator_stops_what_runs_and_what_did_not_run_proves_nothing() {
     wait_until("the first gate", timeout(), || {
         pid_in(&project.base().join("first"))
     });
-    let status = project.run(["status", "--json"]).json();
+    let status = wait_until("what it printed", timeout(), || {
+        let status = project.run(["status", "--json"]).json();
+        let lines = status["gates"]["running"]["lines"].as_array()?;
+        (!lines.is_empty()).then_some(status)
+    });
+    let lines = &status["gates"]["running"]["lines"];
+    assert_eq!(lines, &json!(["key [REDACTED_AWS_ACCESS_KEY]"]));
     assert_eq!(status["gates"]["running"]["name"], "tests");
     assert_eq!(status["gates"]["running"]["left"], 1);
     // One run at a time: two would disturb each other's work tree.
@@ -183,4 +190,22 @@ fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
     assert!(text.contains("CONTEXTRELAY_WORKER=1"));
+}
+
+#[test]
+fn nothing_that_a_gate_runs_decides_in_the_operators_place() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "sh ../tries.sh";
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": cmd, "required": false}]),
+    );
+    let scene = Scene::new(&project);
+    let (lines, tries) = scene.tries();
+    scene.write("tries.sh", &lines);
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    scene.expect_refused(&tries);
+    scene.approve();
 }
