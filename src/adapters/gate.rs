@@ -34,6 +34,13 @@ const TOLD_EVERY: Duration = Duration::from_millis(250);
 /// may hold the pipe open.
 const REST_WAIT: Duration = Duration::from_millis(500);
 
+/// How much of an output is kept where there is no room for more, in characters.
+const BRIEF_CHARS: usize = 8_000;
+
+/// What is no longer than this, in characters, fits on a line of the record with what is said of it,
+/// and takes no room elsewhere.
+const LONG_CHARS: usize = 10_000;
+
 /// How much is read at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -74,6 +81,21 @@ pub struct GateOutcome {
     pub run: GateRun,
     /// What it printed, beginning and end; or why it could not begin.
     pub output: String,
+}
+
+impl GateOutcome {
+    /// With no more of the output than its end, for where there is no room for all of it; `None`
+    /// when it is no longer than a line of the record takes anyway.
+    pub fn brief(mut self) -> Option<Self> {
+        let length = self.output.chars().count();
+        if length <= LONG_CHARS {
+            return None;
+        }
+        let left_out = length - BRIEF_CHARS;
+        let end: String = self.output.chars().skip(left_out).collect();
+        self.output = format!("[… {left_out} characters could not be kept …]\n{end}");
+        Some(self)
+    }
 }
 
 /// How a command ended.

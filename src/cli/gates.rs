@@ -150,12 +150,15 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     if let Some(id) = &ended.release {
         text.line(format!("recorded as release gate {id}"));
     }
-    if ended.stopped {
-        text.note("stopped: what did not run proves nothing");
+    match &ended.why {
+        Some(why) => text.note(format!("not recorded, so that it proves nothing: {why}")),
+        None if ended.stopped => text.note("stopped: what did not run proves nothing"),
+        None => {}
     }
     let is_green = |gate: &GateReport| gate.ok == Some(true) || !gate.required;
     let ok = !ended.stopped && ran.iter().all(is_green);
-    let value = json!({"gates": ran, "release": ended.release, "stopped": ended.stopped});
+    let value =
+        json!({"gates": ran, "release": ended.release, "stopped": ended.stopped, "why": ended.why});
     context.out.report(Report::new(&value, text).checked(ok))
 }
 

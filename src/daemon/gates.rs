@@ -32,6 +32,7 @@ struct Run {
     now: Option<Now>,
     is_release: bool,
     is_stopped: bool,
+    why: Option<String>,
 }
 
 /// The gate that runs.
@@ -57,6 +58,7 @@ impl Gates {
             now: None,
             is_release,
             is_stopped: false,
+            why: None,
         });
     }
 
@@ -103,6 +105,14 @@ impl Gates {
         true
     }
 
+    /// What a gate came to could not be recorded, so that it proves nothing: no other one begins.
+    pub(super) fn give_up(&mut self, why: String) {
+        self.stop();
+        if let Some(run) = &mut self.run {
+            run.why = Some(why);
+        }
+    }
+
     /// The names of what was run, where a release gate is to be recorded now.
     pub(super) fn release(&self) -> Option<&[String]> {
         let run = self.run.as_ref()?;
@@ -116,6 +126,7 @@ impl Gates {
                 run: self.runs,
                 names: run.begun,
                 stopped: run.is_stopped,
+                why: run.why,
                 release,
             });
         }

@@ -62,6 +62,25 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
 }
 
 #[test]
+fn gates_are_run_and_stopped_only_after_enter_and_the_card_stays() {
+    let mut without = deck(pair_at_work());
+    assert_eq!(keys(&mut without, "3<enter>g<enter>"), [Effect::LookAtTree]);
+    keys(&mut without, "g");
+    assert!(shown(&without).contains("no gates to run"));
+
+    let mut gated = deck(ctxrelay_ui::scenes::gated());
+    assert_eq!(keys(&mut gated, "3<enter>g"), [Effect::LookAtTree]);
+    assert!(shown(&gated).contains("Run tests, lint, e2e in the project's folder?"));
+    assert_eq!(keys(&mut gated, "<esc>"), []);
+    assert_eq!(keys(&mut gated, "g<enter>"), [Effect::RunGates]);
+    assert!(shown(&gated).contains("Is it done?"));
+
+    let mut running = deck(ctxrelay_ui::scenes::gates_running());
+    keys(&mut running, "3<enter>g");
+    assert_eq!(keys(&mut running, "<enter>"), [Effect::StopGates]);
+}
+
+#[test]
 fn enter_on_a_card_that_is_only_read_decides_nothing() {
     let mut deck = deck(pair_at_work());
     assert_eq!(

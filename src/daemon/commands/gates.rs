@@ -127,21 +127,27 @@ impl Daemon {
                     self.status_changed();
                 }
             }
-            GateFact::Ended(outcome) => {
-                let entry = self.gate_entry(*outcome);
-                self.record(
-                    vec![entry],
-                    Box::new(|daemon, result| {
-                        if let Err(refusal) = result {
-                            // Not evidence then; who asked sees that it did not run.
-                            tracing::warn!(code = %refusal.code, "a gate could not be recorded");
-                            daemon.gates.stop();
-                        }
-                        daemon.next_gate();
-                    }),
-                );
-            }
+            GateFact::Ended(outcome) => self.record_gate(*outcome),
         }
+    }
+
+    fn record_gate(&mut self, outcome: GateOutcome) {
+        let entry = self.gate_entry(outcome.clone());
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let Err(refusal) = result else {
+                    return daemon.next_gate();
+                };
+                // Without room for a long text the end of it is better than no evidence.
+                if let Some(brief) = outcome.brief() {
+                    return daemon.record_gate(brief);
+                }
+                tracing::warn!(code = %refusal.code, "a gate could not be recorded");
+                daemon.gates.give_up(refusal.message.clone());
+                daemon.next_gate();
+            }),
+        );
     }
 
     fn gate_entry(&self, outcome: GateOutcome) -> Entry {

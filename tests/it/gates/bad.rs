@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{evidence, run_gates, trust};
+use super::{evidence, run_gates, trust, trust_file};
 use crate::support::child::is_alive;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
@@ -134,6 +134,28 @@ fn an_output_without_end_is_counted_and_its_beginning_and_end_are_kept() {
     assert!(text.contains("\nfirst\nxxx") && text.ends_with("\nlast\n"));
     assert!(text.contains("bytes left out"));
     assert!(text.len() < 1_000_000);
+}
+
+#[test]
+fn where_there_is_no_room_for_long_texts_the_end_of_an_output_is_evidence() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "head -c 700000 /dev/urandom | base64; echo last";
+    let config = json!({
+        "storage": {"blobsMegabytes": 1},
+        "gates": [{"name": "one", "cmd": cmd}, {"name": "two", "cmd": cmd}],
+    });
+    project.write(".contextrelay/config.json", &config.to_string());
+    trust_file(&project);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["ended"]["stopped"], false);
+    let told = evidence(&project);
+    assert_eq!(told.len(), 2);
+    let text = told[1]["content"].as_str().unwrap();
+    assert!(text.contains("characters could not be kept"), "{text}");
+    assert!(text.ends_with("\nlast\n"));
+    assert_eq!(report["gates"][1]["ok"], true);
 }
 
 #[test]

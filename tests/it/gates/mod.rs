@@ -15,6 +15,12 @@ use crate::support::wait::{timeout, wait_until};
 #[track_caller]
 fn trust(project: &Project, gates: &Value) {
     configure(project, gates);
+    trust_file(project);
+}
+
+/// Has the operator trust config.json as it lies there.
+#[track_caller]
+fn trust_file(project: &Project) {
     let mut operator = Pty::spawn(&project.ctxrelay(["trust"]));
     operator.wait_for_text("Type `trust`");
     operator.type_text("trust\r");

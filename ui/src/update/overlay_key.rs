@@ -28,6 +28,10 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Approve => approve(deck),
         Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
         Action::Retry => stage(deck, CardStage::Retrying),
+        Action::Gates if !super::applies(deck, action) => {
+            let text = "no gates to run: name commands in `gates` of config.json and trust them";
+            deck.say(Level::Info, text);
+        }
         Action::Gates => stage(deck, CardStage::Gates),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
         Action::Copy | Action::CopyId => {

@@ -38,6 +38,9 @@ pub struct EndedRun {
     pub names: Vec<String>,
     /// Somebody stopped it, or the record took no more.
     pub stopped: bool,
+    /// Why what a gate came to could not be recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// The `release_gate` artifact, if one was recorded.
     pub release: Option<EntryId>,
 }
