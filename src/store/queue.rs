@@ -6,6 +6,7 @@
 
 mod error;
 mod generation;
+mod row;
 mod writer;
 
 use std::cell::Cell;
@@ -15,20 +16,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OpenFlags, Row, params};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use rusqlite::{Connection, OpenFlags};
 
-use ctxrelay_core::agent::Agent;
-use ctxrelay_core::delivery::{Delivery, DeliveryState};
-use ctxrelay_core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use ctxrelay_core::delivery::Delivery;
+use ctxrelay_core::id::{EntryId, Seq};
 
 use super::dirs::ProjectDirs;
 
 pub use error::QueueError;
 use error::damage;
 pub use generation::Generation;
+use row::{delivery, put, to_sql};
 pub use writer::{QueueEvent, QueueWriter, RowsNotTaken};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
@@ -400,30 +398,6 @@ enum Change {
     Remove(EntryId),
 }
 
-fn put(db: &Connection, delivery: &Delivery) -> rusqlite::Result<()> {
-    let mut put = db.prepare_cached(
-        "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
-                                 attempts, attempt, changed_ms, shown)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-         ON CONFLICT (id) DO UPDATE SET
-            seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
-            attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10",
-    )?;
-    put.execute(params![
-        delivery.id.as_str(),
-        to_sql(delivery.seq.0),
-        delivery.to.as_str(),
-        delivery.runtime_session.as_str(),
-        delivery.on_busy.as_str(),
-        delivery.state.as_str(),
-        delivery.attempts,
-        delivery.attempt.as_ref().map(AttemptId::as_str),
-        delivery.changed_ms,
-        delivery.shown.as_str(),
-    ])?;
-    Ok(())
-}
-
 /// Brings the tables to this version. Returns whether there were none.
 fn migrate(db: &mut Connection, path: &Path) -> Result<bool, QueueError> {
     let failed = |source| QueueError::Sqlite {
@@ -467,38 +441,6 @@ fn set_aside(path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
-    let state: String = row.get(5)?;
-    Ok(Delivery {
-        id: EntryId::new(row.get::<_, String>(0)?),
-        seq: Seq(u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)),
-        to: word::<Agent>(row, 2)?,
-        runtime_session: RuntimeSession::new(row.get::<_, String>(3)?),
-        on_busy: word(row, 4)?,
-        // A state that this version does not know: nobody can say whether it arrived.
-        state: DeliveryState::parse(&state).unwrap_or(DeliveryState::Ambiguous),
-        attempts: row.get(6)?,
-        attempt: row.get::<_, Option<String>>(7)?.map(AttemptId::new),
-        changed_ms: row.get(8)?,
-        shown: word(row, 9)?,
-        in_turn: false,
-    })
-}
-
-/// A column that holds the word of an enum.
-fn word<T: DeserializeOwned + Serialize>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
-    let word: String = row.get(at)?;
-    serde_json::from_value(Value::String(word)).map_err(|error| {
-        let kind = rusqlite::types::Type::Text;
-        rusqlite::Error::FromSqlConversionFailure(at, kind, Box::new(error))
-    })
-}
-
-/// SQLite's integers are signed; no ledger is that long.
-fn to_sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

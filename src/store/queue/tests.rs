@@ -1,8 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use ctxrelay_core::agent::Agent;
+use ctxrelay_core::delivery::{DeliveryState, OnBusy, Shown};
+use ctxrelay_core::id::{AttemptId, RuntimeSession};
+
 use super::*;
 use crate::testing::{Place, mode};
-use ctxrelay_core::delivery::{OnBusy, Shown};
 
 fn message(id: &str, seq: u64) -> Delivery {
     Delivery {
