@@ -3,13 +3,17 @@
 use std::future::ready;
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
-use ctxrelay_ui::{Depth, Settings};
+use ctxrelay_ui::{Depth, OwnFiles, Settings};
+use terminal_colorsaurus::{QueryOptions, background_color};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::exit::Failure;
 use super::pair_tmux::kept;
+use super::screen_files::ScreenFiles;
+use super::screen_watch::ScreenWatch;
 use crate::adapters::git;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -24,16 +28,26 @@ use crate::store::ledger::{ReadProgress, ReadSoFar};
 pub(super) struct DeckScreen {
     pub(super) display: Display,
     pub(super) told_to_end: watch::Receiver<bool>,
+    /// Ends with the screen.
+    _watch: ScreenWatch,
 }
 
 impl DeckScreen {
     /// Takes the terminal and draws the first frame.
     pub(super) fn open() -> Result<Self, Failure> {
-        let settings = screen_settings()?;
+        let files = ScreenFiles::from_env();
+        let own = files
+            .read()
+            .map_err(|error| Failure::internal("read the keymap", error))?;
+        let settings = screen_settings(&own)?;
+        let keeper = files.clone();
+        let keep_theme = Box::new(move |name: &str| keeper.keep_theme(name));
+        let display = Display::open(settings, keep_theme)
+            .map_err(|error| Failure::internal("show the deck", error))?;
         Ok(Self {
             told_to_end: signals()?,
-            display: Display::open(settings)
-                .map_err(|error| Failure::internal("show the deck", error))?,
+            _watch: ScreenWatch::start(files, own, display.teller()),
+            display,
         })
     }
 
@@ -92,15 +106,23 @@ pub(super) fn options(
     }
 }
 
-fn screen_settings() -> Result<Settings, Failure> {
+fn screen_settings(own: &OwnFiles) -> Result<Settings, Failure> {
     let mut settings =
         Settings::new().map_err(|error| Failure::internal("read the keymap", error))?;
+    settings.keymap = own.keymap.clone();
+    settings.themes = own.themes.clone();
+    settings.problems = own.problems.clone();
     let var = |name: &str| std::env::var(name).ok();
     settings.depth = Depth::detect(
         var("NO_COLOR").as_deref(),
         var("COLORTERM").as_deref(),
         var("TERM").as_deref(),
     );
+    if let Some(name) = &own.theme {
+        settings.theme = name.clone();
+    } else if settings.depth != Depth::None && is_light() {
+        settings.theme = "default-light".to_owned();
+    }
     let speaks_utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(|name| var(name).filter(|value| !value.is_empty()))
@@ -110,6 +132,17 @@ fn screen_settings() -> Result<Settings, Failure> {
         settings.glyphs = ctxrelay_ui::Glyphs::Ascii;
     }
     Ok(settings)
+}
+
+/// How long the terminal may take to say its background.
+const BACKGROUND_WAIT: Duration = Duration::from_millis(100);
+
+/// Whether the terminal says that its background is a light one. One that does not know the
+/// question (OSC 11) answers the next one first, which all of them know: nobody waits for it.
+fn is_light() -> bool {
+    let mut options = QueryOptions::default();
+    options.timeout = BACKGROUND_WAIT;
+    background_color(options).is_ok_and(|color| color.perceived_lightness() > 0.5)
 }
 
 /// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.

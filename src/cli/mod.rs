@@ -58,6 +58,8 @@ mod redact;
 mod replace;
 pub mod report;
 pub mod run;
+mod screen_files;
+mod screen_watch;
 pub mod settings;
 mod shell;
 mod status;

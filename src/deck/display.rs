@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use super::clock::now_ms;
+use super::late_reply::LateReply;
 use super::term::{DRAWING_THREAD, Screen, restore};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
@@ -47,6 +48,22 @@ enum Input {
     End,
 }
 
+/// Remembers the theme that was chosen; a sentence when that fails.
+pub type KeepTheme = Box<dyn Fn(&str) -> Result<(), String> + Send>;
+
+/// Tells the screen something from another thread.
+#[derive(Debug, Clone)]
+pub struct DisplayTeller {
+    inputs: SyncSender<Input>,
+}
+
+impl DisplayTeller {
+    /// False when the screen is gone.
+    pub fn tell(&self, msg: Msg) -> bool {
+        self.inputs.send(Input::Msg(Box::new(msg))).is_ok()
+    }
+}
+
 type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
 
 /// The screen, from its first frame on. Dropped, it gives the terminal back without waiting for the
@@ -73,7 +90,7 @@ impl Display {
     /// # Errors
     ///
     /// See [`DisplayError`].
-    pub fn open(settings: Settings) -> Result<Self, DisplayError> {
+    pub fn open(settings: Settings, keep_theme: KeepTheme) -> Result<Self, DisplayError> {
         let deck =
             Deck::new(settings).map_err(|error| DisplayError::Settings(error.to_string()))?;
         let screen = Screen::take()?;
@@ -88,7 +105,7 @@ impl Display {
             let slot = Arc::clone(&slot);
             thread::Builder::new()
                 .name(DRAWING_THREAD.to_owned())
-                .spawn(move || draw(screen, deck, &to_draw, &slot, &wish))?
+                .spawn(move || draw(screen, deck, &to_draw, &slot, &wish, &keep_theme))?
         };
         Ok(Self {
             inputs,
@@ -96,6 +113,13 @@ impl Display {
             wishes,
             drawing: Some(drawing),
         })
+    }
+
+    /// For another thread that has something to tell.
+    pub fn teller(&self) -> DisplayTeller {
+        DisplayTeller {
+            inputs: self.inputs.clone(),
+        }
     }
 
     /// Shows this view from now on. False when the terminal is gone.
@@ -138,8 +162,10 @@ impl Display {
 
 /// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
 fn read_terminal(inputs: &SyncSender<Input>) {
+    let mut late = LateReply::default();
     loop {
         let msg = match crossterm::event::read() {
+            Ok(TermEvent::Key(key)) if late.takes(&key, std::time::Instant::now()) => continue,
             Ok(TermEvent::Key(key)) if key.kind != KeyEventKind::Release => Msg::Key(key),
             Ok(TermEvent::Mouse(mouse)) => Msg::Mouse(mouse),
             Ok(TermEvent::Paste(text)) => Msg::Paste(text),
@@ -163,6 +189,7 @@ fn draw(
     inputs: &Receiver<Input>,
     slot: &Slot,
     wishes: &mpsc::Sender<Effect>,
+    keep_theme: &KeepTheme,
 ) {
     if let Ok((columns, rows)) = screen.size() {
         update(&mut deck, Msg::Resize(columns, rows));
@@ -204,6 +231,11 @@ fn draw(
                 }
                 Effect::CopyText(text) => {
                     let _ = screen.copy(&text);
+                }
+                Effect::SetTheme(name) => {
+                    if let Err(why) = keep_theme(&name) {
+                        update(&mut deck, Msg::Notice(Level::Warn, why));
+                    }
                 }
                 effect => {
                     if wishes.try_send(effect).is_err() {

@@ -12,6 +12,7 @@ mod attention;
 pub mod clock;
 pub mod display;
 mod found;
+mod late_reply;
 pub mod model;
 pub mod opening;
 mod perform;

@@ -27,6 +27,7 @@ pub mod secrets;
 pub mod sentinel;
 pub mod session;
 pub mod trust;
+pub mod user_config;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

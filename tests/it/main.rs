@@ -22,6 +22,7 @@ mod keeping;
 mod ledger;
 mod no_agent;
 mod one_value;
+mod own_files;
 mod pair_panes;
 mod projects;
 mod published;

@@ -74,6 +74,9 @@ struct Answers {
     writer: Writer,
     /// The program is in the middle of a frame that is to be seen at once (private mode 2026).
     in_frame: bool,
+    /// What is said to who asks for the background (OSC 11); most terminals of the tests do not
+    /// know the question.
+    background: Option<&'static str>,
 }
 
 impl Answers {
@@ -85,6 +88,12 @@ impl Answers {
 }
 
 impl vt100::Callbacks for Answers {
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, params: &[&[u8]]) {
+        if let ([b"11", b"?"], Some(color)) = (params, self.background) {
+            self.send(format!("\x1b]11;{color}\x07").as_bytes());
+        }
+    }
+
     fn unhandled_csi(
         &mut self,
         screen: &mut vt100::Screen,
@@ -178,6 +187,17 @@ impl Pty {
 
     #[track_caller]
     pub fn spawn_sized(launch: &Launch, columns: u16, rows: u16) -> Self {
+        Self::spawn_on(launch, columns, rows, None)
+    }
+
+    /// In a terminal that knows its background, as `rgb:ffff/ffff/ffff`.
+    #[track_caller]
+    pub fn spawn_on(
+        launch: &Launch,
+        columns: u16,
+        rows: u16,
+        background: Option<&'static str>,
+    ) -> Self {
         let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
         let child = pair
             .slave
@@ -189,6 +209,7 @@ impl Pty {
         let answers = Answers {
             writer: Arc::clone(&writer),
             in_frame: false,
+            background,
         };
         let terminal =
             vt100::Parser::new_with_callbacks(cells(rows), cells(columns), SCROLLBACK, answers);

@@ -48,6 +48,8 @@ pub struct Settings {
     pub glyphs: Glyphs,
     /// Newest entry on top; otherwise at the bottom.
     pub newest_first: bool,
+    /// What is wrong in the user's own files, a sentence each; said from the first frame on.
+    pub problems: Vec<String>,
 }
 
 impl Settings {
@@ -63,6 +65,7 @@ impl Settings {
             depth: Depth::Rgb,
             glyphs: Glyphs::Unicode,
             newest_first: true,
+            problems: Vec::new(),
         })
     }
 }
@@ -115,13 +118,16 @@ pub struct Deck {
     pub(crate) detail: DetailState,
     /// The pane in focus has the whole screen.
     pub(crate) is_zoomed: bool,
+    /// What is wrong in the user's own files.
+    pub(crate) problems: Vec<String>,
 }
 
 impl Deck {
-    /// A deck that has seen nothing yet.
+    /// A deck that has seen nothing yet. A theme that cannot be read is told, and the default one
+    /// is used.
     ///
     /// # Errors
-    /// The first mistake in the theme's text, or that there is no theme of this name.
+    /// None that a test has not ruled out: the default theme is read.
     pub fn new(settings: Settings) -> Result<Self, SourceError> {
         let mut deck = Self {
             view: DeckView::default(),
@@ -146,8 +152,19 @@ impl Deck {
             asked_older: None,
             detail: DetailState::default(),
             is_zoomed: false,
+            problems: settings.problems,
         };
-        deck.theme = deck.load_theme(&settings.theme)?;
+        match deck.load_theme(&settings.theme) {
+            Ok(theme) => deck.theme = theme,
+            Err(error) => {
+                deck.theme = Theme::builtin(BUILTIN[0].0, deck.depth)?;
+                let problem = format!("theme {}: {error}", settings.theme);
+                deck.problems.insert(0, problem);
+            }
+        }
+        if let Some(text) = deck.problems_text() {
+            deck.say_until_key(Level::Error, text);
+        }
         Ok(deck)
     }
 
@@ -293,6 +310,24 @@ impl Deck {
             text: text.into(),
             until_ms: self.view.now_ms.saturating_add(NOTICE_MS),
         });
+    }
+
+    /// Says it until a key is pressed: it is about something that stays as it is.
+    pub(crate) fn say_until_key(&mut self, level: Level, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            level,
+            text: text.into(),
+            until_ms: i64::MAX,
+        });
+    }
+
+    /// What is wrong in the user's own files, in one sentence.
+    pub(crate) fn problems_text(&self) -> Option<String> {
+        let (first, more) = self.problems.split_first()?;
+        Some(match more.len() {
+            0 => first.clone(),
+            n => format!("{first} (and {n} more)"),
+        })
     }
 
     pub(crate) fn keep_fetched(&mut self, place: EntryPlace, fetched: Fetched) {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key with its modifiers, normalised: a capital carries no shift, `shift-tab` is one key.
+/// A key with its modifiers, normalised: a capital carries no shift, `shift-tab` is one key, and
+/// of all others only those carry shift with which terminals send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     code: KeyCode,
@@ -29,6 +30,7 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("pagedown", KeyCode::PageDown),
     ("backspace", KeyCode::Backspace),
     ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
 ];
 
 impl Key {
@@ -38,7 +40,10 @@ impl Key {
     }
 
     fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
-        let kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let mut kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
+        if has_shift(code) {
+            kept |= modifiers & KeyModifiers::SHIFT;
+        }
         let (code, kept) = match code {
             KeyCode::Tab if modifiers.contains(KeyModifiers::SHIFT) => (KeyCode::BackTab, kept),
             KeyCode::Char(c) if kept.contains(KeyModifiers::CONTROL) => {
@@ -54,6 +59,26 @@ impl Key {
         Self {
             code,
             modifiers: kept,
+        }
+    }
+
+    /// Whether it types a letter where there is something to type in.
+    pub fn is_typed(self) -> bool {
+        let is_plain = !self
+            .modifiers
+            .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        is_plain && matches!(self.code, KeyCode::Char(_))
+    }
+
+    /// The key that terminals send in its place, because it has the same byte: they cannot be told
+    /// apart.
+    pub fn sent_as(self) -> Option<&'static str> {
+        let is_ctrl = self.modifiers == KeyModifiers::CONTROL;
+        match self.code {
+            KeyCode::Char('i') if is_ctrl => Some("tab"),
+            KeyCode::Char('m') if is_ctrl => Some("enter"),
+            KeyCode::Char('[') if is_ctrl => Some("esc"),
+            _ => None,
         }
     }
 
@@ -88,6 +113,15 @@ impl Key {
     }
 }
 
+/// Keys whose shift a terminal tells.
+fn has_shift(code: KeyCode) -> bool {
+    use KeyCode::{Delete, Down, End, F, Home, Insert, Left, PageDown, PageUp, Right, Up};
+    matches!(
+        code,
+        Up | Down | Left | Right | Home | End | PageUp | PageDown | Insert | Delete | F(_)
+    )
+}
+
 impl FromStr for Key {
     type Err = String;
 
@@ -102,7 +136,15 @@ impl FromStr for Key {
             if let (Some(c), None) = (chars.next(), chars.next()) {
                 return Ok(Self::new(KeyCode::Char(c), modifiers));
             }
-            if let Some(after) = rest.strip_prefix("ctrl-") {
+            if let Some(number) = rest.strip_prefix('f').and_then(|n| n.parse().ok())
+                && (1..=12).contains(&number)
+            {
+                return Ok(Self::new(KeyCode::F(number), modifiers));
+            }
+            if let Some(after) = rest.strip_prefix("shift-") {
+                modifiers |= KeyModifiers::SHIFT;
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix("ctrl-") {
                 modifiers |= KeyModifiers::CONTROL;
                 rest = after;
             } else if let Some(after) = rest.strip_prefix("alt-") {
@@ -123,11 +165,15 @@ impl fmt::Display for Key {
         if self.modifiers.contains(KeyModifiers::ALT) {
             f.write_str("alt-")?;
         }
+        if self.modifiers.contains(KeyModifiers::SHIFT) {
+            f.write_str("shift-")?;
+        }
         if let Some((name, _)) = NAMES.iter().find(|(_, code)| *code == self.code) {
             return f.write_str(name);
         }
         match self.code {
             KeyCode::Char(c) => write!(f, "{c}"),
+            KeyCode::F(number) => write!(f, "f{number}"),
             code => write!(f, "{code:?}"),
         }
     }
@@ -154,11 +200,17 @@ mod tests {
             "?",
             "-",
             "pagedown",
+            "f5",
+            "ctrl-f12",
+            "shift-up",
+            "ctrl-shift-left",
+            "alt-insert",
         ] {
             assert_eq!(name.parse::<Key>().unwrap().to_string(), name);
         }
         assert_eq!("contrl-d".parse::<Key>(), Err("contrl-d".to_owned()));
         assert!("".parse::<Key>().is_err());
+        assert!("f13".parse::<Key>().is_err());
     }
 
     #[test]

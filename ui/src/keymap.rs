@@ -150,75 +150,115 @@ impl Keymap {
         .layered(Self::DEFAULT)
     }
 
-    /// This map with another laid over it: a key bound there loses its meaning here (in that
-    /// context), and `run = "none"` only takes it away.
+    /// This map with another laid over it, as [`Self::overlaid`] does.
     ///
     /// # Errors
-    /// The first mistake with its line: no such context, action or key, or one key twice in one
-    /// context.
-    pub fn layered(mut self, text: &str) -> Result<Self, SourceError> {
-        let raw: Raw =
-            toml::from_str(text).map_err(|error| SourceError::from_toml(text, &error))?;
+    /// The first mistake with its place.
+    pub fn layered(self, text: &str) -> Result<Self, SourceError> {
+        let (map, wrong) = self.overlaid(text);
+        wrong.into_iter().next().map_or(Ok(map), Err)
+    }
+
+    /// This map with another laid over it: a key bound there loses its meaning here (in that
+    /// context), and `run = "none"` only takes it away. What is wrong is left out and told with its
+    /// place: no such context, action or key, a key twice in one context, a letter where one types,
+    /// a key that no terminal sends, and the last key of what nobody gets along without.
+    pub fn overlaid(mut self, text: &str) -> (Self, Vec<SourceError>) {
+        let raw: Raw = match toml::from_str(text) {
+            Ok(raw) => raw,
+            Err(error) => return (self, vec![SourceError::from_toml(text, &error)]),
+        };
+        let mut wrong = Vec::new();
         for (name, bindings) in &raw {
-            let context = KeyContext::ALL
-                .into_iter()
-                .find(|context| context.name() == name.get_ref())
-                .ok_or_else(|| {
-                    SourceError::at(
-                        text,
-                        &name.span(),
-                        format!("no context '{}'", name.get_ref()),
-                    )
-                })?;
-            let mut seen: Vec<Key> = Vec::new();
-            let mut added = Vec::new();
-            for binding in bindings {
-                let mut keys = Vec::new();
-                for on in &binding.on {
-                    let key: Key = on.get_ref().parse().map_err(|key| {
-                        SourceError::at(text, &on.span(), format!("'{key}' is no key"))
-                    })?;
-                    if seen.contains(&key) {
-                        return Err(SourceError::at(
-                            text,
-                            &on.span(),
-                            format!("'{key}' is bound twice in {}", context.name()),
-                        ));
-                    }
-                    seen.push(key);
-                    keys.push(key);
-                }
-                let run = binding.run.get_ref();
-                if run == "none" {
-                    continue;
-                }
-                let action = Action::parse(run).ok_or_else(|| {
-                    SourceError::at(text, &binding.run.span(), format!("no action '{run}'"))
-                })?;
-                let known = self.describe(context, action);
-                added.push(Binding {
-                    keys,
-                    action,
-                    desc: binding
-                        .desc
-                        .clone()
-                        .or(known.clone().map(|(desc, _)| desc))
-                        .unwrap_or_else(|| run.clone()),
-                    hint: binding.hint.clone().or(known.and_then(|(_, hint)| hint)),
-                });
-            }
-            let own = self.contexts.entry(context).or_default();
-            for binding in own.iter_mut() {
-                binding.keys.retain(|key| !seen.contains(key));
-            }
-            // A binding that lost its last key to the layer above is gone, unless it was a
-            // command of the palette from the start.
-            own.retain(|binding| {
-                !binding.keys.is_empty() || !added.iter().any(|new| new.action == binding.action)
-            });
-            own.extend(added);
+            let named = |context: &KeyContext| context.name() == name.get_ref();
+            let Some(context) = KeyContext::ALL.into_iter().find(named) else {
+                let what = format!("no context '{}'", name.get_ref());
+                wrong.push(SourceError::at(text, &name.span(), what));
+                continue;
+            };
+            self.overlay(context, bindings, text, &mut wrong);
         }
-        Ok(self)
+        wrong.sort_by_key(|error| (error.place.line, error.place.column));
+        (self, wrong)
+    }
+
+    fn overlay(
+        &mut self,
+        context: KeyContext,
+        bindings: &[RawBinding],
+        text: &str,
+        wrong: &mut Vec<SourceError>,
+    ) {
+        let mut seen: Vec<(Key, std::ops::Range<usize>)> = Vec::new();
+        let mut added: Vec<Binding> = Vec::new();
+        for binding in bindings {
+            let run = binding.run.get_ref();
+            let action = Action::parse(run);
+            if action.is_none() && run != "none" {
+                let what = format!("no action '{run}'");
+                wrong.push(SourceError::at(text, &binding.run.span(), what));
+                continue;
+            }
+            let mut keys = Vec::new();
+            for on in &binding.on {
+                match key_of(on.get_ref(), context, &seen) {
+                    Ok(key) => {
+                        seen.push((key, on.span()));
+                        keys.push(key);
+                    }
+                    Err(what) => wrong.push(SourceError::at(text, &on.span(), what)),
+                }
+            }
+            let Some(action) = action else { continue };
+            let known = self.describe(context, action);
+            let (desc, hint) = known.unwrap_or_else(|| (run.clone(), None));
+            added.push(Binding {
+                keys,
+                action,
+                desc: binding.desc.clone().unwrap_or(desc),
+                hint: binding.hint.clone().or(hint),
+            });
+        }
+        let own = self.contexts.entry(context).or_default();
+        for (key, span) in &seen {
+            let Some(loser) = own.iter().find(|binding| binding.keys.contains(key)) else {
+                continue;
+            };
+            let action = loser.action;
+            let remains = |bindings: &[Binding]| {
+                let same = bindings.iter().filter(|binding| binding.action == action);
+                let mut keys = same.flat_map(|binding| &binding.keys);
+                keys.any(|own| own != key)
+            };
+            let is_same =
+                |binding: &Binding| binding.action == action && binding.keys.contains(key);
+            if is_needed(action) && !remains(own) && !remains(&added) && !added.iter().any(is_same)
+            {
+                let what = format!(
+                    "'{key}' is the last key of '{}' in {}: give that another one as well",
+                    action.name(),
+                    context.name()
+                );
+                wrong.push(SourceError::at(text, span, what));
+                for binding in &mut added {
+                    binding.keys.retain(|own| own != key);
+                }
+                continue;
+            }
+            for binding in own.iter_mut() {
+                binding.keys.retain(|own| own != key);
+            }
+        }
+        // What has a binding already keeps its place there: the new keys stand first.
+        for new in added {
+            match own.iter_mut().find(|known| known.action == new.action) {
+                Some(known) => {
+                    known.keys.splice(0..0, new.keys);
+                    (known.desc, known.hint) = (new.desc, new.hint);
+                }
+                None => own.push(new),
+            }
+        }
     }
 
     fn describe(&self, context: KeyContext, action: Action) -> Option<(String, Option<String>)> {
@@ -287,102 +327,33 @@ impl Keymap {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::{KeyContext, Keymap};
-    use crate::action::Action;
-
-    fn error(text: &str) -> String {
-        Keymap::builtin()
-            .unwrap()
-            .layered(text)
-            .unwrap_err()
-            .to_string()
-    }
-
-    #[test]
-    fn the_nearest_context_wins() {
-        let map = Keymap::builtin().unwrap();
-        let g = "g".parse().unwrap();
-        assert_eq!(
-            map.action(&[KeyContext::Timeline, KeyContext::Global], g),
-            Some(Action::Newest)
-        );
-        assert_eq!(
-            map.action(&[KeyContext::Inbox, KeyContext::Global], g),
-            Some(Action::MoveFirst)
-        );
-    }
-
-    #[test]
-    fn a_layer_takes_a_key_and_keeps_the_words() {
-        let map = Keymap::builtin()
-            .unwrap()
-            .layered(
-                "global = [{ on = [\"H\"], run = \"help\" }, { on = [\"C\"], run = \"none\" }]",
-            )
-            .unwrap();
-        assert_eq!(
-            map.action(&[KeyContext::Global], "H".parse().unwrap()),
-            Some(Action::Help)
-        );
-        assert_eq!(
-            map.action(&[KeyContext::Global], "?".parse().unwrap()),
-            Some(Action::Help)
-        );
-        assert_eq!(
-            map.action(&[KeyContext::Global], "C".parse().unwrap()),
-            None
-        );
-        let help: Vec<_> = map
-            .bindings(KeyContext::Global)
-            .iter()
-            .filter(|b| b.action == Action::Help)
-            .collect();
-        assert!(help.iter().all(|binding| binding.desc == "all keys"));
-    }
-
-    #[test]
-    fn mistakes_name_their_line() {
-        assert_eq!(
-            error("global = [\n{ on = [\"j\"], run = \"jump\" }]"),
-            "line 2: no action 'jump'"
-        );
-        assert_eq!(error("\n\nglobl = []"), "line 3: no context 'globl'");
-        assert_eq!(
-            error("global = [{ on = [\"hyper-x\"], run = \"help\" }]"),
-            "line 1: 'hyper-x' is no key"
-        );
-        assert_eq!(
-            error(
-                "global = [\n{ on = [\"j\"], run = \"help\" },\n{ on = [\"j\"], run = \"quit\" }]"
-            ),
-            "line 3: 'j' is bound twice in global"
-        );
-    }
-
-    #[test]
-    fn the_readme_table_shows_every_context_and_all_keys() {
-        let table = Keymap::builtin().unwrap().markdown();
-        assert!(table.contains("| `j` `down` | down |"));
-        assert!(table.contains("**A card of the inbox**"));
-        assert!(!table.contains("``"));
-    }
-
-    #[test]
-    fn every_action_can_be_reached_by_a_key() {
-        let map = Keymap::builtin().unwrap();
-        for name in Action::names() {
-            let action = Action::parse(name).unwrap();
-            assert!(
-                KeyContext::ALL.iter().any(|context| map
-                    .bindings(*context)
-                    .iter()
-                    .any(|binding| binding.action == action)),
-                "no key for '{name}'"
-            );
-        }
-    }
+/// Without these nobody would find the way out again.
+fn is_needed(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Back | Action::Open | Action::Quit | Action::Palette | Action::Send
+    )
 }
+
+/// The key of a name, for a context in which these are bound already; otherwise what is wrong.
+fn key_of(
+    name: &str,
+    context: KeyContext,
+    seen: &[(Key, std::ops::Range<usize>)],
+) -> Result<Key, String> {
+    let key: Key = name.parse().map_err(|name| format!("'{name}' is no key"))?;
+    if seen.iter().any(|(known, _)| *known == key) {
+        return Err(format!("'{key}' is bound twice in {}", context.name()));
+    }
+    if let Some(sent) = key.sent_as() {
+        return Err(format!("terminals send {sent} for '{key}': bind that one"));
+    }
+    let is_typing = matches!(context, KeyContext::Input | KeyContext::Composer);
+    if is_typing && key.is_typed() {
+        return Err(format!("'{key}' types a letter in {}", context.name()));
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests;

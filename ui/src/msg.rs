@@ -3,6 +3,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{DeckView, EntryPlace, Field, FoundEntries, Level};
+use crate::own_files::OwnFiles;
 
 /// One input of the loop.
 #[derive(Debug, Clone)]
@@ -32,6 +33,8 @@ pub enum Msg {
     },
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
+    /// The user's keys and themes have changed.
+    OwnFiles(Box<OwnFiles>),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.
     Notice(Level, String),
 }

@@ -233,7 +233,12 @@ fn draw_run(out: &mut String, run: &[Cell], terminal: TerminalColors, screen: [u
     }
     let mut xs = String::new();
     let mut text = String::new();
-    for cell in run.iter().filter(|cell| !cell.text.trim().is_empty()) {
+    // Blanks between words are kept, as ones that no renderer folds.
+    let is_blank = |cell: &Cell| cell.text.trim().is_empty();
+    let first = run.iter().position(|cell| !is_blank(cell)).unwrap_or(0);
+    let last = run.iter().rposition(|cell| !is_blank(cell));
+    let words = last.map_or(&run[..0], |last| &run[first..=last]);
+    for cell in words.iter().filter(|cell| !cell.text.is_empty()) {
         let left = MARGIN + f32::from(cell.x) * CELL_WIDTH;
         // One position for each character; the marks of a cluster stay on their base.
         for _ in cell.text.chars() {
@@ -245,6 +250,7 @@ fn draw_run(out: &mut String, run: &[Cell], terminal: TerminalColors, screen: [u
                 '<' => text.push_str("&lt;"),
                 '>' => text.push_str("&gt;"),
                 '&' => text.push_str("&amp;"),
+                ' ' => text.push('\u{a0}'),
                 c if c.is_control() => text.push('\u{fffd}'),
                 c => text.push(c),
             }
@@ -330,6 +336,25 @@ mod tests {
             TerminalColors::DARK,
         );
         assert!(picture.contains(">&lt;&amp;\u{fffd}x</text>"), "{picture}");
+    }
+
+    #[test]
+    fn blanks_between_words_are_kept_and_those_around_them_left_out() {
+        let cell = |x, text: &str| Cell {
+            x,
+            text: text.to_owned(),
+            ..Cell::default()
+        };
+        let row = [" ", "a", " ", "漢", "", "b", " "];
+        let cells = row.iter().enumerate();
+        let cells = cells.map(|(x, text)| cell(x as u16, text));
+        let picture = svg(7, 1, cells, TerminalColors::DARK);
+        assert!(picture.contains(">a\u{a0}漢b</text>"), "{picture}");
+        let places = picture
+            .split(" x=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        assert_eq!(places.map(|xs| xs.split(' ').count()), Some(4));
     }
 
     #[test]

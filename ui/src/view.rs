@@ -55,7 +55,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
 fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
     if deck.overlays.iter().any(|overlay| overlay.is_modal()) {
         // What is behind steps back; it keeps its place and its words.
-        buf.set_style(area, deck.theme.style(ThemeRole::TextFaint));
+        buf.set_style(area, deck.theme.style(ThemeRole::Covered));
     }
     for overlay in &deck.overlays {
         overlay.draw(deck, area, buf);

@@ -801,7 +801,7 @@ fn a_theme_is_seen_before_it_is_taken() {
     keys(&mut deck, "<esc>");
     assert_eq!(deck.theme_name(), "default-dark");
     assert_eq!(
-        keys(&mut deck, "tjj<enter>"),
+        keys(&mut deck, "tjjj<enter>"),
         [Effect::SetTheme("mono".into())]
     );
     assert_eq!(deck.theme_name(), "mono");

@@ -10,9 +10,12 @@ use std::path::PathBuf;
 use ctxrelay_ui::Settings;
 use ctxrelay_ui::scenes::{SCENES, Scene, screen};
 use ctxrelay_ui::svg::{TerminalColors, cells, svg};
+use ctxrelay_ui::theme::BUILTIN;
 
-/// Scenes in every theme; the others only in the first.
-const IN_ALL_THEMES: [&str; 3] = ["pair_at_work", "finality_card", "narrow"];
+/// The scene in every theme.
+const IN_ALL_THEMES: &str = "pair_at_work";
+/// Scenes in the main themes; the others only in the first.
+const IN_MAIN_THEMES: [&str; 2] = ["finality_card", "narrow"];
 /// Scenes that README or a release shows.
 const AS_PNG: [&str; 6] = [
     "pair_at_work",
@@ -22,7 +25,7 @@ const AS_PNG: [&str; 6] = [
     "empty_first_run",
     "narrow",
 ];
-const THEMES: [&str; 3] = ["default-dark", "default-light", "mono"];
+const MAIN_THEMES: [&str; 3] = ["default-dark", "default-light", "mono"];
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../screenshots")
@@ -65,10 +68,11 @@ fn the_pictures_show_the_deck_as_it_is() {
     let write = matches!(wish.as_str(), "write" | "all");
     let mut stale = Vec::new();
     for scene in SCENES {
-        let themes = if IN_ALL_THEMES.contains(&scene.name) {
-            &THEMES[..]
-        } else {
-            &THEMES[..1]
+        let all: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+        let themes = match scene.name {
+            IN_ALL_THEMES => &all[..],
+            name if IN_MAIN_THEMES.contains(&name) => &MAIN_THEMES[..],
+            _ => &MAIN_THEMES[..1],
         };
         for theme in themes {
             let name = format!("{}-{theme}", scene.name);
@@ -77,7 +81,8 @@ fn the_pictures_show_the_deck_as_it_is() {
             if write {
                 fs::create_dir_all(folder()).expect("screenshots/");
                 fs::write(&path, &now).expect("svg");
-                if wish == "all" || AS_PNG.contains(&scene.name) {
+                let is_shown = AS_PNG.contains(&scene.name) && MAIN_THEMES.contains(theme);
+                if wish == "all" || is_shown {
                     fs::write(path.with_extension("png"), png(&now)).expect("png");
                 }
             } else if fs::read_to_string(&path).ok().as_deref() != Some(now.as_str()) {

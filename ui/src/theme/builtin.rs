@@ -10,7 +10,37 @@ pub const BUILTIN: &[(&str, &str)] = &[
         "default-light",
         include_str!("../../../themes/default-light.toml"),
     ),
+    (
+        "high-contrast",
+        include_str!("../../../themes/high-contrast.toml"),
+    ),
     ("mono", include_str!("../../../themes/mono.toml")),
+    (
+        "catppuccin-mocha",
+        include_str!("../../../themes/catppuccin-mocha.toml"),
+    ),
+    (
+        "catppuccin-latte",
+        include_str!("../../../themes/catppuccin-latte.toml"),
+    ),
+    (
+        "gruvbox-dark",
+        include_str!("../../../themes/gruvbox-dark.toml"),
+    ),
+    ("nord", include_str!("../../../themes/nord.toml")),
+    ("rose-pine", include_str!("../../../themes/rose-pine.toml")),
+    (
+        "solarized-dark",
+        include_str!("../../../themes/solarized-dark.toml"),
+    ),
+    (
+        "solarized-light",
+        include_str!("../../../themes/solarized-light.toml"),
+    ),
+    (
+        "tokyo-night",
+        include_str!("../../../themes/tokyo-night.toml"),
+    ),
 ];
 
 /// The text of a built-in theme.

@@ -32,13 +32,13 @@ impl Depth {
         }
     }
 
-    /// The colour as this depth can show it; `None` is the terminal's own. `ansi` is the theme's
-    /// choice for sixteen colours, taken instead of the nearest one.
-    pub fn reduce(self, rgb: [u8; 3], ansi: Option<Color>) -> Option<Color> {
+    /// The colour as this depth can show it; `None` is the terminal's own. `indexed` and `ansi`
+    /// are the theme's choices for 256 and 16 colours, taken instead of the nearest one.
+    pub fn reduce(self, rgb: [u8; 3], indexed: Option<u8>, ansi: Option<Color>) -> Option<Color> {
         match self {
             Self::None => None,
             Self::Ansi16 => Some(ansi.unwrap_or_else(|| nearest16(rgb))),
-            Self::Ansi256 => Some(Color::Indexed(nearest256(rgb))),
+            Self::Ansi256 => Some(Color::Indexed(indexed.unwrap_or_else(|| nearest256(rgb)))),
             Self::Rgb => Some(Color::Rgb(rgb[0], rgb[1], rgb[2])),
         }
     }
@@ -54,24 +54,33 @@ fn distance(a: [u8; 3], b: [u8; 3]) -> u32 {
 /// The six steps of the 256-colour cube.
 const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
+/// Less between the strongest and the weakest of the three is taken for a grey.
+const CHROMA_MIN: u8 = 48;
+/// Darker than this the cube has nothing but black and pure hues.
+const CUBE_DARKEST: u8 = 75;
+
+/// A muted or dark colour goes to the ramp of greys: the cube's steps are so far apart that the
+/// nearest one has a hue which the colour has not.
 fn nearest256(rgb: [u8; 3]) -> u8 {
-    let step = |v: u8| {
-        STEPS
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, s)| s.abs_diff(v))
-            .map_or(0, |(index, _)| index as u8)
-    };
-    let cube = rgb.map(step);
-    let cube_rgb = cube.map(|index| STEPS[usize::from(index)]);
-    let mean = rgb.iter().map(|v| u16::from(*v)).sum::<u16>() / 3;
-    let grey = (mean.saturating_sub(3) / 10).min(23) as u8;
-    let grey_rgb = [8 + grey * 10; 3];
-    if distance(grey_rgb, rgb) < distance(cube_rgb, rgb) {
-        232 + grey
-    } else {
-        16 + 36 * cube[0] + 6 * cube[1] + cube[2]
+    let [r, g, b] = rgb;
+    let (strongest, weakest) = (r.max(g).max(b), r.min(g).min(b));
+    if strongest - weakest < CHROMA_MIN || strongest < CUBE_DARKEST {
+        let light = 2126 * u32::from(r) + 7152 * u32::from(g) + 722 * u32::from(b);
+        let light = u8::try_from(light / 10_000).unwrap_or(u8::MAX);
+        let ramp = (0..24).map(|index| (232 + index, 8 + 10 * index));
+        return [(16, 0)]
+            .into_iter()
+            .chain(ramp)
+            .chain([(231, 255)])
+            .min_by_key(|(_, grey)| light.abs_diff(*grey))
+            .map_or(16, |(index, _)| index);
     }
+    let step = |v: u8| {
+        let steps = STEPS.iter().enumerate();
+        let nearest = steps.min_by_key(|(_, s)| s.abs_diff(v));
+        nearest.map_or(0, |(index, _)| index as u8)
+    };
+    16 + 36 * step(r) + 6 * step(g) + step(b)
 }
 
 /// The sixteen names a theme's `[ansi]` table may use, with xterm's values for the nearest match.
@@ -125,6 +134,8 @@ mod tests {
         assert_eq!(nearest256([255, 255, 255]), 231);
         assert_eq!(nearest256([0, 0, 0]), 16);
         assert_eq!(nearest256([28, 28, 28]), 234);
-        assert_eq!(Depth::None.reduce([1, 2, 3], None), None);
+        // A bluish grey stays a grey.
+        assert_eq!(nearest256([0x87, 0x91, 0xa1]), 246);
+        assert_eq!(Depth::None.reduce([1, 2, 3], None, None), None);
     }
 }

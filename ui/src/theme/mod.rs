@@ -6,6 +6,7 @@
 mod builtin;
 mod depth;
 mod file;
+mod layers;
 mod resolved;
 mod role;
 

@@ -4,21 +4,20 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::builtin::builtin;
 use super::depth::Depth;
-use super::file::{Paint, RoleStyle, ThemeFile};
+use super::layers::{Paint, PaintedStyle, ThemeLayers};
 use super::role::ThemeRole;
 use crate::model::{
     Agent, AgentState, HandoffState, Level, OutcomeState, Party, TaskColumn, Verdict,
 };
-use crate::source_error::SourceError;
-
-/// How many themes may inherit from one another; more is a circle.
-const INHERIT_MAX: usize = 8;
+use crate::source_error::{SourceError, SourcePlace};
 
 /// A resolved theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
     /// Its name, shown when it is chosen.
     pub name: String,
+    /// What it says of itself, in a few words; empty when nothing.
+    pub about: String,
     styles: Vec<Style>,
 }
 
@@ -27,36 +26,22 @@ impl Theme {
     /// built-in ones are found without it).
     ///
     /// # Errors
-    /// The first mistake in any of the texts, with its line; a name that nothing is known of, or
-    /// a circle, at line 1.
+    /// The first mistake in any of the texts, with its place; a name that nothing is known of, or
+    /// a circle, where the theme inherits.
     pub fn load(
         name: &str,
         text: &str,
         find: impl Fn(&str) -> Option<String>,
         depth: Depth,
     ) -> Result<Self, SourceError> {
-        let mut layers = vec![ThemeFile::parse(text)?];
-        while let Some(parent) = layers.last().and_then(|layer| layer.inherits.clone()) {
-            if layers.len() >= INHERIT_MAX {
-                return Err(SourceError {
-                    line: 1,
-                    message: format!("'{parent}' is inherited in a circle"),
-                });
-            }
-            let parent_text = find(&parent)
-                .or_else(|| builtin(&parent).map(str::to_owned))
-                .ok_or_else(|| SourceError {
-                    line: 1,
-                    message: format!("inherits '{parent}', which does not exist"),
-                })?;
-            layers.push(ThemeFile::parse(&parent_text)?);
-        }
+        let layers = ThemeLayers::read(name, text, find)?;
         let styles = ThemeRole::ALL
             .iter()
-            .map(|role| style(lookup(&layers, role.name()), depth))
+            .map(|role| style(*role, layers.style(role.name()), depth))
             .collect();
         Ok(Self {
             name: name.to_owned(),
+            about: layers.about().unwrap_or_default().to_owned(),
             styles,
         })
     }
@@ -66,10 +51,8 @@ impl Theme {
     /// # Errors
     /// When there is no theme of that name.
     pub fn builtin(name: &str, depth: Depth) -> Result<Self, SourceError> {
-        let text = builtin(name).ok_or_else(|| SourceError {
-            line: 1,
-            message: format!("no theme '{name}'"),
-        })?;
+        let text =
+            builtin(name).ok_or_else(|| SourcePlace::START.error(format!("no theme '{name}'")))?;
         Self::load(name, text, |_| None, depth)
     }
 
@@ -77,6 +60,7 @@ impl Theme {
     pub fn plain() -> Self {
         Self {
             name: "plain".to_owned(),
+            about: String::new(),
             styles: vec![Style::new(); ThemeRole::ALL.len()],
         }
     }
@@ -170,36 +154,28 @@ impl Theme {
     }
 }
 
-/// The nearest style: the role in the child, then in its parents, then the same one dot shorter.
-fn lookup<'a>(layers: &'a [ThemeFile], role: &str) -> Option<&'a RoleStyle> {
-    let mut name = role;
-    loop {
-        if let Some(style) = layers.iter().find_map(|layer| layer.roles.get(name)) {
-            return Some(style);
-        }
-        name = match name.rsplit_once('.') {
-            Some((shorter, _)) => shorter,
-            None if name == "text" || name == "screen" => return None,
-            None => "text",
-        };
-    }
-}
-
-fn style(raw: Option<&RoleStyle>, depth: Depth) -> Style {
-    let Some(raw) = raw else { return Style::new() };
+fn style(role: ThemeRole, painted: Option<PaintedStyle>, depth: Depth) -> Style {
+    let Some(painted) = painted else {
+        return Style::new();
+    };
     let color = |paint: Paint| match paint {
         Paint::Own => Some(Color::Reset),
-        Paint::Rgb { rgb, ansi } => depth.reduce(rgb, ansi),
+        Paint::Rgb { rgb, indexed, ansi } => depth.reduce(rgb, indexed, ansi),
     };
-    let mut out = Style::new().add_modifier(raw.mods);
-    out.fg = raw.fg.and_then(color);
-    out.bg = raw.bg.and_then(color);
+    let mut out = Style::new().add_modifier(painted.mods);
+    out.fg = painted.fg.and_then(color);
+    out.bg = painted.bg.and_then(color);
     if depth == Depth::None {
         out.fg = None;
         out.bg = None;
-        // A selection that is only a background would be lost.
-        if raw.bg.is_some_and(|bg| bg != Paint::Own) && raw.fg.is_none() && raw.mods.is_empty() {
-            out = out.add_modifier(Modifier::REVERSED);
+    }
+    // A selection that is only a background would be lost where there is none.
+    let has_ground = !matches!(out.bg, None | Some(Color::Reset));
+    if !has_ground && painted.mods.is_empty() {
+        match role {
+            ThemeRole::SelectionFocus => out = out.add_modifier(Modifier::REVERSED),
+            ThemeRole::Selection => out = out.add_modifier(Modifier::BOLD),
+            _ => {}
         }
     }
     out

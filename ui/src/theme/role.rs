@@ -45,11 +45,13 @@ pub enum ThemeRole {
     InputCursor,
     Overlay,
     OverlayBorder,
+    /// What an overlay has put behind itself.
+    Covered,
 }
 
 impl ThemeRole {
     /// All, in the order of the enum.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::Screen,
         Self::Text,
         Self::TextStrong,
@@ -90,6 +92,7 @@ impl ThemeRole {
         Self::InputCursor,
         Self::Overlay,
         Self::OverlayBorder,
+        Self::Covered,
     ];
 
     /// The dotted name in a theme file.
@@ -135,6 +138,7 @@ impl ThemeRole {
             Self::InputCursor => "input.cursor",
             Self::Overlay => "overlay",
             Self::OverlayBorder => "overlay.border",
+            Self::Covered => "covered",
         }
     }
 

@@ -31,32 +31,37 @@ fn a_misspelt_role_is_an_error_with_its_line() {
     let error = ThemeFile::parse("[palette]\nx = \"#000000\"\n[roles]\n\"text\" = { fg = \"x\" }\n\"state.bussy\" = { fg = \"x\" }\n").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 5: no role 'state.bussy'; did you mean 'state.busy'?"
+        "line 5, column 1: no role 'state.bussy'; did you mean 'state.busy'?"
     );
 }
 
 #[test]
 fn colours_outside_the_palette_and_unknown_words_are_errors() {
-    let line = |text: &str| ThemeFile::parse(text).unwrap_err().to_string();
+    let line = |text: &str| {
+        let theme = Theme::load("t", text, |_| None, Depth::Rgb);
+        theme.unwrap_err().to_string()
+    };
     assert_eq!(
         line("[roles]\ntext = { fg = \"nope\" }"),
-        "line 2: 'nope' is not in [palette]"
+        "line 2, column 15: 'nope' is not in [palette]"
     );
     assert_eq!(
         line("[palette]\nx = \"red\""),
-        "line 2: 'red' is no colour of the form #rrggbb"
+        "line 2, column 5: 'red' is no colour of the form #rrggbb"
     );
     assert_eq!(
         line("[palette]\nx = \"#123456\"\n[ansi]\nx = \"pink\""),
-        "line 4: 'pink' is none of the 16 colours"
+        "line 4, column 5: 'pink' is none of the 16 colours"
     );
     assert!(
-        line("[roles]\ntext = { mods = [\"blink\"] }").starts_with("line 2: no modifier 'blink'")
+        line("[roles]\ntext = { mods = [\"blink\"] }")
+            .starts_with("line 2, column 18: no modifier 'blink'")
     );
     assert!(
-        line("[roles]\ntext = { colour = \"x\" }").starts_with("line 2: unknown field `colour`")
+        line("[roles]\ntext = { colour = \"x\" }")
+            .starts_with("line 2, column 10: unknown field `colour`")
     );
-    assert!(line("what").starts_with("line 1: "));
+    assert!(line("what").starts_with("line 1, column "));
 }
 
 #[test]
@@ -89,6 +94,69 @@ fn a_child_changes_only_what_it_names_and_a_circle_is_refused() {
             .message
             .contains("circle")
     );
+}
+
+#[test]
+fn a_child_may_change_only_the_colours_and_begin_with_a_parent_of_its_own() {
+    let parent = "inherits = \"default-dark\"\n[palette]\nwaits = \"#010203\"";
+    let child = "about = \"mine\"\ninherits = \"parent\"\n[palette]\nred = \"#040506\"";
+    let find = |name: &str| (name == "parent").then(|| parent.to_owned());
+    let theme = Theme::load("t", child, find, Depth::Rgb).unwrap();
+    assert_eq!(theme.about, "mine");
+    let fg = |role| theme.style(role).fg;
+    assert_eq!(fg(ThemeRole::Wait), fg(ThemeRole::StateWaiting));
+    assert_eq!(
+        fg(ThemeRole::Wait),
+        Some(ratatui::style::Color::Rgb(1, 2, 3))
+    );
+    let failed = Some(ratatui::style::Color::Rgb(4, 5, 6));
+    assert_eq!(fg(ThemeRole::OutcomeFailed), failed);
+    // The parent's choice among the 256 was for the parent's red.
+    let indexed = Theme::load("t", child, find, Depth::Ansi256).unwrap();
+    let black = Some(ratatui::style::Color::Indexed(16));
+    assert_eq!(indexed.style(ThemeRole::OutcomeFailed).fg, black);
+}
+
+#[test]
+fn a_mistake_in_a_parent_is_told_where_the_child_begins_with_it() {
+    let child = "\ninherits = \"parent\"";
+    let error = |parent: &str| {
+        let find = |_: &str| Some(parent.to_owned());
+        let theme = Theme::load("t", child, find, Depth::Rgb);
+        theme.unwrap_err().to_string()
+    };
+    assert_eq!(
+        error("[roles]\ntext = { fg = \"nope\" }"),
+        "line 2, column 12: inherits 'parent', where line 2, column 15: 'nope' is not in [palette]"
+    );
+    assert_eq!(
+        error("[roles]\ntxt = {}"),
+        "line 2, column 12: inherits 'parent', where line 2, column 1: no role 'txt'; did you \
+         mean 'text'?"
+    );
+    let missing = Theme::load("t", child, |_| None, Depth::Rgb);
+    assert_eq!(
+        missing.unwrap_err().to_string(),
+        "line 2, column 12: inherits 'parent', which does not exist"
+    );
+    let own = "[palette]\na = \"#010203\"\n[indexed]\na = 3";
+    let low = Theme::load("t", own, |_| None, Depth::Rgb);
+    assert!(
+        low.unwrap_err()
+            .to_string()
+            .starts_with("line 4, column 5: the first 16")
+    );
+}
+
+#[test]
+fn in_sixteen_colours_a_selection_is_reversed() {
+    let theme = Theme::builtin("default-light", Depth::Ansi16).unwrap();
+    let mods = |role| theme.style(role).add_modifier;
+    assert_eq!(
+        mods(ThemeRole::SelectionFocus),
+        ratatui::style::Modifier::REVERSED
+    );
+    assert_eq!(mods(ThemeRole::Selection), ratatui::style::Modifier::BOLD);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::mouse::mouse;
 use super::moving::fill;
 use super::opening::show_found;
 use super::overlay_key::{after_typing, overlay_action};
+use super::own_files::take_own_files;
 use super::perform::perform;
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
@@ -60,6 +61,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Found(found) => {
             show_found(deck, &found);
+            Vec::new()
+        }
+        Msg::OwnFiles(own) => {
+            take_own_files(deck, *own);
             Vec::new()
         }
         Msg::Notice(level, text) => {

@@ -7,6 +7,7 @@ mod mouse;
 mod moving;
 mod opening;
 mod overlay_key;
+mod own_files;
 mod perform;
 
 pub(crate) use applies::applies;

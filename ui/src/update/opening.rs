@@ -162,12 +162,9 @@ pub(super) fn ask_theme(deck: &mut Deck) {
     let options = names
         .into_iter()
         .map(|name| {
-            let desc = match name.as_str() {
-                "default-dark" => "ink, for the evening",
-                "default-light" => "paper, for bright rooms",
-                "mono" => "no colours",
-                _ => "your own",
-            };
+            // A broken one is shown as well: choosing it says what is wrong.
+            let about = deck.load_theme(&name).map(|theme| theme.about);
+            let desc = about.unwrap_or_else(|error| sanitize::line(&error.to_string()));
             ChoiceOption::new(name.clone(), desc, Pick::Theme(name))
         })
         .collect();

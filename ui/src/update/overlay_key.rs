@@ -10,7 +10,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, Choice, Overlay};
+use crate::overlays::{CardStage, Choice, Overlay, Pick};
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -90,7 +90,7 @@ fn close(deck: &mut Deck) {
 fn leave(deck: &mut Deck) -> Vec<Effect> {
     if let Some(Overlay::Choice(choice)) = deck.overlays.last()
         && let Some(first) = choice.options.first()
-        && let crate::overlays::Pick::Effect(effect @ Effect::Quit(_)) = &first.pick
+        && let Pick::Effect(effect @ Effect::Quit(_)) = &first.pick
     {
         return vec![effect.clone()];
     }
@@ -120,11 +120,10 @@ fn scroll(deck: &mut Deck, rows: isize) {
     deck.overlays.push(overlay);
 }
 
-/// A theme is seen before it is taken.
+/// A theme is seen before it is taken; one that cannot be read leaves the one in use.
 pub(super) fn preview(deck: &mut Deck, choice: &Choice) {
-    if let (Some(_), Some(crate::overlays::Pick::Theme(name))) =
-        (&choice.theme_before, choice.picked())
-        && let Ok(theme) = deck.load_theme(name)
+    if let (Some(before), Some(Pick::Theme(name))) = (&choice.theme_before, choice.picked())
+        && let Ok(theme) = deck.load_theme(name).or_else(|_| deck.load_theme(before))
     {
         deck.theme = theme;
     }

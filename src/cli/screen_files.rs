@@ -1,0 +1,87 @@
+//! [`ScreenFiles`]: the user's keys, themes and choice of one, as files.
+
+use std::path::{Path, PathBuf};
+
+use ctxrelay_ui::{Keymap, OwnFiles, SourceError};
+
+use crate::store::user_config::{UserConfig, read_user_file};
+
+/// The key of `config.json` that names the theme.
+const THEME_KEY: &str = "theme";
+
+/// Where they lie.
+#[derive(Debug, Clone)]
+pub(super) struct ScreenFiles {
+    /// `None` without a home folder: then there are none, and nothing is kept.
+    config: Option<UserConfig>,
+}
+
+impl ScreenFiles {
+    pub(super) fn from_env() -> Self {
+        let var = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        Self {
+            config: UserConfig::from_env(var),
+        }
+    }
+
+    pub(super) fn config(&self) -> Option<&UserConfig> {
+        self.config.as_ref()
+    }
+
+    /// Reads them. What is wrong is among the problems, and the rest counts.
+    ///
+    /// # Errors
+    ///
+    /// None that a test has not ruled out: the built-in keymap is read.
+    pub(super) fn read(&self) -> Result<OwnFiles, SourceError> {
+        let mut own = OwnFiles {
+            keymap: Keymap::builtin()?,
+            themes: Vec::new(),
+            theme: None,
+            problems: Vec::new(),
+        };
+        let Some(config) = &self.config else {
+            return Ok(own);
+        };
+        if let Some(text) = read(&config.keymap(), "keymap.toml", &mut own.problems) {
+            let (keymap, wrong) = own.keymap.overlaid(&text);
+            own.keymap = keymap;
+            let wrong = wrong.iter().map(|error| format!("keymap.toml: {error}"));
+            own.problems.extend(wrong);
+        }
+        for (name, path) in UserConfig::toml_files(&config.themes()) {
+            let file = format!("themes/{name}.toml");
+            let text = read(&path, &file, &mut own.problems);
+            own.themes.extend(text.map(|text| (name, text)));
+        }
+        match config.keys() {
+            Err(error) => own.problems.push(format!("config.json: {error}")),
+            Ok(keys) => match keys.get(THEME_KEY) {
+                None => {}
+                Some(serde_json::Value::String(name)) => own.theme = Some(name.clone()),
+                Some(_) => own
+                    .problems
+                    .push("config.json: theme is to be the name of one".to_owned()),
+            },
+        }
+        Ok(own)
+    }
+
+    /// Remembers the theme; a sentence when that fails.
+    pub(super) fn keep_theme(&self, name: &str) -> Result<(), String> {
+        let Some(config) = &self.config else {
+            return Err("there is no home folder: the theme is not kept".to_owned());
+        };
+        config.set(THEME_KEY, name.into()).map_err(|error| {
+            let path = config.config();
+            format!("the theme is not kept: {}: {error}", path.display())
+        })
+    }
+}
+
+fn read(path: &Path, name: &str, problems: &mut Vec<String>) -> Option<String> {
+    read_user_file(path).unwrap_or_else(|error| {
+        problems.push(format!("{name}: {error}"));
+        None
+    })
+}

@@ -1,0 +1,186 @@
+//! The user's own keys and themes in a real terminal: used, told when they are wrong, read again
+//! when they change, and what was chosen is kept.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ctxrelay_ui::theme::ThemeRole;
+use ctxrelay_ui::{Depth, Theme};
+use ratatui::style::Color;
+use serde_json::Value;
+
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+fn folder(project: &Project) -> PathBuf {
+    let folder = project.base().join("xdg/config/ctxrelay");
+    fs::create_dir_all(folder.join("themes")).unwrap();
+    folder
+}
+
+fn deck(project: &Project) -> Pty {
+    Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck")
+}
+
+/// The ground on which the deck is drawn.
+fn ground(deck: &Pty) -> Option<(u8, u8, u8)> {
+    deck.with_screen(|screen| match screen.cell(0, 0)?.bgcolor() {
+        vt100::Color::Rgb(red, green, blue) => Some((red, green, blue)),
+        _ => None,
+    })
+}
+
+#[track_caller]
+fn wait_for_ground(deck: &Pty, theme: &str) {
+    let theme = Theme::builtin(theme, Depth::Rgb).unwrap();
+    let Some(Color::Rgb(red, green, blue)) = theme.style(ThemeRole::Header).bg else {
+        panic!("no ground");
+    };
+    wait_until("the theme's ground", timeout(), || {
+        (ground(deck) == Some((red, green, blue))).then_some(())
+    });
+}
+
+#[test]
+fn a_rebound_key_acts_and_hints_and_help_say_it() {
+    let project = Project::new();
+    let keymap = "global = [\n  { on = [\"f2\"], run = \"help\" },\n  { on = [\"?\"], run = \"none\" },\n]\n";
+    fs::write(folder(&project).join("keymap.toml"), keymap).unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("f2 help");
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('?'));
+    deck.press(Key::Char('m'));
+    deck.wait_for_text("Message");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("other agent");
+    deck.send(b"\x1bOQ");
+    deck.wait_for_text("Keys and marks");
+    deck.wait_for_screen("the new key in the help", |screen| {
+        let row = screen.lines().find(|line| line.contains("all keys"));
+        row.is_some_and(|row| row.contains("f2") && !row.contains('?'))
+    });
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Keys and marks");
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
+}
+
+#[test]
+fn what_is_wrong_in_a_keymap_is_told_in_the_deck_and_the_rest_counts_at_once_when_it_changes() {
+    let project = Project::new();
+    let file = folder(&project).join("keymap.toml");
+    fs::write(
+        &file,
+        "global = [\n  { on = [\"f2\"], run = \"jump\" },\n]\n",
+    )
+    .unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("keymap.toml: line 2, column 24: no action 'jump'");
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Escape);
+    deck.wait_for_text("? help");
+    fs::write(&file, "global = [{ on = [\"f2\"], run = \"help\" }]\n").unwrap();
+    deck.wait_for_text("in order again");
+    deck.send(b"\x1bOQ");
+    deck.wait_for_text("Keys and marks");
+}
+
+#[test]
+fn a_theme_is_kept_beside_other_keys_and_used_next_time() {
+    let project = Project::new();
+    let folder = folder(&project);
+    fs::write(
+        folder.join("config.json"),
+        r#"{"notify": ["bell"], "x": 1}"#,
+    )
+    .unwrap();
+    let kept = || {
+        let text = fs::read_to_string(folder.join("config.json")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let mut first = deck(&project);
+    first.wait_for_text("● daemon");
+    wait_for_ground(&first, "default-dark");
+    first.press(Key::Char('t'));
+    first.wait_for_text("default-light");
+    first.press(Key::Down);
+    wait_for_ground(&first, "default-light");
+    first.press(Key::Enter);
+    wait_until("the choice to be kept", timeout(), || {
+        (kept()["theme"] == "default-light").then_some(())
+    });
+    assert_eq!(kept()["notify"][0], "bell");
+    assert_eq!(kept()["x"], 1);
+    first.press(Key::Char('q'));
+    assert_eq!(first.wait_exit(), 0);
+    let mut second = deck(&project);
+    second.wait_for_text("● daemon");
+    wait_for_ground(&second, "default-light");
+}
+
+#[test]
+fn a_theme_of_ones_own_is_drawn_anew_when_its_file_changes_and_a_broken_one_is_told() {
+    let project = Project::new();
+    let folder = folder(&project);
+    let mine = folder.join("themes/mine.toml");
+    let with =
+        |ground: &str| format!("inherits = \"default-dark\"\n[palette]\nraised = \"{ground}\"\n");
+    fs::write(&mine, with("#010203")).unwrap();
+    fs::write(folder.join("config.json"), r#"{"theme": "mine"}"#).unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("● daemon");
+    assert_eq!(ground(&deck), Some((1, 2, 3)));
+    fs::write(&mine, with("#040506")).unwrap();
+    wait_until("the new ground", timeout(), || {
+        (ground(&deck) == Some((4, 5, 6))).then_some(())
+    });
+    fs::write(&mine, with("#04050")).unwrap();
+    deck.wait_for_text("theme mine: line 3, column 10: '#04050' is no colour");
+    assert_eq!(ground(&deck), Some((4, 5, 6)), "it stays as it was");
+    // One that begins in a circle is told at the start as well, and the default is used.
+    fs::write(&mine, "inherits = \"mine\"\n").unwrap();
+    deck.wait_for_text("theme mine: line 1, column 12: 'mine' is inherited in a circle");
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
+    let mut again = self::deck(&project);
+    again.wait_for_text("is inherited in a circle");
+    again.wait_for_text("● daemon");
+    wait_for_ground(&again, "default-dark");
+}
+
+#[test]
+fn huge_and_unreadable_files_are_told_and_the_deck_starts() {
+    let project = Project::new();
+    let folder = folder(&project);
+    fs::write(folder.join("keymap.toml"), vec![b'#'; 100 * 1024]).unwrap();
+    fs::create_dir(folder.join("config.json")).unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("keymap.toml: it is larger than 64 KiB");
+    deck.wait_for_text("and 1 more");
+    deck.wait_for_text("● daemon");
+    wait_for_ground(&deck, "default-dark");
+}
+
+#[test]
+fn on_a_light_terminal_the_light_theme_is_used_unless_one_was_chosen() {
+    let project = Project::new();
+    let light = Some("rgb:ffff/fafa/f0f0");
+    let mut first = Pty::spawn_on(&project.ctxrelay([]), 120, 40, light);
+    first.wait_for_text("● daemon");
+    wait_for_ground(&first, "default-light");
+    first.press(Key::Char('q'));
+    assert_eq!(first.wait_exit(), 0);
+    let folder = folder(&project);
+    fs::write(folder.join("config.json"), r#"{"theme": "nord"}"#).unwrap();
+    let mut second = Pty::spawn_on(&project.ctxrelay([]), 120, 40, light);
+    second.wait_for_text("● daemon");
+    wait_for_ground(&second, "nord");
+    second.press(Key::Char('q'));
+    assert_eq!(second.wait_exit(), 0);
+    let asked = b"\x1b]11;?";
+    let asks = |deck: &Pty| deck.transcript().windows(6).any(|window| window == asked);
+    assert!(asks(&first));
+    assert!(!asks(&second), "who has chosen is not asked");
+}
