@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
+mod approval;
 mod error_code;
 mod finality;
 mod gate_run;
@@ -15,6 +16,10 @@ use super::carried::CarriedEntry;
 use super::delivery::{DeliveryWay, OnBusy, Outcome};
 use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
+pub use approval::{
+    ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
+    ChoiceEffect,
+};
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use gate_run::GateRun;
@@ -83,6 +88,8 @@ pub enum EntryKind {
     AgentChanged(AgentChanged),
     /// A Codex turn began or ended.
     Turn(TurnRecord),
+    /// An agent asked the person for leave, and what became of that.
+    Approval(ApprovalRecord),
     /// The life of the daemon and of what it owns: started, stopped, recovered.
     Lifecycle {
         /// Which step.

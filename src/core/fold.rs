@@ -1,5 +1,6 @@
 //! [`fold`]: `Snapshot + Entry -> Snapshot`. Replay and live use this one function.
 
+mod approving;
 mod closing;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,7 @@ use super::snapshot::{
     LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
     TEXT_CHARS_MAX,
 };
+use approving::fold_approval;
 use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
     withdraw,
@@ -118,9 +120,12 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 }
             }
         }
+        EntryKind::Approval(record) => fold_approval(world, entry, record),
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonStarted,
         } => {
+            // What asked hung on the daemon before this one.
+            world.open_approvals.clear();
             // Whoever was attached was attached to the daemon before this one.
             for agent in world.agents.values_mut() {
                 agent.leave(entry.timestamp_ms);
@@ -134,10 +139,12 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonTakenOver,
         } => {
-            // Claude's bridge comes anew; Codex works on and notices nothing.
+            // Claude's bridge and hooks come anew; Codex works on and notices nothing.
             if let Some(claude) = world.agents.get_mut(&Agent::Claude) {
                 claude.leave(entry.timestamp_ms);
             }
+            let open = &mut world.open_approvals;
+            open.retain(|_, asked| asked.agent != Agent::Claude);
         }
         EntryKind::Lifecycle {
             event: LifecycleEvent::ContextRelay3Adopted,
@@ -188,9 +195,11 @@ impl EntryKind {
             Self::Artifact(_) => "artifact",
             Self::FinalityProposal(_) => "finality_proposal",
             Self::FinalityDecision(_) => "finality_decision",
-            Self::Delivery(_) | Self::AgentChanged(_) | Self::Turn(_) | Self::Lifecycle { .. } => {
-                "runtime_event"
-            }
+            Self::Delivery(_)
+            | Self::AgentChanged(_)
+            | Self::Turn(_)
+            | Self::Approval(_)
+            | Self::Lifecycle { .. } => "runtime_event",
             Self::Error { .. } => "error",
             Self::Other { entry_type, .. } => entry_type,
         }

@@ -3,6 +3,7 @@
 //! Holds what is open in full and of the rest only counts and the latest, so that its size
 //! follows the work at hand and not the length of the record.
 
+mod approval;
 mod gates;
 mod proposal;
 
@@ -18,6 +19,7 @@ use super::entry::{
     TurnStatus,
 };
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 
@@ -72,6 +74,9 @@ pub struct Snapshot {
     /// Blocker notes that nothing has lifted, the latest of them, oldest first.
     #[serde(default)]
     pub open_blockers: VecDeque<BlockerSnapshot>,
+    /// What the agents ask the person before they go on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub open_approvals: BTreeMap<EntryId, ApprovalSnapshot>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.

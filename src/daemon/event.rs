@@ -87,6 +87,8 @@ pub enum Event {
     },
     /// A gate of the project that runs.
     Gate(GateFact),
+    /// An answer of the operator's to a request for approval reached nobody.
+    ApprovalUnanswered(EntryId),
     /// A text that is kept beside the ledger was wanted and could not be had.
     TextLost(LostText),
     /// The line of a message that waits is not the one that was recorded.
@@ -132,6 +134,7 @@ impl Event {
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::Gate(_) => "gate",
+            Self::ApprovalUnanswered(_) => "approval_unanswered",
             Self::TextLost(_) => "text_lost",
             Self::Altered(_) => "altered",
             Self::AgentPids { .. } => "agent_pids",

@@ -27,6 +27,7 @@
 //! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
 //! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
 //! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
+//! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered | what is asked and resolved, answers that begin | the request of a key, where to send an answer |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | pids | those that live |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
@@ -48,6 +49,7 @@
 mod adopt;
 mod agent_processes;
 mod altered;
+mod approvals;
 pub mod attach;
 mod bounded_map;
 mod claude;

@@ -3,6 +3,7 @@
 use tokio::sync::mpsc;
 
 use super::agent_processes::AgentProcesses;
+use super::approvals::Approvals;
 use super::claude_lane::ClaudeLane;
 use super::claude_processes::ClaudeProcesses;
 use super::clients::Clients;
@@ -47,6 +48,7 @@ pub struct Daemon {
     pub(super) notices: Notices,
     pub(super) handoff_dedup: HandoffDedup,
     pub(super) deciding: PendingDecisions,
+    pub(super) approvals: Approvals,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
@@ -93,6 +95,7 @@ impl Daemon {
             notices: Notices::default(),
             handoff_dedup,
             deciding: PendingDecisions::default(),
+            approvals: Approvals::default(),
             agent_processes: AgentProcesses::default(),
             events,
             operations: Operations::default(),

@@ -18,8 +18,8 @@ use super::clock::now_ms;
 use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{
-    AgentChanged, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor, TurnRecord,
-    TurnStatus,
+    AgentChanged, ApprovalStep, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor,
+    TurnRecord, TurnStatus,
 };
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
@@ -240,7 +240,26 @@ impl Daemon {
                 ));
             }
         }
+        entries.extend(self.approvals_as_they_are(is_kept));
         entries
+    }
+
+    /// What the agents ask still waits.
+    fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
+        let open = self.recorder.world().open_approvals.values();
+        let asked = open.map(|asked| {
+            let mut request = asked.request.clone();
+            let mut text = asked.text.clone();
+            if !is_kept {
+                text = "a request that was made before this session".to_owned();
+                request.subject.clone_from(&text);
+                request.reason = None;
+            }
+            let by = Party::Agent(asked.agent);
+            let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
+            self.entry(by, Some(Party::Human), kind, text, None)
+        });
+        asked.collect()
     }
 
     /// The first entry of a session.

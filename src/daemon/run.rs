@@ -111,6 +111,7 @@ impl Daemon {
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::Gate(fact) => self.on_gate(fact),
+            Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
             Event::TextLost(lost) => self.on_text_lost(&lost),
             Event::Altered(id) => self.on_altered(id),
             Event::AgentPids { reply } => {

@@ -100,7 +100,11 @@ impl Daemon {
                 running: self.gates.running(),
             },
             approvals: ApprovalsStatus {
-                pending: parts.approvals,
+                // Those of helper threads are not in the record, and those of a daemon that records
+                // again are not counted by the adapter yet.
+                pending: parts
+                    .approvals
+                    .max(self.recorder.world().open_approvals.len() as u64),
             },
             policy: PolicyStatus {
                 coordinator: "claude".to_owned(),

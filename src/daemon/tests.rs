@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod answers;
+mod approvals;
 mod bounds;
 mod claude;
 mod clear;

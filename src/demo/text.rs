@@ -153,6 +153,7 @@ fn word(kind: &EntryKind) -> &str {
         EntryKind::Delivery(_) => "delivery",
         EntryKind::AgentChanged(_) => "agent",
         EntryKind::Turn(_) => "turn",
+        EntryKind::Approval(_) => "approval",
         EntryKind::Lifecycle { .. } => "daemon",
         EntryKind::Error { .. } => "error",
         EntryKind::Other { entry_type, .. } => entry_type,

@@ -6,6 +6,7 @@
 )]
 
 mod altered;
+mod approvals;
 mod delivery;
 mod dormant;
 mod followed;

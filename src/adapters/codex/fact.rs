@@ -1,7 +1,6 @@
 //! [`CodexFact`]: what the Codex adapter tells the daemon.
 
-use crate::core::entry::ErrorCode;
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{ApprovalRequest, ErrorCode, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
 /// What happened at Codex. Only about the *visible* thread: helper threads are filtered out.
@@ -138,6 +137,21 @@ pub enum CodexFact {
     SignIn {
         /// Its terminal shows the sign-in screen.
         needed: bool,
+    },
+    /// Codex asks the person something, in a thread that we follow. Told again after a lost
+    /// connection, under the same key.
+    ApprovalAsked {
+        /// What names the request on this connection.
+        request_id: String,
+        /// What is asked.
+        request: Box<ApprovalRequest>,
+        /// What else the person should read.
+        details: String,
+    },
+    /// A request no longer waits: somebody answered, or its turn ended.
+    ApprovalResolved {
+        /// The request.
+        request_id: String,
     },
     /// Approvals and questions of the visible thread that wait for the human.
     ApprovalsPending {

@@ -40,6 +40,16 @@ pub enum CodexRequest {
         /// Done, or a sentence.
         reply: oneshot::Sender<Result<(), String>>,
     },
+    /// Answer what Codex asks the person, because the operator says so.
+    AnswerApproval {
+        /// The request.
+        request_id: String,
+        /// One of its choices.
+        choice: String,
+        /// It was sent, or a sentence. What came of it is told by
+        /// [`CodexFact::ApprovalResolved`](super::fact::CodexFact::ApprovalResolved).
+        reply: oneshot::Sender<Result<(), String>>,
+    },
     /// Have the app-server's queue go on, which is held since the human stopped a turn, because the
     /// operator says so. Only a message of ours is begun with.
     ReleaseQueue,

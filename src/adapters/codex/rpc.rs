@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -99,6 +100,12 @@ impl Rpc {
         let text = frame::request(id, method, params)?;
         self.write(Message::text(text), method).await?;
         Ok(id)
+    }
+
+    /// Answers a request of the app-server's. After an error it is unknown whether that was sent.
+    pub(super) async fn answer(&mut self, id: &str, result: &Value) -> Result<(), Lost> {
+        let text = frame::answer(id, result);
+        self.write(Message::text(text), "an answer").await
     }
 
     /// Sends the `initialized` notification.

@@ -462,6 +462,15 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             let _ = reply.send(done);
             Ok(())
         }
+        CodexRequest::AnswerApproval {
+            request_id,
+            choice,
+            reply,
+        } => {
+            let answered = session.answer_approval(&request_id, &choice).await?;
+            let _ = reply.send(answered);
+            Ok(())
+        }
         CodexRequest::ReleaseQueue => session.release_queue().await,
         CodexRequest::AskLimit { reply } => {
             let checked = session.ask_limit().await?;

@@ -4,6 +4,7 @@
 //! ask for in return (following a new thread, a look at the queue) is put on a list and done by
 //! [`Session::settle`].
 
+mod approvals;
 mod deliver;
 mod follow;
 mod limits;

@@ -6,10 +6,15 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::core::id::{EntryId, ThreadId};
+use crate::wire::codex::approval::CodexQuestion;
+use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateLimits;
 
 use super::inflight::Inflight;
 use super::turns::TurnBook;
+
+/// Changes of files that are remembered. An approval follows its item at once.
+const CHANGES_MAX: usize = 16;
 
 /// What the adapter knows about its conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,9 +31,12 @@ pub(super) struct ThreadState {
     /// held for what is added to it, too (Codex 0.169.0, observed).
     #[serde(default)]
     pub(super) released: bool,
-    /// Questions to the human: request id, thread. They end with the connection.
+    /// Questions to the human, by request id. They end with the connection.
     #[serde(skip)]
-    pub(super) approvals: BTreeMap<String, Option<String>>,
+    pub(super) approvals: BTreeMap<String, CodexQuestion>,
+    /// The latest changes of files by their item, for an approval that is asked for them.
+    #[serde(skip)]
+    pub(super) changes: VecDeque<(String, Vec<FileUpdate>)>,
     /// How many of them were told last.
     #[serde(skip)]
     pub(super) approvals_told: u64,
@@ -65,6 +73,14 @@ impl ThreadState {
             .iter_mut()
             .chain(&mut self.left)
             .find(|book| book.thread_id().as_str() == thread_id)
+    }
+
+    /// Remembers what a change of files consists of.
+    pub(super) fn file_change(&mut self, item: Item) {
+        if let Item::FileChange { id, changes } = item {
+            self.changes.truncate(CHANGES_MAX - 1);
+            self.changes.push_front((id, changes));
+        }
     }
 
     /// Whether it is the visible thread.

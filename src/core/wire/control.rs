@@ -5,6 +5,7 @@
 //! Additive changes are free: readers ignore unknown fields, [`PROTOCOL`] changes when they
 //! must not.
 
+mod approvals;
 mod command;
 mod gates;
 mod message_cursor;
@@ -20,6 +21,7 @@ use crate::agent::Agent;
 use crate::id::{RuntimeSession, SessionId};
 use crate::wire::line::Stored;
 
+pub use approvals::AnswerApprovalParams;
 pub use command::Command;
 pub use gates::{EndedRun, GateReport, GatesReport, RunGatesParams};
 pub use params::{

@@ -69,6 +69,8 @@ mod event {
     pub(super) const AGENT: &str = "agent_state";
     /// A Codex turn began or ended.
     pub(super) const TURN: &str = "turn";
+    /// An agent asks the person for leave, and what becomes of that.
+    pub(super) const APPROVAL: &str = "approval";
     /// The life of the daemon.
     pub(super) const LIFECYCLE: &str = "lifecycle";
 }

@@ -4,7 +4,7 @@ use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
-use crate::core::entry::{AgentChanged, EntryKind, ErrorCode, LifecycleEvent};
+use crate::core::entry::{AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, ThreadId};
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
@@ -115,6 +115,12 @@ impl Daemon {
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),
             CodexFact::SignIn { needed } => self.sign_in(needed),
+            CodexFact::ApprovalAsked {
+                request_id,
+                request,
+                details,
+            } => self.approval_asked(request_id, *request, &details),
+            CodexFact::ApprovalResolved { request_id } => self.approval_resolved(&request_id),
             CodexFact::ApprovalsPending { count } => {
                 self.codex.approvals_pending(count);
                 self.status_changed();
@@ -177,6 +183,7 @@ impl Daemon {
             );
         }
         self.codex.server_gone();
+        self.end_codex_approvals(ApprovalEnd::Lost);
         let life = self.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
@@ -228,6 +235,10 @@ impl Daemon {
         };
         self.codex_input(CodexInput::Activity { life, activity });
         let now = self.codex.state();
+        // The app-server tells of each that was answered, and not while we were not connected.
+        if was == AgentState::Waiting && now != AgentState::Waiting {
+            self.end_codex_approvals(ApprovalEnd::Answered);
+        }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
             self.note_fact(
                 Party::System,

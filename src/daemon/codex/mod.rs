@@ -4,6 +4,7 @@
 //!
 //! What is known stands in [`CodexLane`](super::codex_lane::CodexLane).
 
+mod approving;
 mod delivering;
 mod facts;
 mod markers;

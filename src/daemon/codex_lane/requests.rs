@@ -75,6 +75,21 @@ impl CodexLane {
         Some(stopped)
     }
 
+    /// Sends the operator's answer to what Codex asks; `None` when nobody can be asked.
+    pub(in crate::daemon) fn answer_approval(
+        &self,
+        request_id: String,
+        choice: String,
+    ) -> Option<oneshot::Receiver<Result<(), String>>> {
+        let (reply, sent) = oneshot::channel();
+        self.ask(CodexRequest::AnswerApproval {
+            request_id,
+            choice,
+            reply,
+        })?;
+        Some(sent)
+    }
+
     /// Asks whether the usage limit still holds; `None` when nobody can be asked.
     pub(in crate::daemon) fn ask_limit(&self) -> Option<oneshot::Receiver<Checked>> {
         let (reply, checked) = oneshot::channel();

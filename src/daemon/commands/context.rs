@@ -114,6 +114,7 @@ fn is_substance(entry: &Entry) -> bool {
         EntryKind::Delivery(_)
         | EntryKind::AgentChanged(_)
         | EntryKind::Turn(_)
+        | EntryKind::Approval(_)
         | EntryKind::Lifecycle { .. } => false,
         // What a compaction says of all that it left behind.
         EntryKind::Other { entry_type, .. } => entry_type == "summary",

@@ -2,6 +2,7 @@
 //! owners is a free function over them; one that changes several or records is a flow.
 
 mod answers;
+mod approve;
 mod attend;
 pub(super) mod checks;
 mod clear;
@@ -109,6 +110,7 @@ impl Daemon {
             }
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::ListGates => answer(reply, Ok(self.list_gates())),
             Command::RunGates(params) => {
                 let begun = self.run_gates(&params);

@@ -124,6 +124,9 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Delivery(_) => word("delivery"),
         EntryKind::AgentChanged(_) => word("agent"),
         EntryKind::Turn(_) => word("turn"),
+        EntryKind::Approval(record) => {
+            ("approval".to_owned(), Some(record.step.as_str().to_owned()))
+        }
         EntryKind::Lifecycle { .. } => word("daemon"),
         EntryKind::Error { .. } => word("error"),
         EntryKind::Other { entry_type, .. } => word(entry_type),

@@ -65,6 +65,7 @@ impl Text {
             | EntryKind::Note { .. }
             | EntryKind::Delivery(_)
             | EntryKind::Turn(_)
+            | EntryKind::Approval(_)
             | EntryKind::Lifecycle { .. } => {}
         }
         // Many entries say the same twice, in their content and in a detail.

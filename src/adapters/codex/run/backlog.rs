@@ -33,7 +33,8 @@ impl Run {
                 }
                 // The next app-server will tell.
                 CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
-                CodexRequest::Interrupt { reply, .. } => {
+                CodexRequest::Interrupt { reply, .. }
+                | CodexRequest::AnswerApproval { reply, .. } => {
                     let _ = reply.send(Err(why.to_owned()));
                 }
                 // The queue is held over a restart.
@@ -60,7 +61,8 @@ impl Run {
                     let why = "another process goes on".to_owned();
                     self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
-                CodexRequest::Interrupt { reply, .. } => {
+                CodexRequest::Interrupt { reply, .. }
+                | CodexRequest::AnswerApproval { reply, .. } => {
                     let _ = reply.send(Err("another process goes on".to_owned()));
                 }
                 // The next owner has the memory of it.

@@ -1,4 +1,4 @@
-//! What comes in by itself: notifications, and the server's requests, which we only count.
+//! What comes in by itself: notifications, and the server's requests.
 
 use crate::wire::codex::frame::{Incoming, ServerRequest};
 use crate::wire::codex::item::Item;
@@ -22,9 +22,8 @@ impl Session<'_> {
     }
 
     async fn take_request(&mut self, request: ServerRequest) {
-        if request.waits_for_human() && self.memory.approvals.len() < APPROVALS_MAX {
-            self.memory.approvals.insert(request.id, request.thread_id);
-            self.tell_approvals().await;
+        if self.memory.approvals.len() < APPROVALS_MAX {
+            self.asked(request).await;
         }
     }
 
@@ -52,6 +51,10 @@ impl Session<'_> {
                 if let Some(book) = self.memory.book(&started.thread_id) {
                     book.started(&started.turn.id, &mut facts);
                 }
+            }
+            CodexNotification::FileChangeStarted(started) => {
+                self.sign(&started.thread_id).await;
+                self.memory.file_change(started.item);
             }
             CodexNotification::ItemCompleted(completed) => {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
@@ -97,10 +100,7 @@ impl Session<'_> {
                 }
             }
             CodexNotification::ServerRequestResolved(resolved) => {
-                self.memory
-                    .approvals
-                    .remove(&resolved.request_id.to_string());
-                self.tell_approvals().await;
+                self.resolved(resolved.request_id.to_string()).await;
             }
         }
         let facts = self.only_of_interest(facts);
@@ -161,18 +161,5 @@ impl Session<'_> {
             self.status,
             ReportedStatus::Idle | ReportedStatus::SystemError
         )
-    }
-
-    /// Tells how many questions wait in the visible thread, when that changed.
-    pub(super) async fn tell_approvals(&mut self) {
-        let visible = self.memory.thread_id().map(|id| id.as_str());
-        let waiting = self.memory.approvals.values();
-        let count = waiting
-            .filter(|thread| thread.as_deref() == visible)
-            .count() as u64;
-        if count != self.memory.approvals_told {
-            self.memory.approvals_told = count;
-            self.tell(CodexFact::ApprovalsPending { count }).await;
-        }
     }
 }

@@ -169,13 +169,21 @@ async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
     );
 }
 
+fn asked(fact: &CodexFact) -> &str {
+    match fact {
+        CodexFact::ApprovalAsked { request_id, .. } => request_id,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test]
-async fn questions_are_counted_and_never_answered() {
+async fn questions_are_told_and_counted_and_never_answered_by_ourselves() {
     let mut script = Script::idle().await;
     let ask = |id: u64, method: &str, thread: &str| json!({"id": id, "method": method, "params": {"threadId": thread}});
     script
         .send(ask(0, "item/commandExecution/requestApproval", "T"))
         .await;
+    assert_eq!(asked(&script.fact().await), "0");
     assert_eq!(
         script.fact().await,
         CodexFact::ApprovalsPending { count: 1 }
@@ -184,6 +192,7 @@ async fn questions_are_counted_and_never_answered() {
     script
         .send(ask(0, "item/commandExecution/requestApproval", "T"))
         .await;
+    assert_eq!(asked(&script.fact().await), "0");
     script
         .send(ask(1, "item/commandExecution/requestApproval", "H"))
         .await;
@@ -191,6 +200,7 @@ async fn questions_are_counted_and_never_answered() {
     script
         .send(ask(3, "mcpServer/elicitation/request", "T"))
         .await;
+    assert_eq!(asked(&script.fact().await), "3");
     assert_eq!(
         script.fact().await,
         CodexFact::ApprovalsPending { count: 2 }
@@ -203,14 +213,12 @@ async fn questions_are_counted_and_never_answered() {
             )
             .await;
     }
-    assert_eq!(
-        script.fact().await,
-        CodexFact::ApprovalsPending { count: 1 }
-    );
-    assert_eq!(
-        script.fact().await,
-        CodexFact::ApprovalsPending { count: 0 }
-    );
+    for (id, count) in [(0, 1), (3, 0)] {
+        let request_id = format!("{id}");
+        let resolved = CodexFact::ApprovalResolved { request_id };
+        assert_eq!(script.fact().await, resolved);
+        assert_eq!(script.fact().await, CodexFact::ApprovalsPending { count });
+    }
     // The next frame from us is the one that we ask for: none of the questions was answered.
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.expect("thread/queue/add").await;

@@ -26,8 +26,8 @@ pub enum Incoming {
     Notification(CodexNotification),
 }
 
-/// A request of the server to its clients. Never answered by us: an error reply counts as a
-/// denial for everybody (Codex 0.169.0, observed).
+/// A request of the server to its clients. Answered by us only with what the operator chose: an
+/// error reply counts as a denial for everybody (Codex 0.169.0, observed).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerRequest {
     /// The id as JSON text: `3` or `"three"`.
@@ -36,6 +36,8 @@ pub struct ServerRequest {
     pub method: String,
     /// The thread that it belongs to, where it says so.
     pub thread_id: Option<String>,
+    /// Its parameters, as JSON.
+    pub params: String,
 }
 
 impl ServerRequest {
@@ -100,6 +102,7 @@ impl Incoming {
                     id: id.to_string(),
                     method,
                     thread_id: addressed.and_then(|to| to.thread_id.or(to.conversation_id)),
+                    params: raw.params.map_or("null", RawValue::get).to_owned(),
                 }))
             }
             (Some(method), None) => {
@@ -140,6 +143,12 @@ pub fn request<P: Serialize>(
         params: &'a P,
     }
     serde_json::to_string(&Out { id, method, params })
+}
+
+/// The text of the answer to a [`ServerRequest`]. `id`: as it came.
+pub fn answer(id: &str, result: &Value) -> String {
+    // The id is JSON already.
+    format!(r#"{{"id":{id},"result":{result}}}"#)
 }
 
 /// The only notification that a client sends.

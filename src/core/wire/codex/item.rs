@@ -28,9 +28,55 @@ pub enum Item {
         #[serde(default)]
         phase: Option<String>,
     },
+    /// Files that it wants to change, or has changed.
+    FileChange {
+        /// Its id.
+        #[serde(default)]
+        id: String,
+        /// The files.
+        #[serde(default, deserialize_with = "readable")]
+        changes: Vec<FileUpdate>,
+    },
     /// Anything else.
     #[serde(other)]
     Other,
+}
+
+/// One file of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct FileUpdate {
+    /// The path.
+    pub path: String,
+    /// What becomes of it.
+    #[serde(default)]
+    pub kind: FileUpdateKind,
+    /// The change; of a new file its content.
+    #[serde(default)]
+    pub diff: String,
+}
+
+impl FileUpdate {
+    /// `add src/lock.rs`.
+    pub fn in_words(&self) -> String {
+        let path = &self.path;
+        match (&*self.kind.name, &self.kind.move_path) {
+            ("add", _) => format!("add {path}"),
+            ("delete", _) => format!("delete {path}"),
+            (_, Some(to)) => format!("change {path} and move it to {to}"),
+            _ => format!("change {path}"),
+        }
+    }
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct FileUpdateKind {
+    /// `add`, `delete`, `update`.
+    #[serde(default, rename = "type")]
+    pub name: String,
+    /// Where it is moved to.
+    #[serde(default)]
+    pub move_path: Option<String>,
 }
 
 /// One part of a user message.

@@ -4,6 +4,7 @@
 //! a [`frame::Incoming`]. An unknown method, field or word never fails: the protocol of a newer
 //! Codex may say more than we know.
 
+pub mod approval;
 pub mod call;
 pub mod frame;
 pub mod item;

@@ -22,8 +22,10 @@ pub enum CodexNotification {
     TurnStarted(TurnChanged),
     /// `turn/completed`.
     TurnCompleted(TurnChanged),
+    /// `item/started` of a change of files, which an approval may be asked for next.
+    FileChangeStarted(ItemOfTurn),
     /// `item/completed`.
-    ItemCompleted(ItemCompleted),
+    ItemCompleted(ItemOfTurn),
     /// `thread/tokenUsage/updated`.
     TokenUsageUpdated(TokenUsageUpdated),
     /// `error`.
@@ -66,10 +68,10 @@ pub struct TurnChanged {
     pub turn: Turn,
 }
 
-/// Parameters of `item/completed`.
+/// Parameters of `item/started` and `item/completed`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ItemCompleted {
+pub struct ItemOfTurn {
     /// The thread.
     pub thread_id: String,
     /// The turn.
@@ -176,13 +178,16 @@ impl CodexNotification {
                 read::<Limited>(params).map(|limited| Self::RateLimitsUpdated(limited.rate_limits))
             }
             // A user message is what somebody told the turn, and no sign of the turn itself.
-            "item/started" => read::<ItemStarted>(params)
-                .filter(|started| started.item.kind != "userMessage")
-                .map(|started| {
-                    Self::Sign(OfThread {
+            "item/started" => {
+                let started = read::<ItemStarted>(params)?;
+                match started.item.kind.as_str() {
+                    "userMessage" => None,
+                    "fileChange" => read(params).map(Self::FileChangeStarted),
+                    _ => Some(Self::Sign(OfThread {
                         thread_id: started.thread_id,
-                    })
-                }),
+                    })),
+                }
+            }
             other if other.starts_with("item/") || other.starts_with("turn/") => {
                 read(params).map(Self::Sign)
             }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Role;
 use super::{
-    AcknowledgeParams, ArtifactParams, AttendParams, ClearParams, CompactParams, DecideParams,
-    GetMessagesParams, HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams,
-    NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams, ReadContextParams,
-    RunGatesParams, SendParams, StopParams, TrustParams, WaitMessagesParams,
+    AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AttendParams, ClearParams,
+    CompactParams, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, HookParams,
+    IdsParams, LedgerListParams, NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams,
+    ReadContextParams, RunGatesParams, SendParams, StopParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
@@ -100,6 +100,9 @@ pub enum Command {
     /// Operator: decide a proposal.
     #[serde(rename = "finality/decide")]
     Decide(DecideParams),
+    /// Operator: answer what an agent asks before it goes on.
+    #[serde(rename = "approval/answer")]
+    AnswerApproval(AnswerApprovalParams),
     /// Operator: run gates. Answered once they are begun; [`Command::ListGates`] tells their end.
     #[serde(rename = "gates/run")]
     RunGates(RunGatesParams),
@@ -167,6 +170,7 @@ impl Command {
             Self::DoorbellAttach => "doorbell/attach",
             Self::EnsureCodex => "codex/ensure",
             Self::Decide(_) => "finality/decide",
+            Self::AnswerApproval(_) => "approval/answer",
             Self::RunGates(_) => "gates/run",
             Self::StopGates => "gates/stop",
             Self::Clear(_) => "ledger/clear",
@@ -215,6 +219,7 @@ impl Command {
             // It restricts nobody but the process that asks.
             | Self::RegisterAgent => true,
             Self::Decide(_)
+            | Self::AnswerApproval(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::Clear(_)
@@ -234,6 +239,7 @@ impl Command {
     pub fn is_operator_only(&self) -> bool {
         match self {
             Self::Decide(_)
+            | Self::AnswerApproval(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::Clear(_)

@@ -7,7 +7,8 @@ use crate::agent::{Agent, AgentState, Party};
 use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
-    AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
+    AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
+    Artifact, ArtifactStatus, ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
     FinalityDecision, FinalityProposal, GateRun, Handoff, Message, NoteKind, Predecessor,
     TurnRecord, TurnStatus, WorkTree,
 };
@@ -315,6 +316,59 @@ fn turn() -> impl Strategy<Value = EntryKind> {
     )
 }
 
+fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
+    let effect = prop::sample::select(vec![
+        ChoiceEffect::AllowOnce,
+        ChoiceEffect::AllowMore,
+        ChoiceEffect::Deny,
+        ChoiceEffect::Stop,
+        ChoiceEffect::Answer,
+    ]);
+    let choice = (text(), text(), effect).prop_map(|(id, label, effect)| ApprovalChoice {
+        id,
+        label,
+        effect,
+    });
+    (
+        "command|tool|[a-z_]{0,12}",
+        (text(), text()),
+        prop::option::of(text()),
+        prop::option::of(text()),
+        prop::collection::vec(choice, 0..3),
+        prop::option::of(text().prop_map(ThreadId::new)),
+        prop::option::of("t[0-3]".prop_map(TurnId::new)),
+    )
+        .prop_map(
+            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id)| ApprovalRequest {
+                kind: kind.into(),
+                key,
+                subject,
+                cwd,
+                reason,
+                choices,
+                thread_id,
+                turn_id,
+            },
+        )
+}
+
+fn approval() -> impl Strategy<Value = EntryKind> {
+    let given = (text(), prop::option::of(text()));
+    let step = prop_oneof![
+        approval_request().prop_map(ApprovalStep::Asked),
+        given.prop_map(|(choice, note)| ApprovalStep::Given { choice, note }),
+        prop::sample::select(vec![ApprovalEnd::Answered, ApprovalEnd::Lost])
+            .prop_map(ApprovalStep::Ended),
+    ];
+    (id(), agent(), step).prop_map(|(approval_id, agent, step)| {
+        EntryKind::Approval(ApprovalRecord {
+            approval_id,
+            agent,
+            step,
+        })
+    })
+}
+
 fn other() -> impl Strategy<Value = EntryKind> {
     let unknown = (
         "summary|decision|backup_request|backup_result|x-[a-z]{1,8}",
@@ -363,6 +417,7 @@ pub fn kind() -> impl Strategy<Value = EntryKind> {
         delivery(),
         agent_changed(),
         turn(),
+        approval(),
         "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle {
             event: event.into(),
         }),

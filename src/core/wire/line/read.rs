@@ -10,8 +10,9 @@ use super::{CARRIED, ChainLink, HANDLES, HANDLES_ONE, WHOLE, event, is_hash};
 use crate::agent::{Agent, Party};
 use crate::delivery::Outcome;
 use crate::entry::{
-    AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
-    FinalityProposal, Handoff, Message, TurnRecord,
+    AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, DeliveryRecord,
+    DeliveryResult, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message,
+    TurnRecord,
 };
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, TurnId};
 use crate::whole::Whole;
@@ -335,11 +336,28 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             started_by: get(object, "startedBy")?,
             stopped_by: get(object, "stoppedBy"),
         })),
+        event::APPROVAL => read_approval(object, status).map(EntryKind::Approval),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
             event: get::<String>(object, "event")?.into(),
         }),
         _ => None,
     }
+}
+
+fn read_approval(object: &Map<String, Value>, status: &Value) -> Option<ApprovalRecord> {
+    let step = match status.as_str()? {
+        "asked" => ApprovalStep::Asked(get(object, "request")?),
+        "given" => ApprovalStep::Given {
+            choice: get(object, "choice")?,
+            note: get(object, "note"),
+        },
+        end => ApprovalStep::Ended(ApprovalEnd::parse(end)?),
+    };
+    Some(ApprovalRecord {
+        approval_id: get(object, "approvalId")?,
+        agent: get(object, "agent")?,
+        step,
+    })
 }
 
 fn read_delivery(

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, WHOLE, event};
 use crate::entry::{
-    AgentChanged, Artifact, DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal,
-    Handoff, Message, TurnRecord,
+    AgentChanged, ApprovalRecord, ApprovalStep, Artifact, DeliveryRecord, Entry, EntryKind,
+    FinalityDecision, FinalityProposal, Handoff, Message, TurnRecord,
 };
 use crate::id::EntryId;
 
@@ -95,6 +95,7 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
         EntryKind::Delivery(record) => put(line, "runtimeEvent", delivery_object(record)),
         EntryKind::AgentChanged(change) => put(line, "runtimeEvent", agent_object(change)),
         EntryKind::Turn(turn) => put(line, "runtimeEvent", turn_object(turn)),
+        EntryKind::Approval(record) => put(line, "runtimeEvent", approval_object(record)),
         EntryKind::Lifecycle { event: word } => {
             let word = word.to_string();
             let mut object = runtime_event(event::LIFECYCLE, &word, word.replace('_', " "));
@@ -260,6 +261,23 @@ fn turn_object(turn: &TurnRecord) -> Map<String, Value> {
         "stoppedBy",
         turn.stopped_by.as_ref().map(|party| party.as_str()),
     );
+    object
+}
+
+fn approval_object(record: &ApprovalRecord) -> Map<String, Value> {
+    let status = record.step.as_str();
+    let title = format!("approval for {} {status}", record.agent.title());
+    let mut object = runtime_event(event::APPROVAL, status, title);
+    put(&mut object, "approvalId", record.approval_id.as_str());
+    put(&mut object, "agent", record.agent.as_str());
+    match &record.step {
+        ApprovalStep::Asked(request) => put(&mut object, "request", json!(request)),
+        ApprovalStep::Given { choice, note } => {
+            put(&mut object, "choice", choice.as_str());
+            put_some(&mut object, "note", note.as_deref());
+        }
+        ApprovalStep::Ended(_) => {}
+    }
     object
 }
 

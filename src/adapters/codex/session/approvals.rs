@@ -1,0 +1,73 @@
+//! What Codex asks the person: told, and answered with what the operator chose. Never by ourselves.
+
+use crate::core::id::ThreadId;
+use crate::wire::codex::approval::CodexQuestion;
+use crate::wire::codex::frame::ServerRequest;
+
+use super::super::fact::CodexFact;
+use super::super::rpc::Lost;
+use super::Session;
+
+impl Session<'_> {
+    /// Takes in a request of the server's, if it is one for the person.
+    pub(super) async fn asked(&mut self, request: ServerRequest) {
+        let changes = self.memory.changes.iter();
+        let changes_of = |item: &str| {
+            let mut changes = changes.clone();
+            changes.find_map(|(id, changes)| (id == item).then_some(changes.as_slice()))
+        };
+        let Some(question) = CodexQuestion::read(&request, changes_of) else {
+            return;
+        };
+        let asked = CodexFact::ApprovalAsked {
+            request_id: request.id.clone(),
+            request: Box::new(question.request.clone()),
+            details: question.details.clone(),
+        };
+        self.memory.approvals.insert(request.id, question);
+        let thread = request.thread_id.unwrap_or_default();
+        // A helper thread's are the terminal's own business.
+        if self.memory.book(&thread).is_some() {
+            self.tell(asked).await;
+        }
+        self.tell_approvals().await;
+    }
+
+    /// A request was answered, by whomever.
+    pub(super) async fn resolved(&mut self, request_id: String) {
+        if self.memory.approvals.remove(&request_id).is_some() {
+            self.tell(CodexFact::ApprovalResolved { request_id }).await;
+        }
+        self.tell_approvals().await;
+    }
+
+    /// Sends the operator's answer; the inner error says why it could not be.
+    pub(in super::super) async fn answer_approval(
+        &mut self,
+        request_id: &str,
+        choice: &str,
+    ) -> Result<Result<(), String>, Lost> {
+        let Some(question) = self.memory.approvals.get(request_id) else {
+            return Ok(Err("it no longer waits".to_owned()));
+        };
+        let Some(result) = question.result(choice) else {
+            return Ok(Err(format!("it does not take {choice}")));
+        };
+        self.rpc.answer(request_id, result).await?;
+        Ok(Ok(()))
+    }
+
+    /// Tells how many questions wait in the visible thread, when that changed.
+    pub(super) async fn tell_approvals(&mut self) {
+        let visible = self.memory.thread_id();
+        let waiting = self.memory.approvals.values();
+        let is_visible = |thread: Option<&ThreadId>| thread == visible;
+        let count = waiting
+            .filter(|question| is_visible(question.request.thread_id.as_ref()))
+            .count() as u64;
+        if count != self.memory.approvals_told {
+            self.memory.approvals_told = count;
+            self.tell(CodexFact::ApprovalsPending { count }).await;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! [`ApprovalRecord`]: what an agent asks the person before it goes on, and what became of that.
+
+use serde::{Deserialize, Serialize};
+
+use super::EntryKind;
+use crate::agent::Agent;
+use crate::id::{EntryId, ThreadId, TurnId};
+use crate::word::words;
+
+words! {
+    /// What is asked about.
+    pub enum ApprovalKind {
+        /// A command of the shell.
+        Command = "command",
+        /// Changes of files.
+        FileChange = "file_change",
+        /// More than the sandbox allows, for a while.
+        Permissions = "permissions",
+        /// A tool of an MCP server, or one of Claude's own.
+        Tool = "tool",
+        /// A question with answers to choose from.
+        Question = "question",
+    }
+}
+
+/// A step in the life of a request for approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalRecord {
+    /// What names the request in all of its entries: the id of the first one.
+    pub approval_id: EntryId,
+    /// Who asks.
+    pub agent: Agent,
+    /// The step.
+    pub step: ApprovalStep,
+}
+
+/// The steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ApprovalStep {
+    /// The agent waits. The content tells all of what it asks.
+    Asked(ApprovalRequest),
+    /// The operator's answer, on its way to the agent's program. Whether it counted tells the end:
+    /// the person can have answered in the agent's own terminal at the same time.
+    Given {
+        /// The choice's id.
+        choice: String,
+        /// What the operator said with it.
+        note: Option<String>,
+    },
+    /// It no longer waits.
+    Ended(ApprovalEnd),
+}
+
+impl ApprovalStep {
+    /// The step as an entry's kind. `id`: the request's.
+    pub fn of(self, id: EntryId, agent: Agent) -> EntryKind {
+        EntryKind::Approval(ApprovalRecord {
+            approval_id: id,
+            agent,
+            step: self,
+        })
+    }
+
+    /// The word on the wire.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Asked(_) => "asked",
+            Self::Given { .. } => "given",
+            Self::Ended(end) => end.as_str(),
+        }
+    }
+}
+
+/// Why a request no longer waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalEnd {
+    /// The agent's program took an answer: the one that was given here, or one from its terminal.
+    Answered,
+    /// What asked is gone, and nobody was answered.
+    Lost,
+}
+
+impl ApprovalEnd {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// The end of a word on the wire.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Answered, Self::Lost]
+            .into_iter()
+            .find(|end| end.as_str() == word)
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequest {
+    /// About what.
+    pub kind: ApprovalKind,
+    /// What names the request at its vendor, the same when it is asked again after a lost
+    /// connection.
+    pub key: String,
+    /// The command, the files, the tool or the question: what the person decides on.
+    pub subject: String,
+    /// The folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Why, as the agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What may be answered: the vendor's own choices. None where it can be answered in the
+    /// agent's terminal only.
+    #[serde(default)]
+    pub choices: Vec<ApprovalChoice>,
+    /// Codex: the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<ThreadId>,
+    /// Codex: the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+impl ApprovalRequest {
+    /// The choice with this id.
+    pub fn choice(&self, id: &str) -> Option<&ApprovalChoice> {
+        self.choices.iter().find(|choice| choice.id == id)
+    }
+}
+
+/// One answer that the vendor takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalChoice {
+    /// Its id, the vendor's own word where it has one.
+    pub id: String,
+    /// What it means, for the person.
+    pub label: String,
+    /// What it does.
+    pub effect: ChoiceEffect,
+}
+
+/// What a choice does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceEffect {
+    /// This once.
+    AllowOnce,
+    /// This, and more like it without asking.
+    AllowMore,
+    /// Not; the agent goes on without it.
+    Deny,
+    /// Not, and the turn ends.
+    Stop,
+    /// The answer to a question.
+    Answer,
+}

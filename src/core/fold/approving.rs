@@ -1,0 +1,41 @@
+//! Requests for approval: asked, answered, over.
+
+use super::cut;
+use crate::agent::Party;
+use crate::entry::{ApprovalRecord, ApprovalStep, Entry};
+use crate::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
+
+/// Takes a step in. What somebody says who may not has no effect: the daemon tells what is asked
+/// and what ended, the operator answers.
+pub(super) fn fold_approval(world: &mut Snapshot, entry: &Entry, record: &ApprovalRecord) {
+    let id = &record.approval_id;
+    match (&record.step, &entry.source) {
+        (ApprovalStep::Asked(request), Party::Agent(by)) if *by == record.agent => {
+            if world.open_approvals.len() >= APPROVALS_OPEN_MAX {
+                return;
+            }
+            let asked = ApprovalSnapshot {
+                id: id.clone(),
+                seq: entry.seq,
+                agent: record.agent,
+                at_ms: entry.timestamp_ms,
+                request: request.clone(),
+                text: cut(&entry.content),
+                given: None,
+            };
+            world.open_approvals.entry(id.clone()).or_insert(asked);
+        }
+        (ApprovalStep::Given { choice, .. }, Party::Human) => {
+            if let Some(asked) = world.open_approvals.get_mut(id) {
+                asked.given = Some((choice.clone(), entry.timestamp_ms));
+            }
+        }
+        (ApprovalStep::Ended(_), Party::System) => {
+            world.open_approvals.remove(id);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::Map;
+
+use crate::agent::{Agent, Party};
+use crate::entry::{
+    ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
+    ChoiceEffect, Entry, EntryKind, LifecycleEvent,
+};
+use crate::fold::fold;
+use crate::id::{EntryId, Seq, SessionId};
+use crate::snapshot::Snapshot;
+
+fn request() -> ApprovalRequest {
+    ApprovalRequest {
+        kind: ApprovalKind::Command,
+        key: "T/call_1".to_owned(),
+        subject: "touch made.txt".to_owned(),
+        cwd: None,
+        reason: None,
+        choices: vec![ApprovalChoice {
+            id: "accept".to_owned(),
+            label: "allow once".to_owned(),
+            effect: ChoiceEffect::AllowOnce,
+        }],
+        thread_id: None,
+        turn_id: None,
+    }
+}
+
+fn entry(seq: u64, source: Party, kind: EntryKind) -> Entry {
+    Entry {
+        id: EntryId::new(format!("e{seq}")),
+        timestamp_ms: 1_000 + i64::try_from(seq).unwrap(),
+        session_id: SessionId::new("session"),
+        source,
+        target: None,
+        content: "Codex asks to run a command".to_owned(),
+        whole: None,
+        kind,
+        runtime_session: None,
+        carried: None,
+        meta: Map::new(),
+        seq: Seq(seq),
+    }
+}
+
+fn step(seq: u64, source: Party, agent: Agent, id: &str, step: ApprovalStep) -> Entry {
+    let record = ApprovalRecord {
+        approval_id: EntryId::new(id),
+        agent,
+        step,
+    };
+    entry(seq, source, EntryKind::Approval(record))
+}
+
+fn asked(world: &mut Snapshot, agent: Agent, id: &str) {
+    let seq = world.seq.0 + 1;
+    let asked = ApprovalStep::Asked(request());
+    fold(world, &step(seq, Party::Agent(agent), agent, id, asked));
+}
+
+#[test]
+fn a_request_waits_until_its_end_is_told_also_when_the_operator_has_answered() {
+    let mut world = Snapshot::default();
+    asked(&mut world, Agent::Codex, "a");
+    let id = EntryId::new("a");
+    assert_eq!(world.open_approvals[&id].request, request());
+    assert_eq!(world.open_approvals[&id].at_ms, 1_001);
+    let given = ApprovalStep::Given {
+        choice: "accept".to_owned(),
+        note: None,
+    };
+    fold(&mut world, &step(2, Party::Human, Agent::Codex, "a", given));
+    let given = Some(("accept".to_owned(), 1_002));
+    assert_eq!(world.open_approvals[&id].given, given);
+    let end = ApprovalStep::Ended(ApprovalEnd::Answered);
+    fold(&mut world, &step(3, Party::System, Agent::Codex, "a", end));
+    assert!(world.open_approvals.is_empty());
+}
+
+#[test]
+fn an_agent_neither_answers_a_request_nor_makes_one_up_nor_ends_one() {
+    let mut world = Snapshot::default();
+    asked(&mut world, Agent::Codex, "a");
+    let before = world.open_approvals.clone();
+    let given = ApprovalStep::Given {
+        choice: "accept".to_owned(),
+        note: None,
+    };
+    let forged = [
+        ("a", given.clone(), Party::Agent(Agent::Claude)),
+        ("a", given, Party::System),
+        (
+            "b",
+            ApprovalStep::Asked(request()),
+            Party::Agent(Agent::Claude),
+        ),
+        ("a", ApprovalStep::Ended(ApprovalEnd::Lost), Party::Human),
+        (
+            "a",
+            ApprovalStep::Ended(ApprovalEnd::Answered),
+            Party::Agent(Agent::Codex),
+        ),
+    ];
+    for (n, (id, forged, by)) in (2..).zip(forged) {
+        fold(&mut world, &step(n, by, Agent::Codex, id, forged));
+        assert_eq!(world.open_approvals, before);
+    }
+}
+
+#[test]
+fn what_hung_on_a_daemon_ends_with_it_and_codex_outlives_a_takeover() {
+    let mut world = Snapshot::default();
+    asked(&mut world, Agent::Codex, "a");
+    asked(&mut world, Agent::Claude, "b");
+    let taken_over = EntryKind::from(LifecycleEvent::DaemonTakenOver);
+    fold(&mut world, &entry(3, Party::System, taken_over));
+    let open: Vec<_> = world
+        .open_approvals
+        .values()
+        .map(|asked| asked.agent)
+        .collect();
+    assert_eq!(open, [Agent::Codex]);
+    let started = EntryKind::from(LifecycleEvent::DaemonStarted);
+    fold(&mut world, &entry(4, Party::System, started));
+    assert!(world.open_approvals.is_empty());
+}

@@ -1,0 +1,400 @@
+//! [`CodexQuestion`]: a request of the app-server that waits for the person, as one can be asked
+//! it and answer it anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::frame::ServerRequest;
+use super::item::FileUpdate;
+use crate::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect};
+use crate::id::{ThreadId, TurnId};
+
+/// The most that is kept of what is asked about, in characters: beyond it nobody decides by
+/// reading.
+const SUBJECT_CHARS_MAX: usize = 4_000;
+
+/// The most that is kept of a diff, in characters.
+const DIFF_CHARS_MAX: usize = 200_000;
+
+/// A question, with the answer that each choice of its stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodexQuestion {
+    /// What is asked.
+    pub request: ApprovalRequest,
+    /// What else the person should read: the diff, or what can only be answered in the terminal.
+    pub details: String,
+    /// The `result` of each choice, in their order.
+    results: Vec<Value>,
+}
+
+impl CodexQuestion {
+    /// Reads a request; `None` for one that does not wait for the person. `changes_of`: what the
+    /// `fileChange` item of an id consists of, for a request about it has no diff.
+    pub fn read<'a>(
+        request: &ServerRequest,
+        changes_of: impl Fn(&str) -> Option<&'a [FileUpdate]>,
+    ) -> Option<Self> {
+        if !request.waits_for_human() {
+            return None;
+        }
+        let params: Params = serde_json::from_str(&request.params).unwrap_or_default();
+        let mut question = match request.method.as_str() {
+            "item/commandExecution/requestApproval" => command(&params),
+            "item/fileChange/requestApproval" => {
+                let item = params.item_id.as_deref().unwrap_or_default();
+                file_change(&params, changes_of(item).unwrap_or_default())
+            }
+            "item/permissions/requestApproval" => permissions(&params),
+            "mcpServer/elicitation/request" => elicitation(&params),
+            "item/tool/requestUserInput" => user_input(&params),
+            method => Draft::new(ApprovalKind::Other(method.to_owned()), method.to_owned()),
+        };
+        if question.choices.is_empty() {
+            question.detail("It can be answered in Codex's own terminal only.");
+        }
+        let (choices, results) = question.choices.into_iter().unzip();
+        // What has no id of an item is named by the request, whose number is the app-server's.
+        let named = [&params.approval_id, &params.item_id];
+        let named = named.into_iter().flatten().next();
+        let named = named.map_or_else(|| request.id.clone(), Clone::clone);
+        let thread = request.thread_id.clone().unwrap_or_default();
+        Some(Self {
+            request: ApprovalRequest {
+                kind: question.kind,
+                key: format!("{thread}/{named}/{}", request.method),
+                subject: cut(question.subject, SUBJECT_CHARS_MAX),
+                cwd: params.cwd,
+                reason: params.reason.filter(|reason| !reason.is_empty()),
+                choices,
+                thread_id: request.thread_id.clone().map(ThreadId::new),
+                turn_id: params.turn_id.map(TurnId::new),
+            },
+            details: question.details,
+            results,
+        })
+    }
+
+    /// The `result` for a choice.
+    pub fn result(&self, choice: &str) -> Option<&Value> {
+        let at = self.request.choices.iter().position(|it| it.id == choice)?;
+        self.results.get(at)
+    }
+}
+
+/// Of every request what any of them has.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Params {
+    kind: Option<String>,
+    turn_id: Option<String>,
+    item_id: Option<String>,
+    approval_id: Option<String>,
+    reason: Option<String>,
+    command: Option<String>,
+    cwd: Option<String>,
+    network_approval_context: Option<Network>,
+    available_decisions: Option<Vec<Value>>,
+    grant_root: Option<String>,
+    permissions: Option<Value>,
+    server_name: Option<String>,
+    message: Option<String>,
+    requested_schema: Option<Value>,
+    url: Option<String>,
+    #[serde(rename = "_meta")]
+    meta: Option<Value>,
+    questions: Vec<Question>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Network {
+    host: String,
+    protocol: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Question {
+    id: String,
+    question: String,
+    is_secret: bool,
+    options: Option<Vec<Choice>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Choice {
+    label: String,
+    description: String,
+}
+
+/// A question that is being put together.
+struct Draft {
+    kind: ApprovalKind,
+    subject: String,
+    details: String,
+    choices: Vec<(ApprovalChoice, Value)>,
+}
+
+impl Draft {
+    fn new(kind: ApprovalKind, subject: String) -> Self {
+        Self {
+            kind,
+            subject,
+            details: String::new(),
+            choices: Vec::new(),
+        }
+    }
+
+    fn choice(&mut self, id: &str, label: impl Into<String>, effect: ChoiceEffect, result: Value) {
+        let choice = ApprovalChoice {
+            id: id.to_owned(),
+            label: label.into(),
+            effect,
+        };
+        self.choices.push((choice, result));
+    }
+
+    fn detail(&mut self, line: &str) {
+        if !self.details.is_empty() {
+            self.details.push('\n');
+        }
+        self.details.push_str(line);
+    }
+
+    /// The decisions that are offered, and *decline*, which every request takes although it does
+    /// not offer it (observed).
+    fn decisions(&mut self, offered: &[Value]) {
+        for decision in offered {
+            if !self.decision(decision) {
+                let shown = cut(decision.to_string(), 200);
+                self.detail(&format!("Codex's own terminal offers more: {shown}"));
+            }
+        }
+        if !offered.iter().any(|decision| decision == "decline") {
+            self.decision(&json!("decline"));
+        }
+    }
+
+    /// Whether the decision is one that we know.
+    fn decision(&mut self, decision: &Value) -> bool {
+        let result = json!({ "decision": decision });
+        if let Some(word) = decision.as_str() {
+            let (label, effect) = match word {
+                "accept" => ("allow once", ChoiceEffect::AllowOnce),
+                "acceptForSession" => ("allow for this session", ChoiceEffect::AllowMore),
+                "decline" => ("do not; Codex goes on without it", ChoiceEffect::Deny),
+                "cancel" => ("do not, and stop the turn", ChoiceEffect::Stop),
+                _ => return false,
+            };
+            self.choice(word, label, effect, result);
+            return true;
+        }
+        let rule = &decision["acceptWithExecpolicyAmendment"]["execpolicy_amendment"];
+        if let Some(words) = rule.as_array() {
+            let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+            let label = format!("allow, and always what begins with `{}`", words.join(" "));
+            let id = "acceptWithExecpolicyAmendment";
+            self.choice(id, cut(label, 300), ChoiceEffect::AllowMore, result);
+            return true;
+        }
+        let rule = &decision["applyNetworkPolicyAmendment"]["network_policy_amendment"];
+        if let (Some(host), Some(action)) = (rule["host"].as_str(), rule["action"].as_str()) {
+            let effect = match action {
+                "allow" => ChoiceEffect::AllowMore,
+                _ => ChoiceEffect::Deny,
+            };
+            let label = cut(format!("from now on {action} the host {host}"), 300);
+            // Both rules can be offered at once.
+            let id = format!("applyNetworkPolicyAmendment/{action}");
+            self.choice(&id, label, effect, result);
+            return true;
+        }
+        false
+    }
+}
+
+fn command(params: &Params) -> Draft {
+    let what = params.command.clone().unwrap_or_default();
+    let mut draft = Draft::new(ApprovalKind::Command, what);
+    if let Some(network) = &params.network_approval_context {
+        draft.detail(&format!(
+            "It wants to reach {} by {}.",
+            network.host, network.protocol
+        ));
+        if draft.subject.is_empty() {
+            draft.subject = format!("reach {} by {}", network.host, network.protocol);
+        }
+    }
+    if params.kind.as_deref() == Some("writeStdin") {
+        draft.detail("It is input for a command that runs already.");
+    }
+    let usual = [json!("accept"), json!("decline"), json!("cancel")];
+    draft.decisions(params.available_decisions.as_deref().unwrap_or(&usual));
+    draft
+}
+
+fn file_change(params: &Params, changes: &[FileUpdate]) -> Draft {
+    let files: Vec<String> = changes.iter().map(FileUpdate::in_words).collect();
+    let subject = match (files.as_slice(), &params.grant_root) {
+        ([], Some(root)) => format!("write below {root}"),
+        ([], None) => "files that Codex did not name".to_owned(),
+        (files, _) => files.join("\n"),
+    };
+    let mut draft = Draft::new(ApprovalKind::FileChange, subject);
+    if let Some(root) = &params.grant_root {
+        draft.detail(&format!("It asks to write below {root} for the session."));
+    }
+    let mut left = DIFF_CHARS_MAX;
+    for change in changes {
+        let diff = cut(change.diff.clone(), left);
+        left -= diff.chars().count().min(left);
+        draft.detail(&format!("--- {}\n{}", change.path, diff.trim_end()));
+    }
+    let usual = ["accept", "acceptForSession", "decline", "cancel"].map(|word| json!(word));
+    let offered = params.available_decisions.as_deref();
+    draft.decisions(offered.unwrap_or(&usual));
+    draft
+}
+
+fn permissions(params: &Params) -> Draft {
+    let wanted = params.permissions.clone().unwrap_or_default();
+    let mut draft = Draft::new(ApprovalKind::Permissions, in_words(&wanted));
+    let granted: serde_json::Map<String, Value> = match &wanted {
+        Value::Object(wanted) => {
+            let asked = wanted.iter().filter(|(_, value)| !value.is_null());
+            asked
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect()
+        }
+        _ => return draft,
+    };
+    for (scope, label, effect) in [
+        ("turn", "allow for this turn", ChoiceEffect::AllowOnce),
+        ("session", "allow for this session", ChoiceEffect::AllowMore),
+    ] {
+        let result = json!({ "permissions": granted, "scope": scope });
+        draft.choice(scope, label, effect, result);
+    }
+    let nothing = json!({ "permissions": {}, "scope": "turn" });
+    draft.choice("none", "do not", ChoiceEffect::Deny, nothing);
+    draft
+}
+
+/// Network and folders, in a line each.
+fn in_words(wanted: &Value) -> String {
+    let mut lines = Vec::new();
+    if wanted["network"]["enabled"] == true {
+        lines.push("the network".to_owned());
+    }
+    for (access, word) in [("read", "read"), ("write", "write")] {
+        for path in wanted["fileSystem"][access]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let path = path
+                .as_str()
+                .map_or_else(|| path.to_string(), str::to_owned);
+            lines.push(format!("{word} {path}"));
+        }
+    }
+    for entry in wanted["fileSystem"]["entries"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        lines.push(entry.to_string());
+    }
+    if lines.is_empty() {
+        lines.push(wanted.to_string());
+    }
+    lines.join("\n")
+}
+
+fn elicitation(params: &Params) -> Draft {
+    let server = params.server_name.as_deref().unwrap_or("an MCP server");
+    let message = params.message.as_deref().unwrap_or_default();
+    let meta = params.meta.clone().unwrap_or_default();
+    let is_tool = meta["codex_approval_kind"] == "mcp_tool_call";
+    let mut draft = if is_tool {
+        let tool = meta["tool_name"].as_str().unwrap_or("a tool");
+        let mut draft = Draft::new(ApprovalKind::Tool, format!("{server}: {tool}"));
+        if let Some(arguments) = meta.get("tool_params").filter(|given| !given.is_null()) {
+            draft.detail(&cut(format!("{arguments:#}"), SUBJECT_CHARS_MAX));
+        }
+        draft
+    } else {
+        Draft::new(ApprovalKind::Question, format!("{server} asks: {message}"))
+    };
+    let fields = params.requested_schema.as_ref().map(|it| &it["properties"]);
+    let wants_no_words = fields.is_none_or(|fields| {
+        fields.is_null() || fields.as_object().is_some_and(serde_json::Map::is_empty)
+    });
+    let answer = |action: &str, content: Value, meta: Value| json!({ "action": action, "content": content, "_meta": meta });
+    if let Some(url) = &params.url {
+        draft.detail(&format!("It leads to {url}"));
+    }
+    if wants_no_words && params.url.is_none() {
+        let content = if is_tool { Value::Null } else { json!({}) };
+        let label = if is_tool { "allow once" } else { "accept" };
+        let once = answer("accept", content.clone(), Value::Null);
+        draft.choice("accept", label, ChoiceEffect::AllowOnce, once);
+        for (persist, label) in [
+            ("session", "allow for this session"),
+            ("always", "allow always"),
+        ] {
+            let offered = meta["persist"].as_array().into_iter().flatten();
+            if is_tool && offered.into_iter().any(|word| word == persist) {
+                let result = answer("accept", content.clone(), json!({ "persist": persist }));
+                draft.choice(persist, label, ChoiceEffect::AllowMore, result);
+            }
+        }
+    } else {
+        draft.detail("It is a form: fill it in in Codex's own terminal, or decline here.");
+    }
+    let decline = answer("decline", Value::Null, Value::Null);
+    draft.choice("decline", "do not", ChoiceEffect::Deny, decline);
+    let cancel = answer("cancel", Value::Null, Value::Null);
+    draft.choice(
+        "cancel",
+        "do not, and stop the turn",
+        ChoiceEffect::Stop,
+        cancel,
+    );
+    draft
+}
+
+fn user_input(params: &Params) -> Draft {
+    let asked: Vec<&str> = params
+        .questions
+        .iter()
+        .map(|it| it.question.as_str())
+        .collect();
+    let mut draft = Draft::new(ApprovalKind::Question, asked.join("\n"));
+    // Several at once, and a secret, are for the terminal.
+    if let [question] = params.questions.as_slice()
+        && !question.is_secret
+    {
+        for option in question.options.iter().flatten() {
+            let label = match option.description.as_str() {
+                "" => option.label.clone(),
+                description => format!("{}: {description}", option.label),
+            };
+            let result =
+                json!({ "answers": { question.id.as_str(): { "answers": [option.label] } } });
+            draft.choice(&option.label, cut(label, 300), ChoiceEffect::Answer, result);
+        }
+    }
+    draft
+}
+
+fn cut(text: String, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        None => text,
+        Some((end, _)) => format!("{} …", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use crate::wire::codex::frame::Incoming;
+use crate::wire::codex::item::FileUpdateKind;
+
+fn read(method: &str, params: Value) -> CodexQuestion {
+    read_with(method, params, &[])
+}
+
+fn read_with(method: &str, params: Value, changes: &[FileUpdate]) -> CodexQuestion {
+    let frame = json!({ "method": method, "id": 3, "params": params }).to_string();
+    let Some(Incoming::Request(request)) = Incoming::parse(&frame) else {
+        panic!("{frame}");
+    };
+    CodexQuestion::read(&request, |item| (item == "call_1").then_some(changes)).unwrap()
+}
+
+fn ids(question: &CodexQuestion) -> Vec<&str> {
+    let choices = question.request.choices.iter();
+    choices.map(|choice| choice.id.as_str()).collect()
+}
+
+#[test]
+fn a_command_has_the_choices_that_codex_offers_and_may_be_declined() {
+    // As observed; `decline` is taken although it is not offered.
+    let amendment =
+        json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "made.txt"]}});
+    let question = read(
+        "item/commandExecution/requestApproval",
+        json!({"kind": "command", "threadId": "T", "turnId": "U", "itemId": "call_6742",
+            "reason": "need to write a file", "command": "/bin/bash -lc 'touch made.txt'",
+            "cwd": "/proj", "availableDecisions": ["accept", amendment, "cancel"]}),
+    );
+    let request = &question.request;
+    assert_eq!(request.kind, ApprovalKind::Command);
+    assert_eq!(request.subject, "/bin/bash -lc 'touch made.txt'");
+    assert_eq!(request.cwd.as_deref(), Some("/proj"));
+    assert_eq!(request.reason.as_deref(), Some("need to write a file"));
+    assert_eq!(request.turn_id, Some(TurnId::new("U")));
+    let wanted = [
+        "accept",
+        "acceptWithExecpolicyAmendment",
+        "cancel",
+        "decline",
+    ];
+    assert_eq!(ids(&question), wanted);
+    let label = &request.choices[1].label;
+    assert!(label.contains("`touch made.txt`"), "{label}");
+    assert_eq!(
+        question.result("accept").unwrap(),
+        &json!({"decision": "accept"})
+    );
+    assert_eq!(
+        question.result(wanted[1]).unwrap(),
+        &json!({ "decision": amendment })
+    );
+    assert_eq!(question.result("acceptForSession"), None);
+}
+
+#[test]
+fn a_decision_of_a_newer_codex_is_named_and_not_offered() {
+    let question = read(
+        "item/commandExecution/requestApproval",
+        json!({"threadId": "T", "itemId": "i", "command": "ls",
+            "availableDecisions": ["accept", "acceptTwice", {"askLater": {"s": 5}}]}),
+    );
+    assert_eq!(ids(&question), ["accept", "decline"]);
+    assert!(
+        question.details.contains("acceptTwice"),
+        "{}",
+        question.details
+    );
+    assert!(
+        question.details.contains("askLater"),
+        "{}",
+        question.details
+    );
+}
+
+#[test]
+fn a_change_of_files_shows_the_diff_of_its_item() {
+    let changes = [FileUpdate {
+        path: "src/lock.rs".to_owned(),
+        kind: FileUpdateKind {
+            name: "add".to_owned(),
+            move_path: None,
+        },
+        diff: "pub struct Lock;\n".to_owned(),
+    }];
+    let params = json!({"threadId": "T", "turnId": "U", "itemId": "call_1", "reason": null, "grantRoot": null});
+    let question = read_with("item/fileChange/requestApproval", params.clone(), &changes);
+    assert_eq!(question.request.subject, "add src/lock.rs");
+    assert_eq!(question.details, "--- src/lock.rs\npub struct Lock;");
+    assert_eq!(
+        ids(&question),
+        ["accept", "acceptForSession", "decline", "cancel"]
+    );
+    // After a lost connection the item is not told again, and the question is the same.
+    let again = read("item/fileChange/requestApproval", params);
+    assert_eq!(again.request.key, question.request.key);
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_is_allowed_once_for_the_session_or_always() {
+    let question = read(
+        "mcpServer/elicitation/request",
+        json!({"threadId": "T", "turnId": "U", "serverName": "ctxrelay", "mode": "form",
+            "_meta": {"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"],
+                "tool_name": "relay_send", "tool_params": {"text": "hi"}},
+            "message": "Allow it?", "requestedSchema": {"type": "object", "properties": {}}}),
+    );
+    assert_eq!(question.request.kind, ApprovalKind::Tool);
+    assert_eq!(question.request.subject, "ctxrelay: relay_send");
+    assert!(question.details.contains("\"text\": \"hi\""));
+    assert_eq!(
+        ids(&question),
+        ["accept", "session", "always", "decline", "cancel"]
+    );
+    let once = json!({"action": "accept", "content": null, "_meta": null});
+    assert_eq!(question.result("accept").unwrap(), &once);
+    let session = json!({"action": "accept", "content": null, "_meta": {"persist": "session"}});
+    assert_eq!(question.result("session").unwrap(), &session);
+}
+
+#[test]
+fn a_form_is_filled_in_in_the_terminal_and_can_be_declined_here() {
+    let question = read(
+        "mcpServer/elicitation/request",
+        json!({"threadId": "T", "serverName": "x", "message": "Your name?", "_meta": null,
+            "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}),
+    );
+    assert_eq!(question.request.kind, ApprovalKind::Question);
+    assert_eq!(ids(&question), ["decline", "cancel"]);
+    assert!(question.details.contains("terminal"));
+}
+
+#[test]
+fn permissions_are_granted_as_they_were_asked_for_or_not_at_all() {
+    let wanted =
+        json!({"network": {"enabled": true}, "fileSystem": {"read": null, "write": ["/x"]}});
+    let params = json!({"threadId": "T", "turnId": "U", "itemId": "i", "cwd": "/p", "reason": "r", "permissions": wanted});
+    let question = read("item/permissions/requestApproval", params);
+    assert_eq!(question.request.subject, "the network\nwrite /x");
+    assert_eq!(ids(&question), ["turn", "session", "none"]);
+    let granted = json!({ "permissions": wanted, "scope": "turn" });
+    assert_eq!(question.result("turn").unwrap(), &granted);
+    let nothing = json!({"permissions": {}, "scope": "turn"});
+    assert_eq!(question.result("none").unwrap(), &nothing);
+}
+
+#[test]
+fn one_question_has_its_options_and_several_are_for_the_terminal() {
+    let one = json!({"id": "q1", "header": "Pick", "question": "Which?", "isOther": true, "isSecret": false,
+        "options": [{"label": "A", "description": "a"}, {"label": "B", "description": ""}]});
+    let params = |questions: Value| json!({"threadId": "T", "itemId": "c", "questions": questions});
+    let question = read("item/tool/requestUserInput", params(json!([one])));
+    assert_eq!(question.request.subject, "Which?");
+    assert_eq!(ids(&question), ["A", "B"]);
+    let answer = json!({"answers": {"q1": {"answers": ["A"]}}});
+    assert_eq!(question.result("A").unwrap(), &answer);
+    let question = read("item/tool/requestUserInput", params(json!([one, one])));
+    assert_eq!(ids(&question), <[&str; 0]>::default());
+    assert!(question.details.contains("terminal only"));
+}
+
+#[test]
+fn what_cannot_be_read_waits_nonetheless_and_is_answered_elsewhere() {
+    for params in [
+        json!(null),
+        json!([1]),
+        json!({"threadId": 5}),
+        json!({"questions": 1}),
+    ] {
+        for method in [
+            "item/tool/requestUserInput",
+            "applyPatchApproval",
+            "item/x/requestApproval",
+        ] {
+            let question = read(method, params.clone());
+            assert_eq!(ids(&question), <[&str; 0]>::default());
+            assert!(!question.details.is_empty());
+        }
+    }
+    let frame = r#"{"method":"currentTime/read","id":0,"params":{}}"#;
+    let Some(Incoming::Request(request)) = Incoming::parse(frame) else {
+        panic!("no request");
+    };
+    assert_eq!(CodexQuestion::read(&request, |_| None), None);
+}
+
+#[test]
+fn a_huge_command_and_a_huge_diff_are_cut() {
+    let question = read(
+        "item/commandExecution/requestApproval",
+        json!({"threadId": "T", "itemId": "i", "command": "é".repeat(1_000_000)}),
+    );
+    assert!(question.request.subject.chars().count() < SUBJECT_CHARS_MAX + 10);
+    let huge = FileUpdate {
+        path: "a".to_owned(),
+        kind: FileUpdateKind::default(),
+        diff: "é".repeat(1_000_000),
+    };
+    let params = json!({"threadId": "T", "itemId": "call_1"});
+    let question = read_with(
+        "item/fileChange/requestApproval",
+        params,
+        &[huge.clone(), huge],
+    );
+    assert!(question.details.chars().count() < DIFF_CHARS_MAX + 100);
+}

@@ -1,0 +1,120 @@
+//! What Codex asks the person: recorded as it is asked, and as it ends.
+
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{
+    ApprovalEnd, ApprovalKind, ApprovalRequest, ApprovalStep, Entry, EntryKind,
+};
+use crate::core::id::EntryId;
+use crate::daemon::owners::Daemon;
+
+impl Daemon {
+    pub(super) fn approval_asked(
+        &mut self,
+        request_id: String,
+        request: ApprovalRequest,
+        details: &str,
+    ) {
+        let agent = Agent::Codex;
+        let key = request.key.clone();
+        let known = self.approvals.known(self.recorder.world(), agent, &key);
+        if let Some(id) = known {
+            // Asked again on a new connection.
+            return self.approvals.codex_waits(request_id, id);
+        }
+        let entry = self.asked_entry(agent, request, details);
+        let id = entry.id.clone();
+        self.approvals.asked(key.clone(), id.clone());
+        self.approvals.codex_waits(request_id, id);
+        self.record_fact(
+            vec![entry],
+            Box::new(move |daemon, _| {
+                daemon.approvals.recorded(&key);
+                daemon.status_changed();
+            }),
+        );
+    }
+
+    pub(super) fn approval_resolved(&mut self, request_id: &str) {
+        if let Some(id) = self.approvals.codex_resolved(request_id) {
+            self.end_approval(id, Agent::Codex, ApprovalEnd::Answered);
+        }
+    }
+
+    /// Nothing of what Codex asked waits any more.
+    pub(super) fn end_codex_approvals(&mut self, end: ApprovalEnd) {
+        for id in self.approvals.forget_codex(self.recorder.world()) {
+            self.end_approval(id, Agent::Codex, end);
+        }
+    }
+
+    fn end_approval(&mut self, id: EntryId, agent: Agent, end: ApprovalEnd) {
+        if !self.approvals.end(&id) {
+            return;
+        }
+        let open = &self.recorder.world().open_approvals;
+        let given = open.get(&id).and_then(|asked| asked.given.as_ref());
+        let content = match (end, given) {
+            (ApprovalEnd::Lost, _) => format!("what {} asked is gone with it", agent.title()),
+            (ApprovalEnd::Answered, Some((choice, _))) => {
+                format!(
+                    "{} goes on; the operator's answer was {choice}",
+                    agent.title()
+                )
+            }
+            (ApprovalEnd::Answered, None) => {
+                format!("{} was answered in its own terminal", agent.title())
+            }
+        };
+        let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
+        let entry = self.entry(Party::System, None, kind, content, None);
+        self.record_fact(
+            vec![entry],
+            Box::new(move |daemon, _| {
+                daemon.approvals.ended(&id);
+                daemon.status_changed();
+            }),
+        );
+    }
+
+    fn asked_entry(&self, agent: Agent, request: ApprovalRequest, details: &str) -> Entry {
+        let content = in_words(agent, &request, details);
+        let mut entry = self.entry(
+            Party::Agent(agent),
+            Some(Party::Human),
+            ApprovalStep::Asked(request).of(EntryId::new(""), agent),
+            content,
+            None,
+        );
+        let id = entry.id.clone();
+        if let EntryKind::Approval(record) = &mut entry.kind {
+            record.approval_id = id;
+        }
+        entry
+    }
+}
+
+/// All that the person should read.
+fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
+    let what = match &request.kind {
+        ApprovalKind::Command => "to run a command",
+        ApprovalKind::FileChange => "to change files",
+        ApprovalKind::Permissions => "for more than its sandbox allows",
+        ApprovalKind::Tool => "to use a tool",
+        ApprovalKind::Question => "a question",
+        ApprovalKind::Other(_) => "something that this version does not know",
+    };
+    let mut lines = vec![
+        format!("{} asks {what}", agent.title()),
+        request.subject.clone(),
+    ];
+    if let Some(reason) = &request.reason {
+        lines.push(format!("reason: {reason}"));
+    }
+    if let Some(cwd) = &request.cwd {
+        lines.push(format!("in {cwd}"));
+    }
+    if !details.is_empty() {
+        lines.push(details.to_owned());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,245 @@
+//! What Codex asks the person: shown, answered once, never by ourselves.
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
+use crate::core::entry::{
+    ApprovalChoice, ApprovalKind, ApprovalRequest, ApprovalStep, ChoiceEffect, EntryKind,
+};
+use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{AnswerApprovalParams, Command, RefusalCode, Reply, Role};
+
+const WAITING: ReportedStatus = ReportedStatus::Active { waiting: true };
+
+fn request(key: &str) -> ApprovalRequest {
+    let choice = |id: &str, effect| ApprovalChoice {
+        id: id.to_owned(),
+        label: format!("{id} it"),
+        effect,
+    };
+    ApprovalRequest {
+        kind: ApprovalKind::Command,
+        key: key.to_owned(),
+        subject: "touch made.txt".to_owned(),
+        cwd: Some("/proj".to_owned()),
+        reason: Some("need to write a file".to_owned()),
+        choices: vec![
+            choice("accept", ChoiceEffect::AllowOnce),
+            choice("decline", ChoiceEffect::Deny),
+        ],
+        thread_id: Some(ThreadId::new("thread-1")),
+        turn_id: Some(TurnId::new("turn-1")),
+    }
+}
+
+impl Rig {
+    async fn codex_asks(&mut self, request_id: &str, key: &str) -> EntryId {
+        self.fact(CodexFact::ApprovalAsked {
+            request_id: request_id.to_owned(),
+            request: Box::new(request(key)),
+            details: String::new(),
+        });
+        self.status(WAITING);
+        self.settle().await;
+        let open = &self.daemon.recorder.world().open_approvals;
+        let asked = open.values().find(|asked| asked.request.key == key);
+        asked.unwrap().id.clone()
+    }
+
+    async fn answer(
+        &mut self,
+        by: &Guest,
+        id: &EntryId,
+        choice: &str,
+        note: Option<&str>,
+    ) -> Result<(), RefusalCode> {
+        let waiting = self.ask(by, answer(id, choice, note));
+        self.settle().await;
+        if let Ok(CodexRequest::AnswerApproval {
+            request_id,
+            choice: sent,
+            reply,
+        }) = self.requests.try_recv()
+        {
+            assert_eq!((request_id.as_str(), sent.as_str()), ("3", choice));
+            reply.send(Ok(())).unwrap();
+        }
+        match waiting.await.unwrap() {
+            Ok(Reply::Recorded(_)) => Ok(()),
+            Ok(other) => panic!("{other:?}"),
+            Err(refusal) => Err(refusal.code),
+        }
+    }
+
+    fn open(&self) -> usize {
+        self.daemon.recorder.world().open_approvals.len()
+    }
+
+    async fn steps(&mut self) -> Vec<String> {
+        let place = self.daemon.recorder.world().seq.0;
+        let stored = (1..=place).filter_map(|seq| self.daemon.recorder.stored(Seq(seq)));
+        let steps = stored.filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Approval(record) => {
+                Some(format!("{} {}", stored.entry.source, record.step.as_str()))
+            }
+            _ => None,
+        });
+        steps.collect()
+    }
+}
+
+fn answer(id: &EntryId, choice: &str, note: Option<&str>) -> Command {
+    Command::AnswerApproval(AnswerApprovalParams {
+        id: id.clone(),
+        choice: choice.to_owned(),
+        note: note.map(str::to_owned),
+    })
+}
+
+#[tokio::test]
+async fn what_codex_asks_is_recorded_answered_by_the_operator_and_ends_with_its_answer() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    assert_eq!(rig.daemon.status().approvals.pending, 1);
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    // It was given, and whether it counted nobody has said yet.
+    assert_eq!(rig.open(), 1);
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "3".to_owned(),
+    });
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    assert_eq!(
+        rig.steps().await,
+        ["codex asked", "human given", "system answered"]
+    );
+    let late = rig.answer(&operator, &id, "decline", None).await;
+    assert_eq!(late, Err(RefusalCode::NotFound));
+}
+
+#[tokio::test]
+async fn two_decks_answer_one_request_once_and_nobody_else_answers_at_all() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let (one, two) = (
+        rig.connect(Role::Deck, None, true),
+        rig.connect(Role::Deck, None, true),
+    );
+    let reader = rig.connect(Role::Deck, None, false);
+    let agent = rig.connect(Role::Codex, None, false);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    for not_operator in [&reader, &agent] {
+        let refused = rig.answer(not_operator, &id, "accept", None).await;
+        assert_eq!(refused, Err(RefusalCode::OperatorOnly));
+    }
+    let unknown = rig.answer(&one, &id, "acceptForSession", None).await;
+    assert_eq!(unknown, Err(RefusalCode::InvalidArguments));
+    let first = rig.ask(&one, answer(&id, "accept", None));
+    let second = rig.ask(&two, answer(&id, "decline", None));
+    assert_eq!(
+        second.await.unwrap().unwrap_err().code,
+        RefusalCode::InFlight
+    );
+    rig.settle().await;
+    let Ok(CodexRequest::AnswerApproval { choice, reply, .. }) = rig.requests.try_recv() else {
+        panic!("nothing was sent");
+    };
+    assert_eq!(choice, "accept");
+    reply.send(Ok(())).unwrap();
+    first.await.unwrap().unwrap();
+    assert!(rig.requests.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn an_answer_in_the_terminal_ends_the_request_here_too() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.codex_asks("3", "T/call_1").await;
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "3".to_owned(),
+    });
+    // Before that is on the disk.
+    rig.status(ReportedStatus::Active { waiting: false });
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    // One that was answered while nobody was connected is not told of.
+    rig.codex_asks("4", "T/call_2").await;
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    let wanted = ["codex asked", "system answered"];
+    assert_eq!(rig.steps().await, [wanted, wanted].concat());
+}
+
+#[tokio::test]
+async fn asked_again_on_another_connection_it_is_the_same_request() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("9", "T/call_1").await;
+    assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
+    assert_eq!(rig.steps().await, ["codex asked"]);
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn an_answer_that_reached_nobody_can_be_given_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    let first = rig.ask(&operator, answer(&id, "accept", None));
+    rig.settle().await;
+    let Ok(CodexRequest::AnswerApproval { reply, .. }) = rig.requests.try_recv() else {
+        panic!("nothing was sent");
+    };
+    drop(reply);
+    let refused = first.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::CodexUnavailable);
+    rig.pump().await;
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_refusal_with_a_reason_is_a_message_that_joins_the_turn() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    let given = rig
+        .answer(&operator, &id, "decline", Some("use the lock"))
+        .await;
+    assert_eq!(given, Ok(()));
+    let world = rig.daemon.recorder.world();
+    let told: Vec<_> = world.unsettled.values().collect();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].to, Agent::Codex);
+    let message = rig.daemon.recorder.stored(told[0].seq).unwrap();
+    let text = &message.entry.content;
+    assert!(text.contains("touch made.txt") && text.contains("use the lock"));
+}
+
+#[tokio::test]
+async fn what_was_asked_is_gone_with_the_app_server_and_waits_on_in_a_cleared_session() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    let clear = Command::Clear(Default::default());
+    rig.call(&operator, clear).await.unwrap();
+    assert_eq!(rig.steps().await, ["codex asked"]);
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    rig.fact(CodexFact::ServerLost {
+        why: "killed".to_owned(),
+        gave_up: false,
+    });
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    assert_eq!(rig.steps().await.last().unwrap(), "system lost");
+    let kinds = [ApprovalStep::Ended(crate::core::entry::ApprovalEnd::Lost)];
+    assert_eq!(kinds[0].as_str(), "lost");
+}

@@ -1,0 +1,168 @@
+//! What the real Codex asks the person: it stands in the record, and the first answer counts,
+//! wherever it is given.
+
+use serde_json::{Value, json};
+
+use crate::pair::{attached_codex, verify, wait_status};
+use crate::support::model_request::{hears, says, tool_said};
+use crate::support::operator::Operator;
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Reply, ToolCall};
+use crate::support::wait::{timeout, wait_until};
+
+const DIALOG: &str = "Would you like to run";
+
+/// The steps of requests for approval in the record, oldest first.
+fn approvals(pair: &Pair) -> Vec<Value> {
+    let lines = pair.project.ledger().into_iter();
+    lines
+        .filter(|line| line["runtimeEvent"]["kind"] == "approval")
+        .collect()
+}
+
+fn steps(pair: &Pair) -> Vec<String> {
+    let word = |line: &Value| {
+        let (source, status) = (&line["source"], &line["runtimeEvent"]["status"]);
+        format!("{} {}", source.as_str().unwrap(), status.as_str().unwrap())
+    };
+    approvals(pair).iter().map(word).collect()
+}
+
+/// Codex in its terminal, which asks whether it may make a file; the id of the request.
+#[track_caller]
+fn codex_asks(pair: &Pair) -> (Pty, String) {
+    let command = ToolCall::escalated("touch made.txt", "a file is needed");
+    pair.responses
+        .when(says("make the file"))
+        .once()
+        .reply(Reply::call(command));
+    let mut codex = attached_codex(pair);
+    codex.submit("make the file");
+    let asked = wait_until("the request in the record", timeout(), || {
+        approvals(pair).pop()
+    });
+    let request = &asked["runtimeEvent"]["request"];
+    assert!(
+        request["subject"]
+            .as_str()
+            .unwrap()
+            .contains("touch made.txt")
+    );
+    assert_eq!(request["reason"], "a file is needed");
+    assert_eq!(asked["source"], "codex");
+    codex.wait_for_text(DIALOG);
+    let id = asked["runtimeEvent"]["approvalId"].as_str().unwrap();
+    (codex, id.to_owned())
+}
+
+fn made(pair: &Pair) -> bool {
+    pair.project.root().join("made.txt").exists()
+}
+
+#[test]
+fn the_operator_allows_a_command_away_from_codexs_terminal() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    pair.responses
+        .when(tool_said("exited with code 0"))
+        .reply(Reply::text("Made it."));
+    let (mut codex, id) = codex_asks(&pair);
+    wait_status(&pair, "one request", |status| {
+        status["approvals"]["pending"] == 1
+    });
+    assert!(!made(&pair));
+    operator
+        .call("approval/answer", json!({"id": id, "choice": "accept"}))
+        .unwrap();
+    codex.wait_for_text("Made it.");
+    assert!(made(&pair));
+    assert!(!codex.shows(DIALOG));
+    wait_status(&pair, "no request", |status| {
+        status["approvals"]["pending"] == 0
+    });
+    assert_eq!(
+        steps(&pair),
+        ["codex asked", "human given", "system answered"]
+    );
+    let late = operator.call("approval/answer", json!({"id": id, "choice": "decline"}));
+    assert!(
+        late.unwrap_err().message.contains("request"),
+        "answered twice"
+    );
+    verify(&pair);
+}
+
+#[test]
+fn a_refusal_with_its_reason_reaches_codexs_model() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    let (mut codex, id) = codex_asks(&pair);
+    pair.responses
+        .when(hears("use the lock instead"))
+        .reply(Reply::text("Understood."));
+    let answer = json!({"id": id, "choice": "decline", "note": "use the lock instead"});
+    operator.call("approval/answer", answer).unwrap();
+    codex.wait_for_text("Understood.");
+    assert!(!made(&pair));
+    wait_until("its end", timeout(), || {
+        (steps(&pair).len() == 3).then_some(())
+    });
+    assert_eq!(
+        steps(&pair),
+        ["codex asked", "human given", "system answered"]
+    );
+    verify(&pair);
+}
+
+#[test]
+fn an_answer_in_codexs_terminal_ends_the_request_everywhere() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    pair.responses
+        .when(tool_said("exited with code 0"))
+        .reply(Reply::text("Made it."));
+    let (mut codex, id) = codex_asks(&pair);
+    codex.press_until(Key::Char('y'), "the dialog to go", |screen| {
+        !screen.contains(DIALOG)
+    });
+    codex.wait_for_text("Made it.");
+    wait_status(&pair, "no request", |status| {
+        status["approvals"]["pending"] == 0
+    });
+    assert_eq!(steps(&pair), ["codex asked", "system answered"]);
+    let late = operator.call("approval/answer", json!({"id": id, "choice": "decline"}));
+    assert!(late.is_err());
+    verify(&pair);
+}
+
+#[test]
+fn a_request_outlives_the_daemons_own_process_and_is_recorded_once() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    pair.responses
+        .when(tool_said("exited with code 0"))
+        .reply(Reply::text("Made it."));
+    let (mut codex, id) = codex_asks(&pair);
+    operator.hand_over(env!("CARGO_BIN_EXE_ctxrelay")).unwrap();
+    wait_until("the next daemon", timeout(), || {
+        let taken_over = |line: &Value| line["runtimeEvent"]["event"] == "daemon_taken_over";
+        pair.project.ledger().iter().any(taken_over).then_some(())
+    });
+    let mut operator = Operator::connect(&pair.project);
+    // Until Codex has asked again there is nobody to answer.
+    wait_until("the answer", timeout(), || {
+        let answer = json!({"id": id, "choice": "accept"});
+        operator.call("approval/answer", answer).ok()
+    });
+    codex.wait_for_text("Made it.");
+    let asked = steps(&pair)
+        .into_iter()
+        .filter(|step| step == "codex asked");
+    assert_eq!(asked.count(), 1);
+    verify(&pair);
+}
