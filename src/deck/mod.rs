@@ -20,3 +20,4 @@ mod present;
 mod reading;
 pub mod run;
 pub mod term;
+mod work;

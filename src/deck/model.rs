@@ -10,6 +10,7 @@ use serde_json::Value;
 use self::line_gaps::LineGaps;
 use super::present::RowFilter;
 use super::run::DeckAbout;
+use super::work::WorkIndex;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -61,6 +62,8 @@ pub struct Model {
     pub tree: Option<String>,
     /// Agents that were started from this deck: when, ms since the epoch.
     pub started: BTreeMap<crate::core::agent::Agent, i64>,
+    /// Its open handoffs as rows.
+    pub work: WorkIndex,
     /// Whose deck it is.
     pub about: DeckAbout,
     /// Of the part of the record that is loaded.
@@ -83,6 +86,7 @@ impl Model {
             pages: 0,
             tree: None,
             started: BTreeMap::new(),
+            work: WorkIndex::default(),
             about,
             bad_lines: LineGaps::default(),
             keep: ENTRIES_MAX,
@@ -92,6 +96,7 @@ impl Model {
     /// Begins again from what was just read, the page newest first.
     pub fn reset(&mut self, world: Snapshot, page: EntryPage) {
         self.world = world;
+        self.work = WorkIndex::of(&self.world, self.world.last_at_ms);
         self.is_read = true;
         self.unread = None;
         self.entries.clear();
@@ -122,7 +127,9 @@ impl Model {
             return true;
         }
         let in_order = entry.seq.0 == self.world.seq.0 + 1 || self.world.seq == Seq(0);
+        let touched = WorkIndex::touched(&self.world, entry);
         fold(&mut self.world, entry);
+        self.work.take(&self.world, touched);
         self.remember(entry.clone());
         in_order
     }
@@ -147,6 +154,11 @@ impl Model {
             self.entries.push_front(entry);
         }
         has_row || has_bad_lines
+    }
+
+    /// Time has passed, which makes handoffs stale.
+    pub fn advance(&mut self, now_ms: i64) {
+        self.work.advance(&self.world, now_ms);
     }
 
     /// The lines among those that are loaded which could not be read.

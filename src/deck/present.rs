@@ -1,24 +1,23 @@
 //! Model to view. Pure: the time is an argument, nothing is asked.
 
 mod gates;
-mod handoffs;
 mod missing;
 mod rows;
 
 use ctxrelay_ui::model as ui;
 
-use handoffs::handoffs;
 use missing::missing;
 pub(in crate::deck) use rows::RowFilter;
 pub(in crate::deck) use rows::detail;
-use rows::{ROW_CHARS_MAX, timeline};
+use rows::timeline;
 
 use super::attention;
 use super::model::{DaemonLink, Model, session_name};
+use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{DeliveryResult, WorkTree};
-use crate::core::snapshot::{HandoffSnapshot, Lane, ProposalSnapshot};
+use crate::core::snapshot::ProposalSnapshot;
 use crate::wire::status::{ChainState, ClaudeStatus, CodexStatus, LaneStatus};
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
@@ -27,7 +26,6 @@ const SLOW_START_MS: i64 = 5_000;
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
     let status = &model.status;
-    let [open, active, blocked, stale, done] = model.world.lanes(now_ms).map(small);
     ui::DeckView {
         now_ms,
         utc_offset_s: model.about.utc_offset_s,
@@ -64,17 +62,8 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         },
         timeline: timeline(model),
         older: model.older.is_some().then_some(model.pages),
-        tasks: ui::Tasks {
-            counts: ui::LaneCounts {
-                open,
-                active,
-                blocked,
-                stale,
-                done,
-            },
-            rows: tasks(model, now_ms),
-        },
-        handoffs: handoffs(model),
+        tasks: model.work.tasks(&model.world),
+        handoffs: model.work.open().clone(),
         inbox: inbox(model, now_ms),
         missing: if model.about.demo || !model.is_read {
             Vec::new()
@@ -243,28 +232,6 @@ fn queue(lane: &LaneStatus) -> ui::QueueCounts {
     }
 }
 
-fn tasks(model: &Model, now_ms: i64) -> Vec<ui::TaskRow> {
-    let open = model.world.open_handoffs.values();
-    let closed = model.world.closed_handoffs.iter().rev();
-    open.chain(closed)
-        .map(|handoff| ui::TaskRow {
-            lane: lane_of(handoff.lane(now_ms)),
-            id_short: handoff_name(handoff),
-            seq: handoff.seq.0,
-            from: party_of(&handoff.from),
-            to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
-            text: handoff.ask.chars().take(ROW_CHARS_MAX).collect(),
-            since_ms: since_ms(handoff),
-        })
-        .collect()
-}
-
-/// Since when it is as it is: one age for a handoff, in whichever pane.
-fn since_ms(handoff: &HandoffSnapshot) -> i64 {
-    let handled = handoff.handled_by.as_ref();
-    handled.map_or(handoff.at_ms, |(_, at_ms)| *at_ms)
-}
-
 fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     let mut cards: Vec<ui::InboxCard> = model
         .world
@@ -394,11 +361,6 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     }
 }
 
-/// Handoffs are named by their place in the record: short, unique, and where to find them.
-fn handoff_name(handoff: &HandoffSnapshot) -> String {
-    format!("h{}", handoff.seq)
-}
-
 fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -427,15 +389,5 @@ fn state_of(state: AgentState) -> ui::AgentState {
         AgentState::Limited => ui::AgentState::Limited,
         AgentState::Stale => ui::AgentState::Stale,
         AgentState::Offline => ui::AgentState::Offline,
-    }
-}
-
-fn lane_of(lane: Lane) -> ui::TaskColumn {
-    match lane {
-        Lane::Open => ui::TaskColumn::Open,
-        Lane::Active => ui::TaskColumn::Active,
-        Lane::Blocked => ui::TaskColumn::Blocked,
-        Lane::Stale => ui::TaskColumn::Stale,
-        Lane::Done => ui::TaskColumn::Done,
     }
 }

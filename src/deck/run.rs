@@ -126,6 +126,8 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut status_due: Option<Instant> = None;
     let mut view_due: Option<Instant> = Some(Instant::now());
     let mut read_due: Option<Instant> = None;
+    // When the next handoff becomes stale, which no entry says.
+    let mut stale_due: Option<Instant> = None;
     connection.mark_changed();
     // The daemon of this process is no more; whoever looks may start it again.
     let mut has_failed = false;
@@ -152,9 +154,19 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             look_at_tree(&options, &trees);
         }
         let now = Instant::now();
-        if view_due.is_some_and(|due| due <= now) {
+        if [view_due, stale_due]
+            .into_iter()
+            .flatten()
+            .any(|due| due <= now)
+        {
             view_due = None;
-            if !display.show(present(&model, now_ms())) {
+            let now_ms = now_ms();
+            model.advance(now_ms);
+            stale_due = model.work.next_due_ms().map(|due_ms| {
+                let wait = u64::try_from(due_ms.saturating_sub(now_ms)).unwrap_or(0);
+                Instant::now() + Duration::from_millis(wait)
+            });
+            if !display.show(present(&model, now_ms)) {
                 return DeckExit::Gone;
             }
             // Behind the first view, which brings the time that a notice stands for.
@@ -170,7 +182,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             }
         }
         let far = now + Duration::from_secs(3600);
-        let wake = [view_due, status_due, read_due]
+        let wake = [view_due, stale_due, status_due, read_due]
             .into_iter()
             .flatten()
             .min()

@@ -89,6 +89,10 @@ pub enum Action {
     PrevEntry,
     /// The pane in focus on the whole screen, or back.
     Zoom,
+    /// To the next column of the tasks.
+    NextColumn,
+    /// To the column of the tasks before.
+    PrevColumn,
     /// Start the daemon again.
     Restart,
     /// Draw everything again.
@@ -153,6 +157,8 @@ const NAMES: &[(&str, Action)] = &[
     ("next entry", Action::NextEntry),
     ("prev entry", Action::PrevEntry),
     ("zoom", Action::Zoom),
+    ("next column", Action::NextColumn),
+    ("prev column", Action::PrevColumn),
     ("restart", Action::Restart),
     ("redraw", Action::Redraw),
     ("quit", Action::Quit),

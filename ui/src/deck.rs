@@ -16,8 +16,8 @@ use crate::model::{
 };
 use crate::overlays::Overlay;
 use crate::pane::Pane;
-use crate::panes::task_at;
 use crate::source_error::SourceError;
+use crate::task_list::TaskList;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
@@ -102,8 +102,8 @@ pub struct Deck {
     pub(crate) agents: ListState,
     pub(crate) timeline: TimelineState,
     pub(crate) inbox: InboxRows,
-    pub(crate) tasks: TrackedList,
-    pub(crate) handoffs: TrackedList,
+    pub(crate) tasks: TaskList,
+    pub(crate) handoffs: TrackedList<u64>,
     pub(crate) overlays: Vec<Overlay>,
     pub(crate) keymap: Keymap,
     pub(crate) theme: Theme,
@@ -138,7 +138,7 @@ impl Deck {
             agents: ListState::default(),
             timeline: TimelineState::new(settings.newest_first),
             inbox: InboxRows::default(),
-            tasks: TrackedList::default(),
+            tasks: TaskList::default(),
             handoffs: TrackedList::default(),
             overlays: Vec::new(),
             keymap: settings.keymap,
@@ -216,12 +216,8 @@ impl Deck {
             let outcome = row.outcome.as_ref()?;
             (outcome.state == OutcomeState::Unconfirmed).then_some(outcome.since_ms?)
         });
-        // What runs stands first among the tasks.
-        let tasks = (0..self.tasks.len())
-            .map_while(|index| task_at(self, index))
-            .take_while(|row| row.lane == TaskColumn::Active)
-            .take(ROWS_LOOKED_AT)
-            .map(|row| row.since_ms);
+        let active = self.view.tasks.column(TaskColumn::Active).iter();
+        let tasks = active.take(ROWS_LOOKED_AT).map(|row| row.since_ms);
         let until = |at_ms: i64| (1..=60_000).contains(&at_ms.saturating_sub(now));
         let due = self.view.agents.iter().flat_map(|card| {
             let limit = card.limit.as_ref();

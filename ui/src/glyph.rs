@@ -6,9 +6,7 @@
 use ratatui::symbols::border;
 
 use crate::model::{Agent, GateState, Verdict};
-use crate::model::{
-    AgentState, HandoffState, InboxKind, OutcomeState, Party, SilenceLevel, TaskColumn,
-};
+use crate::model::{AgentState, InboxKind, OutcomeState, Party, SilenceLevel, TaskColumn};
 
 /// Which set is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,24 +87,14 @@ impl Glyphs {
         }
     }
 
-    /// A lane.
-    pub fn lane(self, lane: TaskColumn) -> &'static str {
-        match lane {
+    /// A column of tasks.
+    pub fn column(self, column: TaskColumn) -> &'static str {
+        match column {
             TaskColumn::Open => self.pick("○", "-"),
             TaskColumn::Active => self.pick("●", "*"),
             TaskColumn::Blocked => self.pick("▲", "!"),
             TaskColumn::Stale => self.pick("◌", "~"),
             TaskColumn::Done => self.pick("✓", "v"),
-        }
-    }
-
-    /// A handoff.
-    pub fn handoff(self, state: HandoffState) -> &'static str {
-        match state {
-            HandoffState::Unconfirmed => self.pick("◌", "~"),
-            HandoffState::Open => self.pick("○", "-"),
-            HandoffState::Done => self.pick("✓", "v"),
-            HandoffState::Failed => self.pick("✗", "x"),
         }
     }
 

@@ -36,6 +36,7 @@ pub mod scenes;
 pub mod source_error;
 #[cfg(feature = "shots")]
 pub mod svg;
+mod task_list;
 pub mod text;
 pub mod theme;
 mod timeline_state;

@@ -10,9 +10,9 @@ pub enum Pane {
     Timeline,
     /// What waits for the operator.
     Inbox,
-    /// Work, as lanes.
+    /// What is to be done, by column.
     Tasks,
-    /// Work, as a list.
+    /// Who owes whom an answer.
     Handoffs,
 }
 

@@ -21,8 +21,8 @@ pub use found::found_entries;
 pub use pieces::NOW_MS;
 use pieces::opened_handoff;
 pub use worlds::{
-    bad_lines, disconnected, empty_first_run, failed, gated, gates_running, held_up, hostile_text,
-    long_session, pair_at_work, quiet, stale, trouble,
+    bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over, held_up,
+    hostile_text, long_session, pair_at_work, quiet, stale, trouble,
 };
 
 /// A world and the keys that were pressed in it.
@@ -305,6 +305,27 @@ pub const SCENES: &[Scene] = &[
         name: "zoomed",
         world: pair_at_work,
         keys: "4z",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "tasks",
+        world: handed_over,
+        keys: "4",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "task_board",
+        world: handed_over,
+        keys: "4z<right>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "handoffs",
+        world: handed_over,
+        keys: "5",
         told: None,
         size: (120, 40),
     },

@@ -1,53 +1,41 @@
-//! [`TrackedList`]: the order of a list's rows, and a cursor that stays on its row whatever comes,
-//! goes or moves.
+//! [`TrackedList`]: a cursor that stays on its row whatever comes, goes or moves.
 
 use crate::widgets::ListState;
 
-/// The rows of a list as they stand on the screen.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TrackedList {
+/// The cursor of a list whose rows are told apart by a key.
+#[derive(Debug, Clone)]
+pub(crate) struct TrackedList<K> {
     pub(crate) list: ListState,
-    /// What a row is (its entry's line in the record), and where the view has it.
-    rows: Vec<(u64, usize)>,
     /// What the cursor stood on when the last message was done.
-    selected: Option<u64>,
+    selected: Option<K>,
 }
 
-impl TrackedList {
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+impl<K> Default for TrackedList<K> {
+    fn default() -> Self {
+        Self {
+            list: ListState::default(),
+            selected: None,
+        }
     }
+}
 
-    /// Where the view has the row at a place of the screen.
-    pub(crate) fn row(&self, index: usize) -> Option<usize> {
-        self.rows.get(index).map(|(_, row)| *row)
-    }
-
-    /// Takes another order. The cursor stays on its row and on its line of the screen; where nobody
-    /// looks, a list at its beginning stays at its beginning.
-    pub(crate) fn arrange(
-        &mut self,
-        order: Vec<usize>,
-        key: impl Fn(usize) -> u64,
-        is_looked_at: bool,
-    ) {
-        self.rows = order.into_iter().map(|row| (key(row), row)).collect();
+impl<K: Copy + PartialEq> TrackedList<K> {
+    /// The rows are others, or in another order. The cursor stays on its row and on its line of the
+    /// screen; where nobody looks, a list at its beginning stays at its beginning.
+    pub(crate) fn arrange(&mut self, place: impl Fn(K) -> Option<usize>, is_looked_at: bool) {
         if self.list == ListState::default() && !is_looked_at {
             return;
         }
-        let found = self
-            .selected
-            .and_then(|selected| self.rows.iter().position(|(key, _)| *key == selected));
-        if let Some(index) = found {
+        if let Some(index) = self.selected.and_then(place) {
             let below_top = self.list.selected.saturating_sub(self.list.top);
             self.list.selected = index;
             self.list.top = index.saturating_sub(below_top);
         }
     }
 
-    /// The cursor is where it is meant to be.
-    pub(crate) fn remember(&mut self) {
-        self.selected = self.rows.get(self.list.selected).map(|(key, _)| *key);
+    /// The cursor is where it is meant to be, on the row of this key.
+    pub(crate) fn remember(&mut self, key: Option<K>) {
+        self.selected = key;
     }
 }
 
@@ -56,31 +44,33 @@ mod tests {
     use super::TrackedList;
     use crate::widgets::ListState;
 
+    fn arrange(tracked: &mut TrackedList<u64>, keys: &[u64], is_looked_at: bool) {
+        let place = |key| keys.iter().position(|known| *known == key);
+        tracked.arrange(place, is_looked_at);
+    }
+
     #[test]
     fn the_cursor_stays_on_its_row_and_on_its_line() {
-        let mut tracked = TrackedList::default();
-        let keys = [7, 5, 3, 1];
-        tracked.arrange((0..4).collect(), |row| keys[row], true);
-        tracked.list = ListState {
-            selected: 2,
-            top: 1,
+        let mut tracked = TrackedList {
+            list: ListState {
+                selected: 2,
+                top: 1,
+            },
+            selected: Some(3),
         };
-        tracked.remember();
-        let keys = [9, 8, 7, 5, 3, 1];
-        tracked.arrange((0..6).collect(), |row| keys[row], true);
+        arrange(&mut tracked, &[9, 8, 7, 5, 3, 1], true);
         assert_eq!((tracked.list.selected, tracked.list.top), (4, 3));
-        let keys = [5, 1];
-        tracked.arrange((0..2).collect(), |row| keys[row], true);
+        arrange(&mut tracked, &[5, 1], true);
         assert_eq!(tracked.list.selected, 4, "settled once its room is known");
     }
 
     #[test]
     fn what_nobody_looks_at_stays_at_its_beginning() {
-        let mut tracked = TrackedList::default();
         for (is_looked_at, selected) in [(false, 0), (true, 1)] {
-            tracked.arrange(vec![0], |_| 1, false);
-            tracked.remember();
-            tracked.arrange(vec![0, 1], |row| [2, 1][row], is_looked_at);
+            let mut tracked = TrackedList::default();
+            arrange(&mut tracked, &[1], false);
+            tracked.remember(Some(1));
+            arrange(&mut tracked, &[2, 1], is_looked_at);
             assert_eq!(tracked.list.selected, selected);
         }
     }

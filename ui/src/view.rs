@@ -11,7 +11,7 @@ use crate::hint_bar::draw_hints;
 use crate::layout::Layout;
 use crate::model::Level;
 use crate::pane::Pane;
-use crate::panes::{draw_detail, draw_header, draw_pane, draw_too_small};
+use crate::panes::{draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -37,8 +37,14 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
         draw_header(deck, layout.header, buf);
         draw_banner(deck, layout.banner, buf);
         draw_tabs(deck, &layout, buf);
-        for (pane, area) in &layout.panes {
-            draw_pane(deck, *pane, &layout, *area, buf);
+        let board = layout.pane(Pane::Tasks).filter(|_| is_board(deck, &layout));
+        match board {
+            Some(area) => draw_board(deck, area, buf),
+            None => {
+                for (pane, area) in &layout.panes {
+                    draw_pane(deck, *pane, &layout, *area, buf);
+                }
+            }
         }
         draw_detail(deck, layout.detail, buf);
         // An overlay says at its own foot which keys count.

@@ -2,12 +2,13 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoundEntries,
-    InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TimelineRow, Verdict,
+    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep,
+    FoundEntries, HandoffRow, HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome,
+    StepAct, TaskColumn, Tasks, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, empty_first_run, found_entries, held_up, keys, long_session, pair_at_work, quiet,
-    terminal,
+    NOW_MS, empty_first_run, found_entries, handed_over, held_up, keys, long_session, pair_at_work,
+    quiet, terminal,
 };
 use ctxrelay_ui::{Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
 
@@ -281,8 +282,8 @@ fn the_last_minute_of_a_limit_is_counted_and_no_other() {
     let mut view = held_up();
     view.agents[1].silence = None;
     view.agents[1].state = AgentState::Idle;
-    for row in &mut view.tasks.rows {
-        row.since_ms = NOW_MS - 3_600_000;
+    for rows in &mut view.tasks.columns {
+        *rows = rows.map(|row| row.since_ms = NOW_MS - 3_600_000);
     }
     for row in &mut view.timeline {
         row.outcome = None;
@@ -569,7 +570,7 @@ fn a_zoomed_pane_has_the_screen_until_it_gives_it_back() {
     let mut deck = deck(pair_at_work());
     keys(&mut deck, "4z");
     let screen = shown(&deck);
-    assert!(screen.contains("4 Tasks") && !screen.contains("2 Timeline"));
+    assert!(screen.contains("╭ ○ open 1") && !screen.contains("2 Timeline"));
     keys(&mut deck, "<tab>");
     assert!(shown(&deck).contains("5 Handoffs") && !shown(&deck).contains("4 Tasks"));
     keys(&mut deck, "<esc>");
@@ -653,7 +654,7 @@ fn nothing_is_claimed_before_it_was_read() {
                 "Nothing waits",
                 "nothing waits",
                 "all well",
-                "No handoffs",
+                "Nobody owes",
                 "No work",
                 "No agent",
                 "Nothing has happened",
@@ -975,7 +976,7 @@ fn seconds_are_counted_only_while_something_runs() {
     for row in &mut view.timeline {
         row.outcome = None;
     }
-    view.tasks.rows.clear();
+    view.tasks = Tasks::default();
     assert_eq!(
         deck(view.clone()).next_redraw_ms(),
         Some(28_000),
@@ -1031,8 +1032,9 @@ fn whatever_counts_seconds_ticks_together() {
 #[test]
 fn ids_are_never_cut_and_each_verdict_has_its_own_sign() {
     let mut view = pair_at_work();
-    view.tasks.rows[0].id_short = "h98706".into();
-    view.handoffs[0].id_short = "h98742".into();
+    let active = &mut view.tasks.columns[TaskColumn::Active.index()];
+    *active = active.map(|row| row.id_short = "h98706".into());
+    view.handoffs = view.handoffs.map(|row| row.id_short = "h98742".into());
     view.agents[0].queue.pending = 12_345;
     for (row, verdict) in view.timeline.iter_mut().zip(Verdict::ALL) {
         row.verdict = Some(verdict);
@@ -1061,6 +1063,127 @@ fn ids_are_never_cut_and_each_verdict_has_its_own_sign() {
         ages.push(line.is_some_and(|line| line.contains("41s")));
     }
     assert_eq!(ages, [true, true], "one age for one handoff");
+}
+
+#[test]
+fn stale_and_done_tasks_are_one_line_until_enter_shows_them() {
+    let mut deck = deck_at(handed_over(), (80, 24));
+    keys(&mut deck, "4G");
+    assert!(shown(&deck).contains("▸ ✓ done 4  ⏎ shows them"));
+    assert!(!shown(&deck).contains("add the tests for rotation"));
+    assert_eq!(keys(&mut deck, "<enter>G"), []);
+    assert!(shown(&deck).contains("✓ done 4  the latest 2, ⏎ folds them"));
+    assert!(shown(&deck).contains("▸   h5    ◇→◆ explain the session table"));
+    keys(&mut deck, "<left><enter><left>");
+    assert!(
+        shown(&deck).contains("▸ ◌ stale 40  ⏎ shows them"),
+        "{}",
+        shown(&deck)
+    );
+    assert!(shown(&deck).contains("✓ done 4  ⏎ shows them"));
+    let opened = keys(&mut deck, "<enter>j<enter>");
+    let place = EntryPlace {
+        session: deck.view().session_id.clone(),
+        line: 980,
+    };
+    assert_eq!(opened, [Effect::OpenEntry { place }]);
+}
+
+#[test]
+fn the_board_keeps_the_task_of_the_list_and_both_panes_lead_to_the_same_entry() {
+    let mut deck = deck_at(handed_over(), (120, 40));
+    keys(&mut deck, "4jj");
+    assert!(shown(&deck).contains("▸   h1085"));
+    keys(&mut deck, "z");
+    assert!(shown(&deck).contains("▸h1085"), "{}", shown(&deck));
+    keys(&mut deck, "<right><right><right>jj");
+    assert!(shown(&deck).contains("▸h966"), "{}", shown(&deck));
+    let from_board = keys(&mut deck, "<enter>");
+    assert!(matches!(&from_board[..], [Effect::OpenEntry { place }] if place.line == 966));
+    keys(&mut deck, "<esc>z");
+    assert!(
+        shown(&deck).contains("▸   h966"),
+        "the fold is open: {}",
+        shown(&deck)
+    );
+    keys(&mut deck, "5");
+    let is_there = |deck: &Deck| {
+        let screen = shown(deck);
+        screen
+            .lines()
+            .any(|line| line.contains("▸ ") && line.contains("h966"))
+    };
+    while !is_there(&deck) {
+        keys(&mut deck, "j");
+    }
+    keys(&mut deck, "<enter>");
+    assert!(shown(&deck).contains("╭ Entry 966"), "{}", shown(&deck));
+}
+
+#[test]
+fn a_handoff_says_where_it_is_stuck() {
+    let mut view = handed_over();
+    let claude = view.agents[0].agent;
+    view.agents[0] = AgentCard::offline(claude);
+    let row = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
+    let told = [
+        (
+            HandoffStage::Unproven,
+            Agent::Claude,
+            "◌ waits until Claude is here",
+        ),
+        (
+            HandoffStage::Unproven,
+            Agent::Codex,
+            "◌ no proof yet that Codex has it",
+        ),
+        (
+            HandoffStage::Ambiguous,
+            Agent::Codex,
+            "▲ nobody can know whether Codex has it",
+        ),
+        (
+            HandoffStage::Undelivered,
+            Agent::Codex,
+            "✗ never reached Codex",
+        ),
+        (
+            HandoffStage::InTurn,
+            Agent::Codex,
+            "✓ in Codex's turn · no answer yet",
+        ),
+        (
+            HandoffStage::Delivered,
+            Agent::Claude,
+            "✓ Claude has it · no answer yet",
+        ),
+        (
+            HandoffStage::CutOff,
+            Agent::Codex,
+            "▲ Codex's turn ended early · no answer",
+        ),
+        (
+            HandoffStage::Answered,
+            Agent::Claude,
+            "✓ Claude wrote back · not closed yet",
+        ),
+        (
+            HandoffStage::Blocked,
+            Agent::Claude,
+            "▲ a blocker note names it",
+        ),
+    ];
+    for (stage, to, words) in told {
+        let row = HandoffRow {
+            stage,
+            to: to.into(),
+            ..row.clone()
+        };
+        view.handoffs = [row].into_iter().collect();
+        let mut deck = deck_at(view.clone(), (80, 24));
+        keys(&mut deck, "5");
+        assert!(shown(&deck).contains(words), "{words} in\n{}", shown(&deck));
+    }
 }
 
 #[test]

@@ -1,25 +1,31 @@
 //! A count that is shown is the whole number, however narrow the screen.
 
-use ctxrelay_ui::model::{DeckView, InboxCard, LaneCounts, QueueCounts, TaskColumn};
+use ctxrelay_ui::model::{
+    DeckView, HandoffRow, HandoffRows, InboxCard, QueueCounts, TaskColumn, Tasks,
+};
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Msg, Settings, update};
 
 /// In the order of the columns.
-const COUNTS: [&str; 5] = [
-    "1 234 567",
-    "2 345 678",
-    "3 456 789",
-    "4 567 891",
-    "5 678 912",
+const COUNTS: [(usize, &str); 5] = [
+    (1_234, "1 234"),
+    (2_345, "2 345"),
+    (3_456, "3 456"),
+    (4_567, "4 567"),
+    (5_678_912, "5 678 912"),
 ];
 
 fn view() -> DeckView {
     let mut view = pair_at_work();
-    view.tasks.counts = LaneCounts {
-        active: 1_234_567,
-        open: 2_345_678,
-        blocked: 3_456_789,
-        stale: 4_567_891,
+    let one = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
+    let rows = |count: usize| -> HandoffRows {
+        let seqs = 1..=count as u64;
+        seqs.map(|seq| HandoffRow { seq, ..one.clone() }).collect()
+    };
+    let mut columns = COUNTS.map(|(count, _)| rows(count.min(5_000)));
+    columns[TaskColumn::Done.index()] = rows(50);
+    view.tasks = Tasks {
+        columns,
         done: 5_678_912,
     };
     let card = view.inbox[0].clone();
@@ -49,12 +55,20 @@ fn column_counts_are_never_cut() {
         update(&mut deck, Msg::View(Box::new(view())));
         keys(&mut deck, "4");
         let screen = terminal(&deck, deck.size()).backend().to_string();
-        for (lane, count) in TaskColumn::ALL.into_iter().zip(COUNTS) {
-            let sign = format!("{} ", glyphs.lane(lane));
-            let word = format!("{sign}{} ", lane.as_str());
+        let mut screens = vec![screen.clone()];
+        for keyed in ["z", "zG"] {
+            keys(&mut deck, keyed);
+            screens.push(terminal(&deck, deck.size()).backend().to_string());
+        }
+        let columns_with_counts = TaskColumn::ALL.into_iter().zip(COUNTS);
+        for ((column, (_, count)), screen) in
+            columns_with_counts.flat_map(|one| screens.iter().map(move |screen| (one, screen)))
+        {
+            let word = format!("{} {} ", glyphs.column(column), column.as_str());
             for line in screen.lines() {
-                let found = number(line, &word).or_else(|| number(line, &sign));
-                let Some(found) = found else { continue };
+                let Some(found) = number(line, &word) else {
+                    continue;
+                };
                 let behind = found.strip_prefix(count);
                 let is_whole = behind.is_some_and(|rest| rest.starts_with(' '));
                 assert!(is_whole, "{columns} columns: {line}");

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
-use ctxrelay_ui::model::{Banner, DeckView, Level};
+use ctxrelay_ui::model::{Banner, DeckView, HandoffRow, Level, Party};
 use ctxrelay_ui::scenes::{hostile_text, long_session, screen};
 use ctxrelay_ui::{Deck, Depth, Glyphs, Msg, Settings, update};
 use proptest::prelude::*;
@@ -116,7 +116,7 @@ fn hostile(text: &str) -> DeckView {
         row.id = text.to_owned();
         row.text.push_str(text);
         row.mark = Some(text.to_owned());
-        row.from = ctxrelay_ui::model::Party::Other(text.to_owned());
+        row.from = Party::Other(text.to_owned());
         if let Some(outcome) = &mut row.outcome {
             outcome.text = text.to_owned();
         }
@@ -135,16 +135,15 @@ fn hostile(text: &str) -> DeckView {
             gate.result = text.to_owned();
         }
     }
-    for row in &mut view.tasks.rows {
-        row.text = text.to_owned();
-        row.id_short = text.to_owned();
-    }
-    for row in &mut view.handoffs {
+    let hostile = |row: &mut HandoffRow| {
         row.ask = text.to_owned();
-        row.reason = text.to_owned();
-        row.answer = text.to_owned();
         row.id_short = text.to_owned();
+        row.to = Party::Other(text.to_owned());
+    };
+    for rows in &mut view.tasks.columns {
+        *rows = rows.map(hostile);
     }
+    view.handoffs = view.handoffs.map(hostile);
     view
 }
 
@@ -215,8 +214,10 @@ proptest! {
             view.timeline.truncate(cut * 6);
             view.inbox.truncate(cut % 3);
             view.agents.truncate(cut % 3);
-            view.tasks.rows.truncate(cut % 5);
-            view.handoffs.truncate(cut % 4);
+            for (n, rows) in view.tasks.columns.iter_mut().enumerate() {
+                *rows = rows.iter().take((cut + n) % 3).map(|row| (**row).clone()).collect();
+            }
+            view.handoffs = view.handoffs.iter().take(cut % 4).map(|row| (**row).clone()).collect();
             update(&mut deck, Msg::View(Box::new(view)));
             assert_harmless(&screen(&deck, (100, 30)))?;
         }

@@ -1,11 +1,12 @@
 //! What is opened is what is selected, and what is selected stays so: whatever comes, goes, is
 //! loaded, filtered or resized.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::model::{
-    Agent, BadLines, DaemonState, DeckView, HandoffRow, HandoffState, TaskColumn, TaskRow,
-    TimelineRow,
+    Agent, BadLines, DaemonState, DeckView, HandoffRow, HandoffStage, TaskColumn, TimelineRow,
 };
 use ctxrelay_ui::scenes::terminal;
 use ctxrelay_ui::text::grouped;
@@ -35,7 +36,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let keys = [
         "j", "k", "g", "G", "ctrl-d", "ctrl-u", "space", "tab", "2", "4", "5", "f", "down",
-        "enter", "esc", "n", "N", "/", "7",
+        "enter", "esc", "n", "N", "/", "7", "z", "left", "right",
     ];
     prop_oneof![
         8 => prop::sample::select(keys.to_vec()).prop_map(Step::Key),
@@ -45,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1u64..40).prop_map(Step::Append),
         1 => (1u64..80).prop_map(Step::Page),
         1 => (1usize..9).prop_map(Step::Drop),
-        1 => (0u64..400, 0u8..5).prop_map(|(line, lane)| Step::Move(line, lane)),
+        1 => (0u64..400, 0u8..5).prop_map(|(line, column)| Step::Move(line, column)),
     ]
 }
 
@@ -76,29 +77,16 @@ fn timeline_row(line: u64) -> TimelineRow {
     TimelineRow::new(line, 0, from, None, kind, format!("entry-{line}-text"))
 }
 
-fn task_row(line: u64) -> TaskRow {
-    TaskRow {
-        lane: TaskColumn::Open,
-        id_short: format!("h{line}"),
-        seq: line,
-        from: Agent::Claude.into(),
-        to: Agent::Codex.into(),
-        text: format!("entry-{line}-text"),
-        since_ms: 0,
-    }
-}
-
 fn handoff_row(line: u64) -> HandoffRow {
     HandoffRow {
+        column: TaskColumn::Open,
+        stage: HandoffStage::Unproven,
         id_short: format!("h{line}"),
         seq: line,
-        since_ms: 0,
         from: Agent::Claude.into(),
         to: Agent::Codex.into(),
-        state: HandoffState::Open,
         ask: format!("entry-{line}-text"),
-        reason: String::new(),
-        answer: String::new(),
+        since_ms: 0,
     }
 }
 
@@ -124,8 +112,9 @@ impl World {
         for line in self.newest + 1..=self.newest + count {
             self.view.timeline.push(timeline_row(line));
             if is_handoff(line) {
-                self.view.tasks.rows.push(task_row(line));
-                self.view.handoffs.insert(0, handoff_row(line));
+                let row = Arc::new(handoff_row(line));
+                self.view.tasks.columns[row.column.index()].insert(Arc::clone(&row));
+                self.view.handoffs.insert(row);
             }
         }
         self.newest += count;
@@ -164,7 +153,7 @@ fn selected(deck: &Deck, size: (u16, u16)) -> Option<u64> {
 
 /// The rows of the timeline, from the first one on the screen.
 fn top(deck: &Deck, size: (u16, u16)) -> Option<u64> {
-    let screen = bare(deck, size)?;
+    let screen = bare(deck, size).filter(|screen| screen.contains("2 Timeline"))?;
     let mut rows = screen.lines().skip(2);
     rows.find_map(|line| line_in(line.rsplit("││").next()?))
 }
@@ -242,10 +231,19 @@ proptest! {
                     world.view.timeline.drain(..cut);
                     (Vec::new(), true)
                 }
-                Step::Move(line, lane) => {
-                    let rows = &mut world.view.tasks.rows;
-                    if let Some(row) = rows.iter_mut().find(|row| row.seq == line) {
-                        row.lane = TaskColumn::ALL[usize::from(lane)];
+                Step::Move(line, column) => {
+                    let to = TaskColumn::ALL[usize::from(column)];
+                    let columns = &mut world.view.tasks.columns;
+                    if let Some(row) = columns.iter_mut().find_map(|rows| rows.remove(line)) {
+                        let column = to;
+                        let row = HandoffRow { column, ..HandoffRow::clone(&row) };
+                        columns[to.index()].insert(Arc::new(row));
+                    }
+                    // Into a column that is folded the cursor cannot follow.
+                    let hides = matches!(to, TaskColumn::Stale | TaskColumn::Done);
+                    if hides && deck.focus() == Pane::Tasks {
+                        update(&mut deck, Msg::View(Box::new(world.view.clone())));
+                        continue;
                     }
                     (Vec::new(), true)
                 }

@@ -17,10 +17,11 @@ const IN_ALL_THEMES: &str = "pair_at_work";
 /// Scenes in the main themes; the others only in the first.
 const IN_MAIN_THEMES: [&str; 2] = ["finality_card", "narrow"];
 /// Scenes that README or a release shows.
-const AS_PNG: [&str; 6] = [
+const AS_PNG: [&str; 7] = [
     "pair_at_work",
     "entry_beside",
     "finality_card",
+    "task_board",
     "entry_open",
     "empty_first_run",
     "narrow",

@@ -28,9 +28,12 @@ fn the_main_scenes_hold_at_every_size() {
         "empty_first_run",
         "trouble",
         "held_up",
+        "tasks",
+        "task_board",
+        "handoffs",
     ] {
         let scene = scene(name).expect("a scene");
-        for size in [(60, 20), (80, 24), (120, 40), (200, 50)] {
+        for size in [(60, 15), (60, 20), (80, 24), (120, 40), (200, 50)] {
             if size != scene.size {
                 at(scene, size);
             }

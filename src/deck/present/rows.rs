@@ -14,7 +14,7 @@ use crate::core::id::EntryId;
 use crate::deck::model::Model;
 
 /// The longest text that a timeline row carries; opening it asks for the rest.
-pub(super) const ROW_CHARS_MAX: usize = 400;
+const ROW_CHARS_MAX: usize = 400;
 
 /// Which entries have a row. Mechanics have none: a delivery stands below its message, and an
 /// agent's work stands in its pane.

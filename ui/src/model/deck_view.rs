@@ -1,9 +1,10 @@
 //! [`DeckView`]: the whole visible world, and what the header is made of.
 
 use super::agent::{Agent, AgentCard};
+use super::handoff_rows::HandoffRows;
 use super::hint::FirstStep;
 use super::inbox::InboxCard;
-use super::task::{HandoffRow, Tasks};
+use super::task::Tasks;
 use super::timeline::TimelineRow;
 
 /// How bad something is.
@@ -148,10 +149,10 @@ pub struct DeckView {
     /// loaded: with each other number they may be asked for again, whether any of them was a row or
     /// not.
     pub older: Option<u64>,
-    /// Tasks as lanes.
+    /// Tasks by column.
     pub tasks: Tasks,
-    /// Handoffs, newest first.
-    pub handoffs: Vec<HandoffRow>,
+    /// Handoffs that are open, all of them.
+    pub handoffs: HandoffRows,
     /// What waits for the operator, oldest first.
     pub inbox: Vec<InboxCard>,
     /// What the pair needs, also what is there already; see [`FirstStep::done`].

@@ -8,6 +8,7 @@ mod agent;
 mod attention;
 mod deck_view;
 mod found;
+mod handoff_rows;
 mod hint;
 mod inbox;
 mod task;
@@ -19,7 +20,8 @@ pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
 pub use found::{FoundEntries, FoundRow};
+pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
-pub use task::{HandoffRow, HandoffState, LaneCounts, TaskColumn, TaskRow, Tasks};
+pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use timeline::{BadLines, EntryPlace, Field, OutcomeState, RowOutcome, TimelineRow, Verdict};

@@ -1,6 +1,7 @@
-//! [`Tasks`] and [`HandoffRow`]: work handed over, as lanes and as a list.
+//! [`HandoffRow`] and [`Tasks`]: work handed over, by column and as what is owed.
 
 use super::agent::Party;
+use super::handoff_rows::HandoffRows;
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,7 +19,7 @@ pub enum TaskColumn {
 }
 
 impl TaskColumn {
-    /// In the order of the lanes.
+    /// In the order of the list and of the board.
     pub const ALL: [Self; 5] = [
         Self::Active,
         Self::Open,
@@ -27,7 +28,18 @@ impl TaskColumn {
         Self::Done,
     ];
 
-    /// The word over the lane.
+    /// Its place in [`Self::ALL`].
+    pub fn index(self) -> usize {
+        match self {
+            Self::Active => 0,
+            Self::Open => 1,
+            Self::Blocked => 2,
+            Self::Stale => 3,
+            Self::Done => 4,
+        }
+    }
+
+    /// The word over the column.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -39,106 +51,93 @@ impl TaskColumn {
     }
 }
 
-/// How many tasks each lane has; the rows may be capped, these are not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LaneCounts {
-    /// In [`TaskColumn::Open`].
-    pub open: u32,
-    /// In [`TaskColumn::Active`].
-    pub active: u32,
-    /// In [`TaskColumn::Blocked`].
-    pub blocked: u32,
-    /// In [`TaskColumn::Stale`].
-    pub stale: u32,
-    /// In [`TaskColumn::Done`].
-    pub done: u32,
+/// How far a handoff has come: for one that is open, where it is stuck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HandoffStage {
+    /// Recorded; nothing proves that its receiver has it.
+    Unproven,
+    /// Nobody can know whether its receiver has it.
+    Ambiguous,
+    /// Rejected, expired or taken back: its receiver never had it.
+    Undelivered,
+    /// In a turn of its receiver that runs.
+    InTurn,
+    /// Its receiver has it.
+    Delivered,
+    /// The turn that had it ended early.
+    CutOff,
+    /// A message answers it, and nothing has closed it.
+    Answered,
+    /// A blocker note names it.
+    Blocked,
+    /// Nothing is owed any more.
+    Closed,
 }
 
-impl LaneCounts {
-    /// The count of one lane.
-    pub fn of(self, lane: TaskColumn) -> u32 {
-        match lane {
-            TaskColumn::Open => self.open,
-            TaskColumn::Active => self.active,
-            TaskColumn::Blocked => self.blocked,
-            TaskColumn::Stale => self.stale,
-            TaskColumn::Done => self.done,
-        }
-    }
+impl HandoffStage {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Unproven,
+        Self::Ambiguous,
+        Self::Undelivered,
+        Self::InTurn,
+        Self::Delivered,
+        Self::CutOff,
+        Self::Answered,
+        Self::Blocked,
+        Self::Closed,
+    ];
 }
 
-/// One task.
+/// One handoff. Tasks and Handoffs show the same ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskRow {
-    /// Where it stands.
-    pub lane: TaskColumn,
+pub struct HandoffRow {
+    /// Where it stands as a task.
+    pub column: TaskColumn,
+    /// How far it has come.
+    pub stage: HandoffStage,
     /// Short id, for example `h7`.
     pub id_short: String,
     /// Its entry's line in the record; identifies the row, opened by `enter`.
     pub seq: u64,
     /// Who asked.
     pub from: Party,
-    /// Who works on it.
+    /// Who owes the answer.
     pub to: Party,
-    /// The ask.
-    pub text: String,
-    /// Since when it is in this lane, ms since the epoch.
+    /// The ask; raw. May be cut by the caller.
+    pub ask: String,
+    /// Since when it stands as it does, ms since the epoch.
     pub since_ms: i64,
 }
 
 /// All tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tasks {
-    /// Counts.
-    pub counts: LaneCounts,
-    /// Rows, in any order; the pane sorts them into lanes and keeps their order within one.
-    pub rows: Vec<TaskRow>,
+    /// The rows of each column, in the order of [`TaskColumn::ALL`]. Those of
+    /// [`TaskColumn::Done`] are the latest ones.
+    pub columns: [HandoffRows; 5],
+    /// How many are done, those without a row too.
+    pub done: u64,
 }
 
-/// Whether a handoff is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HandoffState {
-    /// Not proved to have arrived.
-    Unconfirmed,
-    /// Arrived, not answered.
-    Open,
-    /// Answered.
-    Done,
-    /// Refused or given up.
-    Failed,
-}
+impl Tasks {
+    /// The rows of one column.
+    pub fn column(&self, column: TaskColumn) -> &HandoffRows {
+        &self.columns[column.index()]
+    }
 
-impl HandoffState {
-    /// The word on the row.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unconfirmed => "unconfirmed",
-            Self::Open => "open",
-            Self::Done => "done",
-            Self::Failed => "failed",
+    /// How many tasks a column has, whether they have a row or not.
+    pub fn count(&self, column: TaskColumn) -> u64 {
+        match column {
+            TaskColumn::Done => self.done.max(self.column(column).len() as u64),
+            _ => self.column(column).len() as u64,
         }
     }
-}
 
-/// One handoff.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandoffRow {
-    /// Short id.
-    pub id_short: String,
-    /// Its entry's line in the record; identifies the row, opened by `enter`.
-    pub seq: u64,
-    /// Since when it is in this state, ms since the epoch; the same as its task's.
-    pub since_ms: i64,
-    /// Who asked.
-    pub from: Party,
-    /// Whom.
-    pub to: Party,
-    /// Where it stands.
-    pub state: HandoffState,
-    /// The ask.
-    pub ask: String,
-    /// Why.
-    pub reason: String,
-    /// What answered it, in a few words; empty while open.
-    pub answer: String,
+    /// Nothing was ever handed over.
+    pub fn is_empty(&self) -> bool {
+        TaskColumn::ALL
+            .into_iter()
+            .all(|column| self.count(column) == 0)
+    }
 }

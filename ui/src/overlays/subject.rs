@@ -5,7 +5,7 @@ use super::{AgentSheet, CardSheet, EntrySheet, Overlay};
 use crate::deck::Deck;
 use crate::model::{Agent, EntryPlace, InboxKind, Party};
 use crate::pane::Pane;
-use crate::panes::task_at;
+use crate::task_list::TaskItem;
 
 /// Something that can be read in full.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,10 @@ impl Subject {
                 });
             }
             Pane::Timeline => deck.timeline.selected(&view.timeline)?.seq,
-            Pane::Tasks => task_at(deck, deck.tasks.list.selected)?.seq,
+            Pane::Tasks => match deck.tasks.selected(&view.tasks)? {
+                TaskItem::Row(row) => row.seq,
+                TaskItem::Fold(_) => return None,
+            },
             Pane::Handoffs => view.handoffs.get(deck.handoffs.list.selected)?.seq,
         };
         Some(Self::Entry(deck.place(seq)))

@@ -1,86 +1,125 @@
-//! The Handoffs pane: each handoff with what became of it, newest first.
+//! The Handoffs pane: who owes whom an answer, since when, and where it is stuck.
 
 use ratatui::text::{Line, Span};
 
-use super::party::direction;
+use super::tasks::age;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::HandoffState;
+use crate::model::{AgentState, HandoffRow, HandoffStage, OutcomeState, Party};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
-
-/// Columns of the state.
-const STATE: usize = 11;
-/// Below this width the state's word stands in the second line.
-const WORDY: usize = 58;
 
 pub(super) fn len(deck: &Deck) -> usize {
     deck.view.handoffs.len()
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
-    let Some(handoff) = deck.view.handoffs.get(index) else {
+    let Some(row) = deck.view.handoffs.get(index) else {
         return RowLines::default();
     };
     let theme = &deck.theme;
-    let state = theme.handoff(handoff.state);
-    let wordy = columns >= WORDY;
-    let mut spans = vec![
-        Span::styled(deck.glyphs.handoff(handoff.state), state),
+    let party = |party: &Party| Span::styled(deck.glyphs.party(party), theme.party(party));
+    let spans = vec![
+        party(&row.to),
+        Span::styled(
+            // The human's own debts read as a sentence too.
+            if row.to == Party::Human {
+                " owe  "
+            } else {
+                " owes "
+            },
+            theme.style(ThemeRole::TextMuted),
+        ),
+        party(&row.from),
+        blank(2),
+        Span::styled(
+            text::fill(&sanitize::line(&row.id_short), 5),
+            theme.style(ThemeRole::TextMuted),
+        ),
         blank(1),
+        Span::styled(sanitize::line(&row.ask), theme.style(ThemeRole::Text)),
     ];
-    if wordy {
-        spans.push(Span::styled(
-            text::pad(handoff.state.as_str(), STATE),
-            state,
-        ));
-        spans.push(blank(1));
-    }
-    spans.push(Span::styled(
-        text::fill(&sanitize::line(&handoff.id_short), 4),
-        theme.style(ThemeRole::TextMuted),
-    ));
-    spans.push(blank(1));
-    spans.extend(direction(deck, &handoff.from, Some(&handoff.to)));
-    spans.push(blank(1));
-    let indent: usize = spans.iter().map(|span| text::width(&span.content)).sum();
-    spans.push(Span::styled(
-        sanitize::line(&handoff.ask),
-        theme.style(ThemeRole::Text),
-    ));
-    let age = match handoff.state {
-        HandoffState::Open => text::running(deck.view.now_ms, handoff.since_ms),
-        _ => text::age(deck.view.now_ms, handoff.since_ms),
+    let mut stuck = stage_line(deck, row);
+    stuck.spans.insert(0, blank(2));
+    RowLines::from(vec![
+        spread(Line::from(spans), age(deck, row), columns),
+        fit_line(stuck, columns),
+    ])
+}
+
+/// `✓ in Codex's turn · no answer yet`.
+pub(super) fn stage_line(deck: &Deck, row: &HandoffRow) -> Line<'static> {
+    let (state, words) = stage(deck, row);
+    let style = deck.theme.outcome(state);
+    let text = match state {
+        OutcomeState::Failed | OutcomeState::Attention => style,
+        _ => deck.theme.style(ThemeRole::TextMuted),
     };
-    let mut lines = vec![spread(
-        Line::from(spans),
-        Line::from(Span::styled(age, theme.style(ThemeRole::TextFaint))),
-        columns,
-    )];
-    let below = if !handoff.answer.is_empty() {
-        format!("{} {}", deck.glyphs.to(), sanitize::line(&handoff.answer))
-    } else if handoff.reason.is_empty() {
-        String::new()
-    } else {
-        sanitize::line(&handoff.reason)
+    Line::from(vec![
+        Span::styled(deck.glyphs.outcome(state), style),
+        blank(1),
+        Span::styled(words, text),
+    ])
+}
+
+/// Where it is stuck.
+pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
+    let dot = deck.glyphs.dot();
+    let who = match &row.to {
+        Party::Other(name) => sanitize::line(name),
+        party => party.title().to_owned(),
     };
-    let mut second = vec![blank(if wordy { indent } else { 2 })];
-    if !wordy {
-        second.push(Span::styled(handoff.state.as_str(), state));
-        second.push(blank(2));
-    }
-    if !wordy || !below.is_empty() {
-        second.push(Span::styled(below, theme.style(ThemeRole::TextMuted)));
-        lines.push(fit_line(Line::from(second), columns));
-    }
-    RowLines::from(lines)
+    let is_away = match &row.to {
+        Party::Agent(agent) => deck
+            .view
+            .agent(*agent)
+            .is_some_and(|card| card.state == AgentState::Offline),
+        _ => false,
+    };
+    let (state, words) = match row.stage {
+        HandoffStage::Unproven if is_away => (
+            OutcomeState::Unconfirmed,
+            format!("waits until {who} is here"),
+        ),
+        HandoffStage::Unproven => (
+            OutcomeState::Unconfirmed,
+            format!("no proof yet that {who} has it"),
+        ),
+        HandoffStage::Ambiguous => (
+            OutcomeState::Attention,
+            format!("nobody can know whether {who} has it"),
+        ),
+        HandoffStage::Undelivered => (OutcomeState::Failed, format!("never reached {who}")),
+        HandoffStage::InTurn => (
+            OutcomeState::Done,
+            format!("in {who}'s turn {dot} no answer yet"),
+        ),
+        HandoffStage::Delivered => (
+            OutcomeState::Done,
+            format!("{who} has it {dot} no answer yet"),
+        ),
+        HandoffStage::CutOff => (
+            OutcomeState::Attention,
+            format!("{who}'s turn ended early {dot} no answer"),
+        ),
+        HandoffStage::Answered => (
+            OutcomeState::Done,
+            format!("{who} wrote back {dot} not closed yet"),
+        ),
+        HandoffStage::Blocked => (
+            OutcomeState::Attention,
+            "a blocker note names it".to_owned(),
+        ),
+        HandoffStage::Closed => (OutcomeState::Done, "closed".to_owned()),
+    };
+    (state, words)
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {
     vec![
-        "No handoffs yet.".to_owned(),
+        "Nobody owes an answer.".to_owned(),
         format!("{} hands work to an agent.", deck.key(Action::Handoff)),
     ]
 }

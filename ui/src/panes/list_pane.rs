@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{agents, handoffs, inbox, tasks, timeline};
+use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::pane::Pane;
@@ -41,7 +42,6 @@ fn row(deck: &Deck, pane: Pane, index: usize, columns: usize) -> RowLines {
 fn preface(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
     match pane {
         Pane::Timeline => timeline::preface(deck, columns),
-        Pane::Tasks if len(deck, pane) > 0 => tasks::preface(deck, columns),
         _ => Vec::new(),
     }
 }
@@ -79,7 +79,7 @@ fn list(deck: &Deck, pane: Pane) -> ListState {
         Pane::Agents => deck.agents,
         Pane::Timeline => deck.timeline.list,
         Pane::Inbox => deck.inbox.list,
-        Pane::Tasks => deck.tasks.list,
+        Pane::Tasks => deck.tasks.list(),
         Pane::Handoffs => deck.handoffs.list,
     }
 }
@@ -140,7 +140,7 @@ pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
             deck.timeline.list = state;
         }
         Pane::Inbox => deck.inbox.list = state,
-        Pane::Tasks => deck.tasks.list = state,
+        Pane::Tasks => *deck.tasks.list_mut() = state,
         Pane::Handoffs => deck.handoffs.list = state,
     }
 }
@@ -282,16 +282,24 @@ fn title(deck: &Deck, pane: Pane, focus: bool, columns: usize) -> Line<'static> 
         Span::styled(pane.title(), style),
     ];
     let title = Line::from(spans);
-    if pane != Pane::Inbox || inbox::waiting(deck) == 0 {
+    let (n, role) = match pane {
+        Pane::Inbox => (inbox::waiting(deck), ThemeRole::Wait),
+        Pane::Handoffs => (deck.view.handoffs.len(), ThemeRole::TextMuted),
+        _ => (0, ThemeRole::Text),
+    };
+    if n == 0 {
         return title;
     }
-    let n = inbox::waiting(deck);
-    let verb = if n == 1 { "waits" } else { "wait" };
+    let words = match (pane, n) {
+        (Pane::Handoffs, _) => "open",
+        (_, 1) => "waits for you",
+        _ => "wait for you",
+    };
     let n = text::grouped(n as u64);
     // A number that has no room is left out, never cut.
-    [format!("{n} {verb} for you"), n]
+    [format!("{n} {words}"), n]
         .into_iter()
-        .map(|count| Line::styled(count, theme.style(ThemeRole::Wait)))
+        .map(|count| Line::styled(count, theme.style(role)))
         .map(|count| join(vec![title.clone(), count], 2))
         .find(|line| width_of(line) <= columns)
         .unwrap_or(title)
@@ -308,6 +316,10 @@ fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {
         }
         Pane::Handoffs if layout.pane(Pane::Tasks).is_none() => {
             Line::from(Span::styled("4 Tasks", faint))
+        }
+        Pane::Tasks if layout.framed => {
+            let key = deck.key(Action::Zoom);
+            Line::from(Span::styled(format!("{key} board"), faint))
         }
         _ => Line::default(),
     }

@@ -11,6 +11,7 @@ mod inbox;
 mod list_pane;
 mod outcome;
 mod party;
+mod task_board;
 mod tasks;
 mod timeline;
 
@@ -21,5 +22,5 @@ pub(crate) use detail::{draw_detail, settle_detail};
 pub(crate) use header::draw_header;
 pub(crate) use list_pane::{draw_pane, row_at, rows_wanted, settle};
 pub(crate) use outcome::outcome_line;
-pub(crate) use tasks::{in_lanes, task_at};
+pub(crate) use task_board::{board_at, draw_board, is_board, settle_board};
 pub(crate) use timeline::mark as timeline_mark;

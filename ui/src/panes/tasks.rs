@@ -1,112 +1,94 @@
-//! The Tasks pane: work handed over, by lane.
+//! The Tasks pane as one list: what is to be done, by column.
 
 use ratatui::text::{Line, Span};
 
 use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{TaskColumn, TaskRow};
+use crate::hint_bar::key_text;
+use crate::model::{HandoffRow, TaskColumn};
 use crate::sanitize;
+use crate::task_list::{TaskItem, folds};
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{RowLines, blank, join, spread, width_of};
-
-/// From this width on the lane stands as a word on each row.
-const WORDY: usize = 58;
-
-/// Where the rows of the screen stand in the view: lane by lane, in the caller's order within one.
-pub(crate) fn in_lanes(rows: &[TaskRow]) -> Vec<usize> {
-    let rank = |index: &usize| {
-        let lane = rows[*index].lane;
-        TaskColumn::ALL.iter().position(|known| *known == lane)
-    };
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(rank);
-    order
-}
-
-/// The row at a place of the pane.
-pub(crate) fn task_at(deck: &Deck, index: usize) -> Option<&TaskRow> {
-    deck.view.tasks.rows.get(deck.tasks.row(index)?)
-}
+use crate::widgets::{RowLines, blank, fit_line, spread};
 
 pub(super) fn len(deck: &Deck) -> usize {
-    deck.tasks.len()
-}
-
-/// How many there are in each lane: with the lane's word where they all have room, else behind its
-/// sign alone. What still has no room is left out; a number is never cut.
-pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
-    let counts = deck.view.tasks.counts;
-    // A lane that nobody needs to know of is left out where it is empty.
-    let lanes: Vec<TaskColumn> = TaskColumn::ALL
-        .into_iter()
-        .filter(|lane| {
-            counts.of(*lane) > 0 || !matches!(lane, TaskColumn::Stale | TaskColumn::Blocked)
-        })
-        .collect();
-    let count = |lane: TaskColumn, word: &str| {
-        let n = counts.of(lane);
-        let style = if n == 0 {
-            deck.theme.style(ThemeRole::TextFaint)
-        } else {
-            deck.theme.lane(lane)
-        };
-        let n = text::grouped(u64::from(n));
-        Line::styled(format!("{} {word}{n}", deck.glyphs.lane(lane)), style)
-    };
-    let with_words = lanes
-        .iter()
-        .map(|lane| count(*lane, &format!("{} ", lane.as_str())));
-    let line = join(with_words.collect(), 2);
-    if width_of(&line) <= columns {
-        return vec![line];
-    }
-    let mut signs: Vec<Line<'static>> = lanes.iter().map(|lane| count(*lane, "")).collect();
-    while width_of(&join(signs.clone(), 2)) > columns {
-        signs.pop();
-    }
-    vec![join(signs, 2)]
+    deck.tasks.len(&deck.view.tasks)
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
-    let Some(task) = task_at(deck, index) else {
+    let Some((item, place)) = deck.tasks.item(&deck.view.tasks, index) else {
         return RowLines::default();
     };
+    match item {
+        TaskItem::Fold(column) => RowLines::from(vec![fold(deck, column, columns)]),
+        TaskItem::Row(row) if place == 0 && !folds(row.column) => RowLines {
+            lines: vec![
+                fit_line(column_count(deck, row.column), columns),
+                task(deck, row, columns),
+            ],
+            heading: 1,
+        },
+        TaskItem::Row(row) => RowLines::from(vec![task(deck, row, columns)]),
+    }
+}
+
+/// `● active 1`.
+pub(super) fn column_count(deck: &Deck, column: TaskColumn) -> Line<'static> {
+    let n = text::grouped(deck.view.tasks.count(column));
+    let glyph = deck.glyphs.column(column);
+    Line::from(Span::styled(
+        format!("{glyph} {} {n}", column.as_str()),
+        deck.theme.column(column),
+    ))
+}
+
+/// `◌ stale 6 842  ⏎ shows them`.
+fn fold(deck: &Deck, column: TaskColumn, columns: usize) -> Line<'static> {
+    let tasks = &deck.view.tasks;
+    let (shown, all) = (tasks.column(column).len() as u64, tasks.count(column));
+    let key = key_text(deck, &deck.key(Action::Open));
+    let words = match (deck.tasks.is_opened(column), shown < all) {
+        (true, false) => format!("{key} folds them"),
+        (true, true) => format!("the latest {}, {key} folds them", text::grouped(shown)),
+        (false, _) => format!("{key} shows them"),
+    };
+    let mut line = column_count(deck, column);
+    line.spans.push(blank(2));
+    line.spans
+        .push(Span::styled(words, deck.theme.style(ThemeRole::TextFaint)));
+    fit_line(line, columns)
+}
+
+fn task(deck: &Deck, task: &HandoffRow, columns: usize) -> Line<'static> {
     let theme = &deck.theme;
     let mut spans = vec![
-        Span::styled(deck.glyphs.lane(task.lane), theme.lane(task.lane)),
+        blank(2),
+        Span::styled(
+            text::fill(&sanitize::line(&task.id_short), 5),
+            theme.style(ThemeRole::TextMuted),
+        ),
         blank(1),
     ];
-    if columns >= WORDY {
-        spans.push(Span::styled(
-            text::pad(task.lane.as_str(), 8),
-            theme.lane(task.lane),
-        ));
-    }
-    spans.push(Span::styled(
-        text::fill(&sanitize::line(&task.id_short), 4),
-        theme.style(ThemeRole::TextMuted),
-    ));
-    spans.push(blank(1));
     spans.extend(direction(deck, &task.from, Some(&task.to)));
     spans.push(blank(1));
-    let body = theme.style(if task.lane == TaskColumn::Done {
+    let body = theme.style(if task.column == TaskColumn::Done {
         ThemeRole::TextMuted
     } else {
         ThemeRole::Text
     });
-    spans.push(Span::styled(sanitize::line(&task.text), body));
-    let age = if task.lane == TaskColumn::Active {
-        text::running(deck.view.now_ms, task.since_ms)
-    } else {
-        text::age(deck.view.now_ms, task.since_ms)
+    spans.push(Span::styled(sanitize::line(&task.ask), body));
+    spread(Line::from(spans), age(deck, task), columns)
+}
+
+/// Since when it stands as it does: the same words wherever the handoff is shown.
+pub(super) fn age(deck: &Deck, row: &HandoffRow) -> Line<'static> {
+    let age = match row.column {
+        TaskColumn::Active => text::running(deck.view.now_ms, row.since_ms),
+        _ => text::age(deck.view.now_ms, row.since_ms),
     };
-    RowLines::from(vec![spread(
-        Line::from(spans),
-        Line::from(Span::styled(age, theme.style(ThemeRole::TextFaint))),
-        columns,
-    )])
+    Line::from(Span::styled(age, deck.theme.style(ThemeRole::TextFaint)))
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {

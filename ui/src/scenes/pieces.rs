@@ -1,10 +1,12 @@
 //! What the worlds of the scenes are put together from: one team at work, piece by piece.
 
+use std::sync::Arc;
+
 use crate::model::{
     Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, EntryPlace, Field,
-    GateRow, GateState, HandoffRow, HandoffState, HeaderDaemon, HeaderLedger, HeaderPorts,
-    InboxCard, InboxKind, LaneCounts, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn,
-    TaskRow, Tasks, TimelineRow, Verdict,
+    GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger,
+    HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn,
+    Tasks, TimelineRow, Verdict,
 };
 use crate::msg::Msg;
 
@@ -279,120 +281,127 @@ pub(super) fn gates() -> Vec<GateRow> {
     ]
 }
 
-pub(super) fn tasks() -> Tasks {
-    let task = |lane, id: &str, seq, from: Agent, to: Agent, text: &str, seconds| TaskRow {
-        lane,
-        id_short: id.to_owned(),
-        seq,
-        from: from.into(),
-        to: to.into(),
-        text: text.to_owned(),
-        since_ms: ago(seconds),
-    };
-    Tasks {
-        counts: LaneCounts {
-            open: 1,
-            active: 1,
-            blocked: 0,
-            stale: 0,
-            done: 4,
-        },
-        rows: vec![
-            task(
-                TaskColumn::Active,
-                "h7",
-                1_201,
-                Agent::Claude,
-                Agent::Codex,
-                "review src/auth/refresh.rs for races",
-                41,
-            ),
-            task(
-                TaskColumn::Open,
-                "h8",
-                1_190,
-                Agent::Codex,
-                Agent::Claude,
-                "choose the lock: std or parking_lot",
-                190,
-            ),
-            task(
-                TaskColumn::Done,
-                "h6",
-                1_150,
-                Agent::Claude,
-                Agent::Codex,
-                "add the tests for rotation",
-                620,
-            ),
-            task(
-                TaskColumn::Done,
-                "h5",
-                1_100,
-                Agent::Codex,
-                Agent::Claude,
-                "explain the session table",
-                2_400,
-            ),
-        ],
-    }
-}
-
-pub(super) fn handoffs() -> Vec<HandoffRow> {
-    let handoff = |id: &str,
-                   seq,
-                   seconds,
-                   from: Agent,
-                   to: Agent,
-                   state,
-                   ask: &str,
-                   reason: &str,
-                   answer: &str| HandoffRow {
-        id_short: id.to_owned(),
-        seq,
-        since_ms: ago(seconds),
-        from: from.into(),
-        to: to.into(),
-        state,
-        ask: ask.to_owned(),
-        reason: reason.to_owned(),
-        answer: answer.to_owned(),
-    };
+/// Every handoff of the team, open or not.
+fn all_handoffs() -> Vec<HandoffRow> {
+    let handoff =
+        |column, stage, id: &str, seq, from: Agent, to: Agent, ask: &str, seconds| HandoffRow {
+            column,
+            stage,
+            id_short: id.to_owned(),
+            seq,
+            from: from.into(),
+            to: to.into(),
+            ask: ask.to_owned(),
+            since_ms: ago(seconds),
+        };
+    let (claude, codex) = (Agent::Claude, Agent::Codex);
     vec![
         handoff(
-            "h8",
-            1_190,
-            190,
-            Agent::Codex,
-            Agent::Claude,
-            HandoffState::Unconfirmed,
-            "choose the lock: std or parking_lot",
-            "you know the crate policy",
-            "",
-        ),
-        handoff(
+            TaskColumn::Active,
+            HandoffStage::InTurn,
             "h7",
             1_201,
-            41,
-            Agent::Claude,
-            Agent::Codex,
-            HandoffState::Open,
+            claude,
+            codex,
             "review src/auth/refresh.rs for races",
-            "a second pair of eyes",
-            "",
+            41,
         ),
         handoff(
+            TaskColumn::Open,
+            HandoffStage::Unproven,
+            "h8",
+            1_189,
+            codex,
+            claude,
+            "choose the lock: std or parking_lot",
+            190,
+        ),
+        handoff(
+            TaskColumn::Done,
+            HandoffStage::Closed,
             "h6",
             1_150,
-            620,
-            Agent::Claude,
-            Agent::Codex,
-            HandoffState::Done,
+            claude,
+            codex,
             "add the tests for rotation",
-            "",
-            "two tests, both red on the old code",
+            620,
+        ),
+        handoff(
+            TaskColumn::Done,
+            HandoffStage::Closed,
+            "h5",
+            1_100,
+            codex,
+            claude,
+            "explain the session table",
+            2_400,
         ),
     ]
+}
+
+pub(super) fn tasks() -> Tasks {
+    let mut tasks = Tasks {
+        done: 4,
+        ..Tasks::default()
+    };
+    for row in all_handoffs() {
+        tasks.columns[row.column.index()].insert(Arc::new(row));
+    }
+    tasks
+}
+
+/// Who owes an answer.
+pub(super) fn handoffs() -> HandoffRows {
+    let all = all_handoffs().into_iter();
+    all.filter(|row| row.column != TaskColumn::Done).collect()
+}
+
+/// A team that let go of much and waits for some of it.
+pub(super) fn much_work() -> (Tasks, HandoffRows) {
+    let mut tasks = tasks();
+    let mut open = handoffs();
+    let asks = [
+        "socket latency: token bucket or leaky bucket?",
+        "timeout branch back to the caller, with its cause",
+        "add the e2e tests for two refreshes at once",
+        "why does the table of sessions grow over night?",
+        "measure the lock under 64 callers, and write down how",
+    ];
+    let columns = [
+        (TaskColumn::Stale, HandoffStage::Delivered, 40),
+        (TaskColumn::Open, HandoffStage::Unproven, 12),
+        (TaskColumn::Blocked, HandoffStage::Blocked, 2),
+        (TaskColumn::Active, HandoffStage::CutOff, 1),
+        (TaskColumn::Active, HandoffStage::Answered, 1),
+    ];
+    let mut seq = 700;
+    for (column, stage, count) in columns {
+        for n in 0..count {
+            seq += 7;
+            let (from, to) = match n % 3 {
+                0 => (Party::Human, Agent::Codex),
+                1 => (Agent::Claude.into(), Agent::Codex),
+                _ => (Agent::Codex.into(), Agent::Claude),
+            };
+            let row = Arc::new(HandoffRow {
+                column,
+                stage,
+                id_short: format!("h{seq}"),
+                seq,
+                from,
+                to: to.into(),
+                ask: asks[n % asks.len()].to_owned(),
+                since_ms: ago(if column == TaskColumn::Stale {
+                    180_000
+                } else {
+                    1_900
+                } - n as i64 * 60),
+            });
+            tasks.columns[column.index()].insert(Arc::clone(&row));
+            open.insert(row);
+        }
+    }
+    (tasks, open)
 }
 
 /// What the record has of the handoff in [`work`], in full.

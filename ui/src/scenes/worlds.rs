@@ -1,12 +1,15 @@
 //! The worlds of the scenes. Times are fixed; ids look like real ones.
 
+use std::sync::Arc;
+
 use super::pieces::{
-    NOW_MS, ago, base, claude, codex, finality, gates, handoffs, row, tasks, with, work,
+    NOW_MS, ago, base, claude, codex, finality, gates, handoffs, much_work, row, tasks, with, work,
 };
 use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
-    GateState, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level, OutcomeState,
-    Party, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow, UsageLimit,
+    GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
+    OutcomeState, Party, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow,
+    UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -33,6 +36,16 @@ pub fn pair_at_work() -> DeckView {
         ],
         attached: vec![Agent::Claude, Agent::Codex],
         ..base()
+    }
+}
+
+/// The same, with much that was handed over and never came back.
+pub fn handed_over() -> DeckView {
+    let (tasks, handoffs) = much_work();
+    DeckView {
+        tasks,
+        handoffs,
+        ..pair_at_work()
     }
 }
 
@@ -186,7 +199,10 @@ pub fn hostile_text() -> DeckView {
     view.project = "acme\x1b[31m\u{202e}ipa".to_owned();
     view.agents[1].detail = vec!["turn: \x1b]8;;http://evil\x07click\r me".to_owned()];
     view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();
-    view.tasks.rows[0].text = "review\r\nthis \u{2067}now".to_owned();
+    let mut hostile = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
+    hostile.ask = "review\r\nthis \u{2067}now".to_owned();
+    view.tasks.columns[hostile.column.index()].insert(Arc::new(hostile.clone()));
+    view.handoffs.insert(Arc::new(hostile));
     view.banner = Some(Banner {
         level: Level::Warn,
         text: "torn tail set aside\r\x1b[0K: 1 line".to_owned(),

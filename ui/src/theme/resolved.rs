@@ -6,9 +6,7 @@ use super::builtin::builtin;
 use super::depth::Depth;
 use super::layers::{Paint, PaintedStyle, ThemeLayers};
 use super::role::ThemeRole;
-use crate::model::{
-    Agent, AgentState, HandoffState, Level, OutcomeState, Party, TaskColumn, Verdict,
-};
+use crate::model::{Agent, AgentState, Level, OutcomeState, Party, TaskColumn, Verdict};
 use crate::source_error::{SourceError, SourcePlace};
 
 /// A resolved theme.
@@ -123,24 +121,14 @@ impl Theme {
         })
     }
 
-    /// A lane.
-    pub fn lane(&self, lane: TaskColumn) -> Style {
-        self.style(match lane {
+    /// A column of tasks.
+    pub fn column(&self, column: TaskColumn) -> Style {
+        self.style(match column {
             TaskColumn::Open => ThemeRole::StateIdle,
             TaskColumn::Active => ThemeRole::StateBusy,
             TaskColumn::Blocked => ThemeRole::OutcomeAttention,
             TaskColumn::Stale => ThemeRole::StateStale,
             TaskColumn::Done => ThemeRole::OutcomeDone,
-        })
-    }
-
-    /// A handoff.
-    pub fn handoff(&self, state: HandoffState) -> Style {
-        self.style(match state {
-            HandoffState::Unconfirmed => ThemeRole::OutcomeUnconfirmed,
-            HandoffState::Open => ThemeRole::StateBusy,
-            HandoffState::Done => ThemeRole::OutcomeDone,
-            HandoffState::Failed => ThemeRole::OutcomeFailed,
         })
     }
 

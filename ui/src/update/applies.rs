@@ -4,9 +4,10 @@ use super::attend::can_attend;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
-use crate::model::{Agent, AgentState, InboxKind};
+use crate::model::{Agent, AgentState, InboxKind, TaskColumn};
 use crate::overlays::{CardStage, Overlay, Subject};
 use crate::pane::Pane;
+use crate::task_list::TaskItem;
 
 /// Whether the action would do something now.
 pub(crate) fn applies(deck: &Deck, action: Action) -> bool {
@@ -41,7 +42,8 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::Gates => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
-        Action::Open => Subject::selected(deck).is_some(),
+        Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
+        Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId => {
             Subject::selected(deck).is_some_and(|subject| subject.id(deck).is_some())
         }
@@ -105,6 +107,14 @@ pub(super) fn can_start(deck: &Deck, agent: Agent) -> bool {
 pub(super) fn selected_agent(deck: &Deck) -> Option<Agent> {
     let selected = deck.view.agents.get(deck.agents.selected)?;
     (deck.focus == Pane::Agents).then_some(selected.agent)
+}
+
+/// The folded column of tasks that the cursor stands on.
+pub(super) fn selected_fold(deck: &Deck) -> Option<TaskColumn> {
+    match deck.tasks.selected(&deck.view.tasks)? {
+        TaskItem::Fold(column) if deck.focus == Pane::Tasks => Some(column),
+        _ => None,
+    }
 }
 
 fn selected_kind(deck: &Deck) -> Option<InboxKind> {

@@ -19,6 +19,7 @@ use crate::msg::Msg;
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 use crate::panes;
+use crate::task_list::TaskList;
 use crate::tracked_list::TrackedList;
 
 /// Changes the deck by a message; what has to be done outside comes back.
@@ -149,29 +150,26 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     if old.session_id != deck.view.session_id {
         // Another record: numbers mean other entries now.
         deck.timeline.resume();
-        deck.tasks = TrackedList::default();
+        deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
         deck.asked_older = None;
     }
     let view = &deck.view;
     deck.timeline.update(&view.timeline);
     deck.inbox.update(&view.inbox, view.now_ms);
-    let tasks = &view.tasks.rows;
-    let is_looked_at = deck.focus == Pane::Tasks;
-    deck.tasks
-        .arrange(panes::in_lanes(tasks), |row| tasks[row].seq, is_looked_at);
+    deck.tasks.arrange(&view.tasks, deck.focus == Pane::Tasks);
     let handoffs = &view.handoffs;
     let is_looked_at = deck.focus == Pane::Handoffs;
-    let order = (0..handoffs.len()).collect();
     deck.handoffs
-        .arrange(order, |row| handoffs[row].seq, is_looked_at);
+        .arrange(|seq| handoffs.place_of(seq), is_looked_at);
 }
 
 /// What stands under the cursor and on top, for the next view.
 fn remember(deck: &mut Deck) {
     deck.timeline.remember(&deck.view.timeline);
-    deck.tasks.remember();
-    deck.handoffs.remember();
+    deck.tasks.remember(&deck.view.tasks);
+    let handoff = deck.view.handoffs.get(deck.handoffs.list.selected);
+    deck.handoffs.remember(handoff.map(|row| row.seq));
 }
 
 /// Everything that depends on the size or the time, after every message.
@@ -188,8 +186,16 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
     let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
     let layout = Layout::of(deck, screen);
     let shown: Vec<_> = layout.panes.iter().map(|(pane, _)| *pane).collect();
-    for pane in shown {
-        panes::settle(deck, pane, &layout);
+    let board = layout
+        .pane(Pane::Tasks)
+        .filter(|_| panes::is_board(deck, &layout));
+    deck.tasks.show_as(&deck.view.tasks, board.is_some());
+    if let Some(area) = board {
+        panes::settle_board(deck, area);
+    } else {
+        for pane in shown {
+            panes::settle(deck, pane, &layout);
+        }
     }
     if let Some(mut overlay) = deck.overlays.pop() {
         let max = overlay.scroll_max(deck, screen);

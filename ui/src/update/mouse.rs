@@ -13,7 +13,7 @@ use crate::effect::Effect;
 use crate::layout::Layout;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
-use crate::panes::row_at;
+use crate::panes::{board_at, is_board, row_at};
 use crate::view::{TAB_GAP, tabs};
 
 /// Rows of one notch of the wheel.
@@ -56,7 +56,15 @@ fn wheel(deck: &mut Deck, screen: Rect, at: Position, direction: isize) -> Vec<E
         return Vec::new();
     }
     match layout.panes.iter().find(|(_, area)| area.contains(at)) {
-        Some((pane, _)) => step(deck, *pane, WHEEL * direction),
+        Some((pane, area)) => {
+            if *pane == Pane::Tasks
+                && is_board(deck, &layout)
+                && let Some((column, _)) = board_at(deck, *area, at)
+            {
+                deck.tasks.focus_column(column);
+            }
+            step(deck, *pane, WHEEL * direction)
+        }
         None => Vec::new(),
     }
 }
@@ -81,6 +89,9 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     else {
         return Vec::new();
     };
+    if is_board(deck, &layout) && pane == Pane::Tasks {
+        return click_board(deck, &layout, at);
+    }
     let row = row_at(deck, pane, &layout, at.y);
     let had_focus = deck.focus == pane;
     focus(deck, pane);
@@ -89,7 +100,7 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
         Pane::Agents => &mut deck.agents,
         Pane::Timeline => &mut deck.timeline.list,
         Pane::Inbox => &mut deck.inbox.list,
-        Pane::Tasks => &mut deck.tasks.list,
+        Pane::Tasks => deck.tasks.list_mut(),
         Pane::Handoffs => &mut deck.handoffs.list,
     };
     let was_selected = list.selected == row;
@@ -100,6 +111,24 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     }
     if pane == Pane::Timeline && !was_selected {
         deck.timeline.pause(&deck.view.timeline);
+    }
+    Vec::new()
+}
+
+/// On the board a click goes to a column and its task; a second one opens it.
+fn click_board(deck: &mut Deck, layout: &Layout, at: Position) -> Vec<Effect> {
+    let area = layout.pane(Pane::Tasks).unwrap_or_default();
+    let Some((column, row)) = board_at(deck, area, at) else {
+        return Vec::new();
+    };
+    let had_focus = deck.tasks.board_column() == column;
+    deck.tasks.focus_column(column);
+    let Some(row) = row else { return Vec::new() };
+    let list = deck.tasks.board_list_mut(column);
+    let was_selected = list.selected == row;
+    list.selected = row;
+    if had_focus && was_selected {
+        open_selected(deck);
     }
     Vec::new()
 }

@@ -1,6 +1,6 @@
 //! Opening overlays: what they ask and say.
 
-use super::applies::can_start;
+use super::applies::{can_start, selected_fold};
 use super::moving::{older, step};
 use crate::deck::Deck;
 use crate::effect::{Effect, QuitChoice};
@@ -19,9 +19,11 @@ use crate::widgets::TextField;
 /// What is typed to approve what is not as it was proposed.
 const STALE_WORD: &str = "stale";
 
-/// Opens what the cursor stands on.
+/// Opens what the cursor stands on; a folded column shows its tasks, or hides them.
 pub(super) fn open_selected(deck: &mut Deck) {
-    if let Some(subject) = Subject::selected(deck) {
+    if let Some(column) = selected_fold(deck) {
+        deck.tasks.toggle(column);
+    } else if let Some(subject) = Subject::selected(deck) {
         deck.overlays.push(subject.open());
     }
 }

@@ -80,6 +80,10 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::NextEntry => return step(deck, pane, 1),
         Action::PrevEntry => return step(deck, pane, -1),
         Action::Zoom => deck.is_zoomed = !deck.is_zoomed,
+        Action::NextColumn | Action::PrevColumn => {
+            let forward = action == Action::NextColumn;
+            deck.tasks.step_column(&deck.view.tasks, forward);
+        }
         Action::Copy | Action::CopyId => {
             let subject = Subject::selected(deck);
             return copy_of(deck, subject, action);

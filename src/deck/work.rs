@@ -1,0 +1,236 @@
+//! [`WorkIndex`]: the open handoffs as the screen shows them, kept current entry by entry.
+//!
+//! Fifty thousand of them cost nothing where nobody touches them: an entry names the few that it
+//! can change, and a handoff that only grows old waits in the order of its time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ctxrelay_ui::model as ui;
+
+use super::present::party_of;
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
+use crate::core::id::EntryId;
+use crate::core::snapshot::{HandoffSnapshot, Lane, RECENT_MAX, STALE_AFTER_MS, Snapshot};
+
+/// The most of an ask that a row carries, in characters: a line of the widest screen.
+const ASK_CHARS_MAX: usize = 200;
+
+/// The open handoffs of a record.
+#[derive(Debug, Default)]
+pub struct WorkIndex {
+    open: ui::HandoffRows,
+    /// The same ones by column; nothing is done that is open.
+    columns: [ui::HandoffRows; 5],
+    /// Where each of them stands.
+    known: BTreeMap<EntryId, Known>,
+    /// When one that only waits becomes stale, ms since the epoch.
+    due: BTreeSet<(i64, EntryId)>,
+    /// Columns are those of this time, ms since the epoch.
+    now_ms: i64,
+}
+
+/// What an entry can change.
+#[derive(Debug)]
+pub enum Touched {
+    /// These handoffs, and others of them not.
+    Some(Vec<EntryId>),
+    /// Any of them.
+    All,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    seq: u64,
+    column: ui::TaskColumn,
+    due_ms: i64,
+}
+
+impl WorkIndex {
+    /// All of a world.
+    pub fn of(world: &Snapshot, now_ms: i64) -> Self {
+        let mut index = Self {
+            now_ms,
+            ..Self::default()
+        };
+        let mut handoffs: Vec<&HandoffSnapshot> = world.open_handoffs.values().collect();
+        // Rows that come in their order need no moving.
+        handoffs.sort_by_key(|handoff| handoff.seq);
+        for handoff in handoffs {
+            index.update(world, &handoff.id);
+        }
+        index
+    }
+
+    /// The handoffs that an entry can change; to be asked before it is folded in.
+    pub fn touched(world: &Snapshot, entry: &Entry) -> Touched {
+        let mut touched = vec![entry.id.clone()];
+        touched.extend_from_slice(entry.handles());
+        match &entry.kind {
+            EntryKind::Message(message) => touched.extend(message.in_reply_to.clone()),
+            EntryKind::Delivery(record) => {
+                touched.push(record.message_id.clone());
+                if world.in_turn.len() >= RECENT_MAX {
+                    // One of them gives way.
+                    touched.extend(world.in_turn.keys().cloned());
+                }
+            }
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::ContextRelay3Adopted,
+            } => return Touched::All,
+            EntryKind::FinalityDecision(decision) => {
+                let proposal = world.proposal(&decision.proposal_id);
+                touched.extend(
+                    proposal
+                        .into_iter()
+                        .flat_map(|p| p.proposal.handles.clone()),
+                );
+            }
+            EntryKind::Turn(_) | EntryKind::Lifecycle { .. } | EntryKind::AgentChanged(_) => {
+                touched.extend(world.in_turn.keys().cloned());
+                touched.extend(world.cut_off.keys().cloned());
+            }
+            _ => {}
+        }
+        Touched::Some(touched)
+    }
+
+    /// Takes over what an entry has changed, once it is folded in.
+    pub fn take(&mut self, world: &Snapshot, touched: Touched) {
+        match touched {
+            Touched::Some(ids) => {
+                for id in ids {
+                    self.update(world, &id);
+                }
+            }
+            Touched::All => *self = Self::of(world, self.now_ms),
+        }
+    }
+
+    /// Takes over where a handoff stands now.
+    fn update(&mut self, world: &Snapshot, id: &EntryId) {
+        let now_ms = self.now_ms;
+        if let Some(known) = self.known.remove(id) {
+            self.open.remove(known.seq);
+            self.columns[known.column.index()].remove(known.seq);
+            self.due.remove(&(known.due_ms, id.clone()));
+        }
+        let Some(handoff) = world.open_handoffs.get(id) else {
+            return;
+        };
+        let row = Arc::new(row(world, handoff, now_ms));
+        let known = Known {
+            seq: row.seq,
+            column: row.column,
+            due_ms: handoff.at_ms.saturating_add(STALE_AFTER_MS + 1),
+        };
+        if known.due_ms > now_ms {
+            self.due.insert((known.due_ms, id.clone()));
+        }
+        self.known.insert(id.clone(), known);
+        self.columns[known.column.index()].insert(Arc::clone(&row));
+        self.open.insert(row);
+    }
+
+    /// Time has passed.
+    pub fn advance(&mut self, world: &Snapshot, now_ms: i64) {
+        if now_ms < self.now_ms {
+            // A clock that was put back makes nothing younger by itself.
+            *self = Self::of(world, now_ms);
+        }
+        self.now_ms = now_ms;
+        while let Some((due_ms, id)) = self.due.first().filter(|(due_ms, _)| *due_ms <= now_ms) {
+            let (due_ms, id) = (*due_ms, id.clone());
+            self.due.remove(&(due_ms, id.clone()));
+            self.update(world, &id);
+        }
+    }
+
+    /// When the next one becomes stale, ms since the epoch.
+    pub fn next_due_ms(&self) -> Option<i64> {
+        self.due.first().map(|(due_ms, _)| *due_ms)
+    }
+
+    /// All of them.
+    pub fn open(&self) -> &ui::HandoffRows {
+        &self.open
+    }
+
+    /// By column, with those that were closed lately.
+    pub fn tasks(&self, world: &Snapshot) -> ui::Tasks {
+        let mut columns = self.columns.clone();
+        columns[ui::TaskColumn::Done.index()] = world
+            .closed_handoffs
+            .iter()
+            .map(|handoff| row(world, handoff, self.now_ms))
+            .collect();
+        ui::Tasks {
+            columns,
+            done: world.closed_handoffs_total,
+        }
+    }
+}
+
+/// Handoffs are named by their place in the record: short, unique, and where to find them.
+pub(super) fn handoff_name(handoff: &HandoffSnapshot) -> String {
+    format!("h{}", handoff.seq)
+}
+
+fn row(world: &Snapshot, handoff: &HandoffSnapshot, now_ms: i64) -> ui::HandoffRow {
+    let handled = handoff.handled_by.as_ref();
+    ui::HandoffRow {
+        column: match handoff.lane(now_ms) {
+            Lane::Open => ui::TaskColumn::Open,
+            Lane::Active => ui::TaskColumn::Active,
+            Lane::Blocked => ui::TaskColumn::Blocked,
+            Lane::Stale => ui::TaskColumn::Stale,
+            Lane::Done => ui::TaskColumn::Done,
+        },
+        stage: stage(world, handoff),
+        id_short: handoff_name(handoff),
+        seq: handoff.seq.0,
+        from: party_of(&handoff.from),
+        to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
+        ask: handoff.ask.chars().take(ASK_CHARS_MAX).collect(),
+        since_ms: handled.map_or(handoff.at_ms, |(_, at_ms)| *at_ms),
+    }
+}
+
+fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
+    let id = &handoff.id;
+    if handoff.handled_by.is_some() {
+        return ui::HandoffStage::Closed;
+    }
+    if handoff.blocked_by.is_some() {
+        return ui::HandoffStage::Blocked;
+    }
+    if handoff.answer.is_some() {
+        return ui::HandoffStage::Answered;
+    }
+    if world.cut_off.contains_key(id) {
+        return ui::HandoffStage::CutOff;
+    }
+    let message = world.unsettled.get(id);
+    if message.is_some_and(|message| message.result == Some(DeliveryResult::Ambiguous)) {
+        return ui::HandoffStage::Ambiguous;
+    }
+    if handoff.delivered {
+        return match &handoff.to {
+            Some(Party::Agent(Agent::Codex)) if world.in_turn.contains_key(id) => {
+                ui::HandoffStage::InTurn
+            }
+            _ => ui::HandoffStage::Delivered,
+        };
+    }
+    // Whoever is no agent reads it in the record.
+    let is_carried = handoff.to.as_ref().is_some_and(|to| to.agent().is_some());
+    match message {
+        None if is_carried => ui::HandoffStage::Undelivered,
+        None => ui::HandoffStage::Delivered,
+        Some(_) => ui::HandoffStage::Unproven,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The Tasks pane, zoomed: its columns side by side.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::handoffs::stage_line;
+use super::party::direction;
+use super::tasks::{age, column_count};
+use crate::deck::Deck;
+use crate::layout::Layout;
+use crate::model::{HandoffRow, TaskColumn};
+use crate::pane::Pane;
+use crate::sanitize;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::{draw_frame, draw_thumb, fit_line, spread, width_of};
+
+/// Lines of a task's words.
+const WORDS: usize = 2;
+/// Columns free at either side of the text.
+const MARGIN: u16 = 1;
+
+/// Whether the pane stands as a board in this layout.
+pub(crate) fn is_board(deck: &Deck, layout: &Layout) -> bool {
+    layout.framed && deck.is_zoomed && layout.pane(Pane::Tasks).is_some()
+}
+
+/// Where the columns stand, from left to right.
+fn columns(area: Rect) -> [Rect; 5] {
+    let width = area.width / 5;
+    // What is left over goes to the first ones.
+    let more = area.width % 5;
+    let mut x = area.x;
+    std::array::from_fn(|at| {
+        let width = width + u16::from((at as u16) < more);
+        let column = Rect { x, width, ..area };
+        x += width;
+        column
+    })
+}
+
+fn inner(column: Rect) -> Rect {
+    Rect {
+        x: column.x + 1 + MARGIN,
+        y: column.y + 1,
+        width: column.width.saturating_sub(2 + 2 * MARGIN),
+        height: column.height.saturating_sub(2),
+    }
+}
+
+/// A task as lines, with an empty one below it.
+fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
+    let theme = &deck.theme;
+    let mut head = vec![
+        Span::styled(
+            text::fill(&sanitize::line(&row.id_short), 5),
+            theme.style(ThemeRole::TextMuted),
+        ),
+        Span::raw(" "),
+    ];
+    head.extend(direction(deck, &row.from, Some(&row.to)));
+    let mut lines = vec![spread(Line::from(head), age(deck, row), columns)];
+    let ask = sanitize::line(&row.ask);
+    let words = text::wrap_to(&ask, columns, WORDS).into_iter();
+    let style = theme.style(if row.column == TaskColumn::Done {
+        ThemeRole::TextMuted
+    } else {
+        ThemeRole::Text
+    });
+    lines.extend(words.map(|line| Line::from(Span::styled(line, style))));
+    lines.push(fit_line(stage_line(deck, row), columns));
+    lines.push(Line::default());
+    lines
+}
+
+fn height(deck: &Deck, column: usize, index: usize, columns: usize) -> usize {
+    let row = deck.view.tasks.columns[column].get(index);
+    row.map_or(0, |row| card(deck, row, columns).len())
+}
+
+/// Brings each column's selection and scroll into it.
+pub(crate) fn settle_board(deck: &mut Deck, area: Rect) {
+    for (column, area) in columns(area).into_iter().enumerate() {
+        let inner = inner(area);
+        let len = deck.view.tasks.columns[column].len();
+        let mut state = deck.tasks.board_list(column);
+        // The last empty line needs no room.
+        state.settle(len, usize::from(inner.height) + 1, |index| {
+            height(deck, column, index, usize::from(inner.width))
+        });
+        *deck.tasks.board_list_mut(column) = state;
+    }
+}
+
+/// The column at a place of the screen, and the task there.
+pub(crate) fn board_at(deck: &Deck, area: Rect, at: Position) -> Option<(usize, Option<usize>)> {
+    let (column, area) = columns(area)
+        .into_iter()
+        .enumerate()
+        .find(|(_, column)| column.contains(at))?;
+    let inner = inner(area);
+    let mut line = match at.y.checked_sub(inner.y) {
+        Some(line) if at.y < inner.bottom() => usize::from(line),
+        _ => return Some((column, None)),
+    };
+    let first = deck.tasks.board_list(column).top;
+    let row = (first..deck.view.tasks.columns[column].len()).find(|index| {
+        let height = height(deck, column, *index, usize::from(inner.width));
+        let is_here = line < height;
+        line = line.saturating_sub(height);
+        is_here
+    });
+    Some((column, row))
+}
+
+/// Draws it.
+pub(crate) fn draw_board(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    for (index, area) in columns(area).into_iter().enumerate() {
+        draw_column(deck, index, area, buf);
+    }
+}
+
+fn draw_column(deck: &Deck, index: usize, area: Rect, buf: &mut Buffer) {
+    let theme = &deck.theme;
+    let column = TaskColumn::ALL[index];
+    let is_focus = deck.tasks.board_column() == index;
+    let border = theme.style(if is_focus {
+        ThemeRole::BorderFocus
+    } else {
+        ThemeRole::Border
+    });
+    let mut title = column_count(deck, column);
+    if width_of(&title) + 4 > usize::from(area.width) {
+        // A count that has no room is left out, never cut.
+        let glyph = deck.glyphs.column(column);
+        title = Line::styled(format!("{glyph} {}", column.as_str()), theme.column(column));
+    }
+    draw_frame(area, buf, deck.glyphs, border, title, Line::default());
+    let inner = inner(area);
+    if inner.is_empty() {
+        return;
+    }
+    let room = usize::from(inner.width);
+    let rows = &deck.view.tasks.columns[index];
+    if rows.is_empty() {
+        let words = format!("nothing is {}", column.as_str());
+        let style = theme.style(ThemeRole::TextMuted);
+        for (y, line) in text::wrap(&words, room)
+            .into_iter()
+            .enumerate()
+            .take(usize::from(inner.height))
+        {
+            buf.set_string(inner.x, inner.y + y as u16, line, style);
+        }
+        return;
+    }
+    let state = deck.tasks.board_list(index);
+    let mut y = inner.y;
+    let mut shown = 0;
+    for at in state.top..rows.len() {
+        let Some(row) = rows.get(at) else { break };
+        let lines = card(deck, row, room);
+        let words = lines.len() - 1;
+        for (number, line) in lines.into_iter().enumerate() {
+            if y >= inner.bottom() {
+                break;
+            }
+            buf.set_line(inner.x, y, &line, inner.width);
+            if is_focus && at == state.selected && number < words {
+                let bar = Rect {
+                    x: area.x + 1,
+                    y,
+                    width: area.width.saturating_sub(2),
+                    height: 1,
+                };
+                buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
+                if number == 0 {
+                    buf.set_string(bar.x, y, deck.glyphs.cursor(), theme.style(ThemeRole::Key));
+                }
+            }
+            y += 1;
+        }
+        if y >= inner.bottom() {
+            break;
+        }
+        shown += 1;
+    }
+    let style = theme.style(ThemeRole::TextFaint);
+    draw_thumb(
+        area,
+        buf,
+        deck.glyphs,
+        style,
+        state.top,
+        shown.max(1),
+        rows.len(),
+    );
+}
