@@ -18,7 +18,7 @@
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
 //! - [`DeliveryEffect`]: what a machine wants done, in this order; [`Held`]: what of it waits for
-//!   rows to be on the disk.
+//!   rows to be on the disk; [`RowsAhead`]: rows that are written beside their messages.
 //!
 //! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
 //! arrive late, twice, out of order, or from an app-server or bridge that is gone.
@@ -36,6 +36,7 @@ mod load;
 mod page;
 pub mod recovery;
 mod row;
+mod rows_ahead;
 mod shown;
 mod watchdog;
 mod way;
@@ -57,6 +58,7 @@ pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Sp
 pub use load::{BEGINNING_CHARS, Fit, Load};
 pub use page::{CutMessage, MessageCursor, page_order};
 pub use row::{Delivery, DeliveryFact};
+pub use rows_ahead::{RowsAhead, RowsDue};
 pub use shown::Shown;
 pub use watchdog::{Watchdog, Watched};
 pub use way::{Way, way};

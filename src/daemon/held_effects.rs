@@ -40,6 +40,11 @@ impl<T> HeldEffects<T> {
         self.lane(agent).begin(token);
     }
 
+    /// The write that what is held in this lane from now on waits for.
+    pub(super) fn waits_for(&mut self, agent: Agent) -> Option<u64> {
+        self.lane(agent).waits_for()
+    }
+
     /// Holds something behind the rows before it. It comes back when there is nothing to wait for.
     ///
     /// # Errors

@@ -8,7 +8,9 @@
 use std::time::Duration;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, Delivery, DeliveryState, Moved, Restored};
+use crate::core::delivery::{
+    Backlog, Delivery, DeliveryState, Moved, Restored, RowsAhead, RowsDue,
+};
 use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -25,6 +27,8 @@ pub struct Outbox {
     /// The last write that was begun, and the last that was answered.
     begun: u64,
     answered: u64,
+    /// Rows of messages that are being recorded.
+    ahead: RowsAhead,
 }
 
 impl Outbox {
@@ -63,6 +67,7 @@ impl Outbox {
             writer,
             begun: 0,
             answered: 0,
+            ahead: RowsAhead::default(),
         };
         Ok((outbox, unknowable))
     }
@@ -86,7 +91,38 @@ impl Outbox {
 
     /// Takes a message in that was just recorded.
     pub fn track(&mut self, id: EntryId, message: &MessageSnapshot) {
+        self.ahead.recorded(&id);
         self.backlog.insert(message.delivery(id));
+    }
+
+    /// Has the row of a message written that is being recorded, as it will be when the message
+    /// leaves at once: see [`RowsAhead`]. Where the writer takes nothing more it is written later.
+    pub fn store_ahead(&mut self, row: Delivery) {
+        if let Ok(token) = self.begin(vec![row.clone()]) {
+            self.ahead.begin(row, token);
+        }
+    }
+
+    /// The message is not recorded after all.
+    pub fn not_recorded(&mut self, id: &EntryId) {
+        if self.ahead.refused(id) {
+            self.forget(id);
+        }
+    }
+
+    /// Everything was offered that can be: rows that were written ahead of what did not happen go
+    /// again.
+    pub fn drop_wrong_rows(&mut self) {
+        let wrong = self.ahead.take_wrong();
+        for id in &wrong {
+            self.forget(id);
+        }
+        // Until then a crash makes a first copy a second one, which is shown as such.
+        if !wrong.is_empty()
+            && let Err(error) = self.sync()
+        {
+            tracing::warn!(%error, "rows that were written ahead stay for now");
+        }
     }
 
     /// Has all that was done to the rows so far on the disk: answered as [`Self::store`].
@@ -109,6 +145,12 @@ impl Outbox {
         self.answered = self.answered.max(upto);
     }
 
+    /// The writer has answered all up to this token: nothing of it was written.
+    pub fn failed(&mut self, upto: u64) {
+        self.answered(upto);
+        self.ahead.failed(upto);
+    }
+
     /// Whether rows are on their way to the disk.
     pub fn is_writing(&self) -> bool {
         self.answered < self.begun
@@ -129,8 +171,9 @@ impl Outbox {
         self.get(id).and_then(|row| row.attempt.as_ref()) == Some(attempt)
     }
 
-    /// Has rows written as they are now, all or none. One that was never attempted needs none. The
-    /// token that the writer answers with; none when there is nothing to be written.
+    /// Has rows on the disk as they are now, all or none. One that was never attempted needs none.
+    /// The token that the writer answers with; none when there is nothing to wait for. `lane`: the
+    /// write that the lane waits for already.
     ///
     /// # Errors
     ///
@@ -138,14 +181,11 @@ impl Outbox {
     pub fn store<'a>(
         &mut self,
         ids: impl Iterator<Item = &'a EntryId>,
+        lane: Option<u64>,
     ) -> Result<Option<u64>, RowsNotTaken> {
-        let rows: Vec<Delivery> = ids
-            .filter_map(|id| self.backlog.get(id))
-            .filter(|row| row.attempts > 0)
-            .cloned()
-            .collect();
+        let RowsDue { rows, behind } = self.ahead.due(&mut self.backlog, ids, self.answered, lane);
         if rows.is_empty() {
-            return Ok(None);
+            return Ok(behind);
         }
         self.begin(rows).map(Some)
     }
@@ -179,6 +219,7 @@ impl Outbox {
     ) -> Result<Option<u64>, RowsNotTaken> {
         let rows: Vec<Delivery> = self.backlog.rows().cloned().collect();
         self.begun = self.writer.rebuild(dirs, rows, high_water)?;
+        self.ahead.clear();
         Ok(Some(self.begun))
     }
 
@@ -190,6 +231,7 @@ impl Outbox {
     /// the same.
     pub fn erase(&mut self, at_most: Duration) -> Result<(), QueueError> {
         self.backlog = Backlog::default();
+        self.ahead.clear();
         self.writer.erase(at_most)
     }
 
@@ -214,7 +256,7 @@ impl Outbox {
         for id in gone {
             self.forget(&id);
         }
-        if let Err(error) = self.store(moved.iter()) {
+        if let Err(error) = self.store(moved.iter(), None) {
             // Harmless: the next start takes the place from the ledger.
             tracing::warn!(%error, "rows could not be moved");
         }
@@ -353,7 +395,7 @@ mod tests {
             DeliveryFact::Unknowable,
         ] {
             assert!(outbox.backlog.apply(&id, fact, 1));
-            outbox.store([&id].into_iter()).unwrap();
+            outbox.store([&id].into_iter(), None).unwrap();
         }
         drop(outbox);
         let (outbox, _) = open(&place, &world(Some(DeliveryResult::Requeued)));

@@ -103,6 +103,7 @@ impl Daemon {
                     }
                     self.claude_hears(ClaudeInput::Recordable);
                     self.pump();
+                    self.outbox.drop_wrong_rows();
                 }
                 RecorderAction::Refused { then, refusal } => then.refused(self, &refusal),
                 RecorderAction::FactRefused {

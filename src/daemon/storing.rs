@@ -6,8 +6,8 @@ use super::fault::DaemonFault;
 use super::held_effects::HeldEffect;
 use super::owners::Daemon;
 use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput};
-use crate::core::id::EntryId;
+use crate::core::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput, OnBusy};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::queue::{QueueEvent, RowsNotTaken};
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -29,8 +29,21 @@ impl Daemon {
             DeliveryEffect::Store(id) => Some(id),
             _ => None,
         });
-        let given = self.outbox.store(ids);
+        let given = self.outbox.store(ids, self.held.waits_for(agent));
         self.rows_given(&[agent], given)
+    }
+
+    /// Has the row of a message to Claude written while the message is being recorded, when it would
+    /// be pushed at once. To be called before it is given to be recorded.
+    pub(super) fn store_ahead(&mut self, id: &EntryId, pair: &RuntimeSession, on_busy: OnBusy) {
+        let at = self.moment();
+        // Its place is that of the record, which a start goes by as well.
+        let (seq, to) = (self.recorder.world().seq, Agent::Claude);
+        let row = Delivery::recorded(id.clone(), seq, to, pair.clone(), on_busy, at.now_ms);
+        let ladder = self.claude.ladder(pair);
+        if let Some(row) = ladder.and_then(|ladder| ladder.row_ahead(row, &at)) {
+            self.outbox.store_ahead(row);
+        }
     }
 
     /// The writer was given rows, or did not take them. What these lanes do from now on waits for
@@ -98,7 +111,7 @@ impl Daemon {
                 }
             }
             QueueEvent::Failed { upto, error } => {
-                self.outbox.answered(upto);
+                self.outbox.failed(upto);
                 let refusal = self.queue_refuses(&error);
                 for (_, effect) in self.held.take_failed(upto) {
                     self.stay(effect, &refusal);

@@ -150,6 +150,13 @@ impl Backlog {
             .is_some_and(|row| row.apply(fact, now_ms))
     }
 
+    /// The attempt that runs has another name.
+    pub(super) fn name_attempt(&mut self, id: &EntryId, attempt: AttemptId) {
+        if let Some(row) = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq)) {
+            row.attempt = Some(attempt);
+        }
+    }
+
     /// Forgets a message that the ledger has settled.
     pub fn settle(&mut self, id: &EntryId) -> bool {
         self.claims.remove(id);

@@ -29,8 +29,7 @@ impl<T> Held<T> {
     /// Holds something behind every write that began before it. It comes back at once when
     /// there is nothing to wait for.
     pub fn hold(&mut self, item: T) -> Option<T> {
-        let behind = self.unanswered.or_else(|| Some(self.waiting.back()?.0));
-        match behind {
+        match self.waits_for() {
             Some(token) => {
                 self.waiting.push_back((token, item));
                 None
@@ -55,6 +54,12 @@ impl<T> Held<T> {
             return Vec::new();
         }
         self.waiting.drain(..).map(|(_, item)| item).collect()
+    }
+
+    /// The write that what is held from now on waits for.
+    pub fn waits_for(&self) -> Option<u64> {
+        self.unanswered
+            .or_else(|| self.waiting.back().map(|(token, _)| *token))
     }
 
     /// How much is held.

@@ -127,6 +127,8 @@ impl Daemon {
         let mut entries = vec![entry];
         if rejected {
             entries.push(self.delivery_entry(&id, to, DeliveryResult::Rejected, None, None));
+        } else if to == Agent::Claude {
+            self.store_ahead(&id, &pair, on_busy);
         }
         self.record(
             entries,
@@ -134,6 +136,7 @@ impl Daemon {
                 let stored = match result {
                     Ok(stored) => stored,
                     Err(refusal) => {
+                        daemon.outbox.not_recorded(&id);
                         daemon.handoff_dedup.decided(&id, Err(refusal));
                         return answer(reply, Err(refusal.clone()));
                     }

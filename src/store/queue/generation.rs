@@ -5,7 +5,12 @@
 //! the one outside is written, and that before the first byte leaves: so a file that is behind is an
 //! older one, and a crash, of the machine too, leaves none behind.
 
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
+
+use rustix::fs::OFlags;
 
 use crate::dirs::{UserDirs, read_private, write_fleeting};
 
@@ -34,8 +39,24 @@ impl Generation {
 
     /// Keeps it. Nobody waits for the disk: one that is lost hides an older file, and nothing else.
     pub(super) fn write(&self, generation: u64) {
-        if let Err(error) = write_fleeting(&self.path, generation.to_string().as_bytes()) {
+        // In its place: a message waits for it, and to replace a file has the disk begin to write
+        // what the next sync then waits for. So few bytes are written whole or not at all.
+        let digits = format!("{generation:020}");
+        let written = self.write_over(digits.as_bytes()).or_else(|_| {
+            // There is none yet, or something else has its name.
+            write_fleeting(&self.path, digits.as_bytes())
+        });
+        if let Err(error) = written {
             tracing::debug!(%error, "the queue's number was not kept outside");
         }
+    }
+
+    fn write_over(&self, digits: &[u8]) -> io::Result<()> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = OpenOptions::new()
+            .write(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(&self.path)?;
+        file.write_all_at(digits, 0)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::offer::Offer;
 use super::{Ladder, LadderMode, Rung};
-use crate::delivery::{Backlog, Delivery, DeliveryEffect, Moment, Shown};
+use crate::delivery::{Backlog, Delivery, DeliveryEffect, DeliveryFact, Moment, Shown};
 use crate::id::EntryId;
 
 /// How many offers are remembered before those of settled messages are forgotten. More than a
@@ -24,17 +24,9 @@ impl Ladder {
         at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        let Some(first) = self.first_rung() else {
+        let Some(first) = self.first_rung().filter(|first| self.offers_on(*first, at)) else {
             return;
         };
-        let waits_for_bell = first == Rung::Channel
-            && self.proven != Some(Rung::Channel)
-            && self.bridge.is_some_and(|bridge| {
-                bridge.mode == LadderMode::Auto && at.now_ms < bridge.bell_due
-            });
-        if self.is_limited || self.retry_at.is_some() || waits_for_bell {
-            return;
-        }
         // Each entry of the record comes by here: what was told already is not looked at twice.
         let untold: Vec<EntryId> = self
             .waiting(backlog)
@@ -46,6 +38,7 @@ impl Ladder {
             .map(|row| row.id.clone())
             .collect();
         let may_ring = self.ringing.next_ms() <= at.now_ms;
+        let shown = self.pushed_as();
         let mut rings = Vec::new();
         let mut pushes = 0;
         for id in untold {
@@ -70,13 +63,8 @@ impl Ladder {
                     pushes += 1;
                     let repeat = backlog.get(&id).is_some_and(Delivery::is_repeat);
                     let until = at.now_ms + self.terms.push_ms;
-                    let shown = if self.proven == Some(Rung::Channel) {
-                        Shown::Whole
-                    } else {
-                        Shown::Nothing
-                    };
-                    backlog.claim(&id, shown, &at.attempt, until, at.now_ms, effects);
                     offer.was_pushed = true;
+                    backlog.claim(&id, shown, &at.attempt, until, at.now_ms, effects);
                     let bridge = bridge.id;
                     effects.push(DeliveryEffect::Push {
                         bridge,
@@ -100,6 +88,35 @@ impl Ladder {
             });
         }
         self.forget_settled(backlog);
+    }
+
+    /// The row of a message that is being recorded, as it will be when it is pushed at once; none
+    /// when that is not what would come. To be written ahead: see [`super::super::RowsAhead`].
+    pub fn row_ahead(&self, mut row: Delivery, at: &Moment) -> Option<Delivery> {
+        let is_pushed = self.first_rung() == Some(Rung::Channel)
+            && self.bridge.is_some()
+            && self.offers_on(Rung::Channel, at);
+        let pushed = DeliveryFact::HandedOut(at.attempt.clone(), self.pushed_as());
+        (is_pushed && row.apply(pushed, at.now_ms)).then_some(row)
+    }
+
+    /// Whether anything is offered now, when it begins on this rung.
+    fn offers_on(&self, first: Rung, at: &Moment) -> bool {
+        let waits_for_bell = first == Rung::Channel
+            && self.proven != Some(Rung::Channel)
+            && self.bridge.is_some_and(|bridge| {
+                bridge.mode == LadderMode::Auto && at.now_ms < bridge.bell_due
+            });
+        !self.is_limited && self.retry_at.is_none() && !waits_for_bell
+    }
+
+    /// What has left with a push. Where channels are off nobody hears of it.
+    fn pushed_as(&self) -> Shown {
+        if self.proven == Some(Rung::Channel) {
+            Shown::Whole
+        } else {
+            Shown::Nothing
+        }
     }
 
     /// What is settled is announced no more; forgotten now and then, so that a long session does

@@ -1,6 +1,6 @@
 //! [`Daemon`]: the real machines, and a shell around them that dies between any two effects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::adapter::{Adapter, Order};
 use super::checks::Showing;
@@ -13,7 +13,7 @@ use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, CodexFlow, CodexInput, CodexTerms,
     Delivery, DeliveryEffect, DeliveryState, Fit, Held, HookPoint, Ladder, LadderInput, LadderMode,
-    LadderTerms, Load, Moment, Shown, Watchdog,
+    LadderTerms, Load, Moment, RowsAhead, Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
@@ -52,6 +52,12 @@ pub struct Daemon {
     /// Rows that the disk was given and nobody has heard of, by the token of their write.
     pub writing: BTreeMap<u64, Vec<EntryId>>,
     pub tokens: u64,
+    /// Rows that were given to the disk before their messages were recorded.
+    pub rows_ahead: RowsAhead,
+    /// Of these, whose message has not left.
+    pub unsent_ahead: BTreeSet<EntryId>,
+    /// The last write of rows that was answered.
+    pub rows_answered: u64,
     /// Answers of the rows' writer come in their order.
     pub rows_told_until: i64,
     /// Another process is to go on.
@@ -151,6 +157,9 @@ impl World {
             held: Default::default(),
             writing: BTreeMap::new(),
             tokens: 0,
+            rows_ahead: RowsAhead::default(),
+            unsent_ahead: BTreeSet::new(),
+            rows_answered: 0,
             rows_told_until: self.now,
             is_leaving: false,
             deadline: None,
@@ -183,7 +192,9 @@ impl World {
     pub fn kill_daemon(&mut self, why: &str) {
         if let Some(daemon) = self.daemon.take() {
             let writing = daemon.writing.into_values().flatten();
-            self.checks.unknown.extend(writing);
+            self.checks
+                .unknown
+                .extend(writing.chain(daemon.unsent_ahead));
             self.note(|| format!("the daemon dies: {why}"));
             // Its app-server hangs on it, and is asked to end.
             if self.rng.bool() {
@@ -386,12 +397,14 @@ impl World {
                     daemon.refused(&id);
                 } else if let Some(message) = message {
                     daemon.backlog.insert(message.delivery(id.clone()));
+                    daemon.rows_ahead.recorded(&id);
                 }
                 self.checks.accepted.push(id);
                 match draft.to {
                     Agent::Codex => self.codex(CodexInput::News),
                     Agent::Claude => self.ladder(LadderInput::News),
                 }
+                self.remove_wrong_rows();
             }
             Write::Result { id, to, result, .. } => match to {
                 Agent::Codex => self.codex(CodexInput::Durable { id, result }),

@@ -36,11 +36,13 @@ pub enum Fault {
     HeldByNobody,
     /// Bodies leave while the rows that say so are on their way to the disk.
     SentBeforeDurable,
+    /// A row that was given to the disk before its message was recorded counts as being there.
+    RowAheadBelieved,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -57,5 +59,6 @@ impl Fault {
         Self::NeverRead,
         Self::HeldByNobody,
         Self::SentBeforeDurable,
+        Self::RowAheadBelieved,
     ];
 }

@@ -7,8 +7,8 @@ use super::daemon::Call;
 use super::fault::Fault;
 use super::world::{Event, World};
 use crate::agent::Agent;
-use crate::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput};
-use crate::id::{EntryId, Seq};
+use crate::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput, OnBusy, RowsDue};
+use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// What leaves the daemon.
 #[derive(Debug, Clone)]
@@ -56,24 +56,72 @@ impl World {
 
     /// Writes rows as they are now. One that was never attempted needs none.
     pub fn store(&mut self, agent: Agent, ids: &[EntryId]) {
+        let believes_ahead = self.fault == Some(Fault::RowAheadBelieved);
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        let rows: Vec<Delivery> = ids
-            .iter()
-            .filter_map(|id| daemon.backlog.get(id))
-            .filter(|row| row.attempts > 0)
-            .cloned()
-            .collect();
-        if rows.is_empty() {
-            return;
+        let lane = daemon.held_of(agent).waits_for();
+        let answered = if believes_ahead {
+            u64::MAX
+        } else {
+            daemon.rows_answered
+        };
+        let RowsDue { rows, behind } =
+            daemon
+                .rows_ahead
+                .due(&mut daemon.backlog, ids.iter(), answered, lane);
+        if !rows.is_empty() {
+            let token = self.put_rows(rows);
+            self.wait_for_rows(agent, token);
+        } else if let Some(token) = behind {
+            self.wait_for_rows(agent, token);
         }
+    }
+
+    fn wait_for_rows(&mut self, agent: Agent, token: u64) {
+        if let Some(daemon) = &mut self.daemon {
+            daemon.held_of(agent).begin(token);
+        }
+    }
+
+    fn put_rows(&mut self, rows: Vec<Delivery>) -> u64 {
+        let Some(daemon) = &mut self.daemon else {
+            return 0;
+        };
         daemon.tokens += 1;
         let token = daemon.tokens;
-        daemon.held_of(agent).begin(token);
         let ids = rows.iter().map(|row| row.id.clone());
         daemon.writing.insert(token, ids.collect());
         self.write_rows(RowWrite::Put(token, rows));
+        token
+    }
+
+    /// A message is being recorded: its row goes to the disk beside it, when the ladder would push
+    /// it at once.
+    pub fn store_ahead(&mut self, id: &EntryId, on_busy: OnBusy) {
+        let at = self.moment();
+        let Some(daemon) = &self.daemon else { return };
+        let pair = RuntimeSession::default();
+        let row = Delivery::recorded(id.clone(), Seq(0), Agent::Claude, pair, on_busy, self.now);
+        if let Some(row) = daemon.ladder.row_ahead(row, &at) {
+            if !self.is_calm && self.percent(25) {
+                // The entry is there much sooner.
+                self.disk.rows_until = self.disk.rows_until.max(self.now) + self.rng.i64(0..60);
+            }
+            let token = self.put_rows(vec![row.clone()]);
+            if let Some(daemon) = &mut self.daemon {
+                daemon.unsent_ahead.insert(id.clone());
+                daemon.rows_ahead.begin(row, token);
+            }
+        }
+    }
+
+    /// Rows that were written ahead of what did not happen go again.
+    pub fn remove_wrong_rows(&mut self) {
+        let wrong = self.daemon.as_mut().map(|d| d.rows_ahead.take_wrong());
+        for id in wrong.unwrap_or_default() {
+            self.write_rows(RowWrite::Remove(id));
+        }
     }
 
     /// The writer's turn. It dies with its daemon.
@@ -84,6 +132,9 @@ impl World {
         let (token, rows) = match write {
             RowWrite::Remove(id) => {
                 self.disk.rows.remove(&id);
+                if let Some(daemon) = &mut self.daemon {
+                    daemon.unsent_ahead.remove(&id);
+                }
                 return;
             }
             RowWrite::Put(token, rows) => (token, rows),
@@ -110,7 +161,9 @@ impl World {
             return;
         };
         let ids = daemon.writing.remove(&token).unwrap_or_default();
+        daemon.rows_answered = token;
         if !is_written {
+            daemon.rows_ahead.failed(token);
             self.checks.unknown.extend(ids);
         }
         for agent in Agent::ALL {
@@ -201,6 +254,9 @@ impl World {
         self.check_offer(&body.id, "pushed");
         // All of it leaves; that a channel may drop it is another matter.
         self.checks.begun.remove(&body.id);
+        if let Some(daemon) = &mut self.daemon {
+            daemon.unsent_ahead.remove(&body.id);
+        }
         if body.counts {
             self.check_repeat(&body);
         }

@@ -2,6 +2,7 @@
 
 use super::daemon::Call;
 use super::disk::Write;
+use super::leaving::RowWrite;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{Admission, CodexInput, DeliveryState, OnBusy};
@@ -56,6 +57,9 @@ impl World {
         }
         let busy = draft.to == Agent::Codex && daemon.flow.state().is_busy();
         let rejected = draft.on_busy == OnBusy::Reject && busy;
+        if draft.to == Agent::Claude {
+            self.store_ahead(&id, draft.on_busy);
+        }
         self.append(Write::Message {
             id,
             draft,
@@ -69,6 +73,9 @@ impl World {
             Write::Message { id, draft, .. } => {
                 if let Some(daemon) = &mut self.daemon {
                     daemon.refused(&id);
+                    if daemon.rows_ahead.refused(&id) {
+                        self.write_rows(RowWrite::Remove(id));
+                    }
                 }
                 self.send_again(draft);
             }
