@@ -1,0 +1,228 @@
+//! [`read_kind`]: what an entry tells of, by its `type`.
+
+use serde_json::{Map, Value};
+
+use super::super::event;
+use super::take::{
+    as_type, get, ids, like, take, take_handles, take_object, take_text, take_texts,
+};
+use crate::agent::{Agent, Party};
+use crate::delivery::Outcome;
+use crate::entry::{
+    AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, DeliveryRecord,
+    DeliveryResult, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message,
+    TurnRecord,
+};
+use crate::id::{AttemptId, EntryId, TurnId};
+
+/// Reads the details; where the entry lacks something that they have, it is taken from there.
+pub(super) fn read_kind(
+    entry_type: String,
+    mut line: Map<String, Value>,
+    entry: &mut Entry,
+) -> EntryKind {
+    match entry_type.as_str() {
+        "session_started" => EntryKind::SessionStarted {
+            predecessor: take(&mut line, "predecessor"),
+        },
+        "message" => read_message(line),
+        "handoff" => read_handoff(line, entry),
+        "note" => EntryKind::Note {
+            note: take(&mut line, "noteKind").unwrap_or_default(),
+            handles: take_handles(&mut line),
+            withdraws: take_text(&mut line, "withdraws").map(EntryId::new),
+        },
+        "artifact" | "release_gate" => read_artifact(&entry_type, line, entry),
+        "finality_proposal" => read_proposal(line, entry),
+        "finality_decision" => read_decision(line),
+        "error" => EntryKind::Error {
+            code: take_text(&mut take_object(&mut line, "error"), "code")
+                .unwrap_or_else(|| "error".to_owned())
+                .into(),
+        },
+        "runtime_event" => {
+            read_runtime_event(&line, entry).unwrap_or_else(|| other(entry_type, line))
+        }
+        _ => other(entry_type, line),
+    }
+}
+
+fn other(entry_type: String, mut line: Map<String, Value>) -> EntryKind {
+    let handles = take_handles(&mut line);
+    EntryKind::Other {
+        entry_type,
+        detail: line,
+        handles,
+    }
+}
+
+fn read_message(mut line: Map<String, Value>) -> EntryKind {
+    let mut object = take_object(&mut line, "message");
+    EntryKind::Message(Message {
+        on_busy: take(&mut object, "onBusy").unwrap_or_default(),
+        require_reply: take(&mut object, "requireReply").unwrap_or(false),
+        handles: take_handles(&mut line),
+        in_reply_to: take(&mut object, "inReplyTo"),
+        from_turn: take(&mut object, "fromTurn"),
+        decision: take(&mut object, "decision"),
+    })
+}
+
+fn read_handoff(mut line: Map<String, Value>, entry: &mut Entry) -> EntryKind {
+    let mut object = take_object(&mut line, "handoff");
+    if entry.content.is_empty()
+        && let Some(ask) = take_text(&mut object, "ask")
+    {
+        entry.content = ask;
+    }
+    if entry.target.is_none() {
+        entry.target = take_text(&mut object, "to").map(Party::from);
+    }
+    EntryKind::Handoff(Handoff {
+        reason: take_text(&mut object, "reason").unwrap_or_default(),
+        context_refs: take_texts(&mut object, "context_refs"),
+        on_busy: take(&mut object, "onBusy").unwrap_or_default(),
+        handles: take_handles(&mut line),
+    })
+}
+
+fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
+    let mut object = take_object(&mut line, "artifact");
+    let fallback = |key: &str| {
+        entry
+            .meta
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let kind = if entry_type == "release_gate" {
+        Some(entry_type.to_owned())
+    } else {
+        take_text(&mut object, "kind").or_else(|| fallback("artifact_kind"))
+    };
+    let status = object
+        .shift_remove("status")
+        .or_else(|| fallback("artifact_status").map(Value::String));
+    EntryKind::Artifact(Artifact {
+        kind: kind.unwrap_or_else(|| entry_type.to_owned()),
+        title: take_text(&mut object, "title").unwrap_or_default(),
+        summary: take_text(&mut object, "summary").unwrap_or_default(),
+        status: status.and_then(as_type).unwrap_or_default(),
+        evidence: take_texts(&mut object, "evidence"),
+        verified: take(&mut object, "verified"),
+    })
+}
+
+fn read_proposal(mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
+    let handles = take_handles(&mut line);
+    let ours = line.contains_key("finality");
+    // ContextRelay keeps these in `meta`, in snake case.
+    let mut object = if ours {
+        take_object(&mut line, "finality")
+    } else {
+        entry.meta.clone()
+    };
+    let risk = if ours {
+        "remainingRisk"
+    } else {
+        "remaining_risk"
+    };
+    EntryKind::FinalityProposal(FinalityProposal {
+        summary: take_text(&mut object, "summary").unwrap_or_default(),
+        evidence: take_texts(&mut object, "evidence"),
+        remaining_risk: take_text(&mut object, risk),
+        handles: if handles.is_empty() && !ours {
+            ids(object.shift_remove("handled_handoff_ids"))
+        } else {
+            handles
+        },
+        tree: take(&mut object, "tree"),
+    })
+}
+
+fn read_decision(mut line: Map<String, Value>) -> EntryKind {
+    let mut object = take_object(&mut line, "finality");
+    EntryKind::FinalityDecision(FinalityDecision {
+        proposal_id: take(&mut object, "proposalId").unwrap_or_else(|| EntryId::new("")),
+        // ContextRelay writes a decision only when it finalises by itself.
+        approved: take(&mut object, "approved").unwrap_or(true),
+        reason: take_text(&mut object, "reason"),
+        tree: take(&mut object, "tree"),
+        handles: take_handles(&mut line),
+        tells: take(&mut object, "tells").unwrap_or_default(),
+    })
+}
+
+fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryKind> {
+    let object = line.get("runtimeEvent")?.as_object()?;
+    let status = object.get("status")?;
+    match object.get("kind")?.as_str()? {
+        event::DELIVERY => read_delivery(object, status, entry).map(EntryKind::Delivery),
+        event::AGENT => Some(EntryKind::AgentChanged(AgentChanged {
+            agent: get(object, "agent")?,
+            state: like(status)?,
+            pid: get(object, "pid"),
+            thread_id: get(object, "threadId"),
+            why: get(object, "why"),
+            until_ms: get(object, "untilMs"),
+        })),
+        event::TURN => Some(EntryKind::Turn(TurnRecord {
+            thread_id: get(object, "threadId")?,
+            turn_id: get(object, "turnId")?,
+            status: like(status)?,
+            started_by: get(object, "startedBy")?,
+            stopped_by: get(object, "stoppedBy"),
+        })),
+        event::APPROVAL => read_approval(object, status).map(EntryKind::Approval),
+        event::LIFECYCLE => Some(EntryKind::Lifecycle {
+            event: get::<String>(object, "event")?.into(),
+        }),
+        _ => None,
+    }
+}
+
+fn read_approval(object: &Map<String, Value>, status: &Value) -> Option<ApprovalRecord> {
+    let step = match status.as_str()? {
+        "asked" => ApprovalStep::Asked(get(object, "request")?),
+        "given" => ApprovalStep::Given {
+            choice: get(object, "choice")?,
+            note: get(object, "note"),
+        },
+        end => ApprovalStep::Ended(ApprovalEnd::parse(end)?),
+    };
+    Some(ApprovalRecord {
+        approval_id: get(object, "approvalId")?,
+        agent: get(object, "agent")?,
+        step,
+    })
+}
+
+fn read_delivery(
+    object: &Map<String, Value>,
+    status: &Value,
+    entry: &Entry,
+) -> Option<DeliveryRecord> {
+    let outcome: Option<Outcome> = get(object, "deliveryOutcome");
+    let to = get(object, "to").or_else(|| entry.target.as_ref().and_then(Party::agent));
+    let to: Agent = to.or_else(|| get(object, "target"))?;
+    let result = like::<DeliveryResult>(status).or_else(|| match outcome? {
+        // Older records only say what the sender was told, and their word for "delivered" is
+        // all that will ever be known about those messages.
+        Outcome::DeliveredLive | Outcome::StartedNewTurn | Outcome::JoinedActiveWork => {
+            Some(DeliveryResult::Confirmed)
+        }
+        Outcome::Rejected => Some(DeliveryResult::Rejected),
+        Outcome::Ambiguous => Some(DeliveryResult::Ambiguous),
+        Outcome::QueuedForNextTurn => None,
+    })?;
+    Some(DeliveryRecord {
+        message_id: get(object, "messageId")?,
+        attempt_id: get::<AttemptId>(object, "deliveryAttemptId"),
+        to,
+        result,
+        outcome,
+        rung: get(object, "rung"),
+        turn_id: get::<TurnId>(object, "turnId"),
+        given: get(object, "given"),
+    })
+}
