@@ -137,7 +137,7 @@ impl Daemon {
                 if self.codex.may_leave(backlog, &id, &attempt) {
                     self.deliver_to_adapter(id, attempt, on_busy, repeat);
                 } else if self.outbox.is_attempt(&id, &attempt) {
-                    self.codex_input(CodexInput::NotSent { id });
+                    self.codex_input(CodexInput::NotWanted { id });
                 }
             }
             HeldEffect::Leave(DeliveryEffect::Push { bridge, id, repeat }) => {

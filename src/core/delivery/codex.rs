@@ -257,13 +257,10 @@ impl CodexFlow {
             // What waits does not depend on it: turns run without a terminal.
             CodexInput::Terminal { attached: false } => {}
             CodexInput::NotSent { id } => {
-                self.landed(&id);
-                if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
-                    // It may say that an attempt began, and nobody makes one.
-                    effects.push(DeliveryEffect::Store(id));
-                }
+                self.not_sent(backlog, id, at, effects);
                 self.rest(at);
             }
+            CodexInput::NotWanted { id } => self.not_sent(backlog, id, at, effects),
             CodexInput::Durable { id, result } => {
                 self.durable(backlog, &id, result, at, effects);
             }

@@ -144,6 +144,12 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
     },
+    /// It was not to leave any more once its row was written: nothing has left, and nothing is
+    /// wrong.
+    NotWanted {
+        /// The message.
+        id: EntryId,
+    },
     /// A recorded result is durable.
     Durable {
         /// The message.

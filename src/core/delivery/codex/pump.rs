@@ -172,6 +172,22 @@ impl CodexFlow {
         })
     }
 
+    /// Nothing of it has left.
+    pub(super) fn not_sent(
+        &mut self,
+        backlog: &mut Backlog,
+        id: EntryId,
+        at: &Moment,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        self.landed(&id);
+        self.untried();
+        if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
+            // It may say that an attempt began, and nobody makes one.
+            effects.push(DeliveryEffect::Store(id));
+        }
+    }
+
     fn was_not_taken(
         &mut self,
         backlog: &mut Backlog,

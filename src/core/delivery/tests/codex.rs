@@ -382,3 +382,23 @@ fn after_a_limit_one_message_is_the_test() {
     });
     assert_eq!(handed(&lane.hear(turn_ended("u3", false))), [id(3)]);
 }
+
+#[test]
+fn a_message_that_was_not_to_leave_any_more_does_not_rest_the_lane() {
+    let mut lane = Lane::new(CodexTerms {
+        rest_ms: 15_000,
+        ..CodexTerms::default()
+    });
+    let held = handed(&lane.send(1, OnBusy::Queue));
+    assert_eq!(held, [id(1)]);
+    // The limit comes while its row is being written.
+    lane.hear(CodexInput::LimitHolds);
+    assert_eq!(handed(&lane.hear(CodexInput::NotWanted { id: id(1) })), []);
+    let row = lane.backlog.get(&id(1)).map(|row| row.state);
+    assert_eq!(row, Some(DeliveryState::Queued));
+    assert!(!lane.flow.is_resting());
+    assert_eq!(handed(&lane.hear(CodexInput::LimitOver)), [id(1)]);
+    // Where something is wrong it rests.
+    lane.hear(CodexInput::NotSent { id: id(1) });
+    assert!(lane.flow.is_resting());
+}

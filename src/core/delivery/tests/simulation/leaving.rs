@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::world::{Event, World};
 use crate::agent::Agent;
 use crate::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput, OnBusy, RowsDue};
-use crate::id::{EntryId, RuntimeSession, Seq};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 /// What leaves the daemon.
 #[derive(Debug, Clone)]
@@ -218,7 +218,12 @@ impl World {
             }
         };
         if !may {
-            return self.stays(leaving);
+            return match leaving {
+                Leaving::HandOver(DeliveryEffect::HandOver { id, attempt, .. }) => {
+                    self.is_not_sent(CodexInput::NotWanted { id: id.clone() }, &id, &attempt)
+                }
+                leaving => self.stays(leaving),
+            };
         }
         match leaving {
             Leaving::HandOver(effect) => self.perform_one(effect),
@@ -231,10 +236,7 @@ impl World {
     fn stays(&mut self, leaving: Leaving) {
         match leaving {
             Leaving::HandOver(DeliveryEffect::HandOver { id, attempt, .. }) => {
-                let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
-                if row.is_none_or(|row| row.attempt.as_ref() == Some(&attempt)) {
-                    self.codex(CodexInput::NotSent { id });
-                }
+                self.is_not_sent(CodexInput::NotSent { id: id.clone() }, &id, &attempt);
             }
             Leaving::Push(_, body) => self.ladder(LadderInput::NotStored { id: body.id }),
             Leaving::HandOver(_) => {}
@@ -247,6 +249,13 @@ impl World {
                     self.ladder(LadderInput::TurnWorked);
                 }
             }
+        }
+    }
+
+    fn is_not_sent(&mut self, input: CodexInput, id: &EntryId, attempt: &AttemptId) {
+        let row = self.daemon.as_ref().and_then(|d| d.backlog.get(id));
+        if row.is_none_or(|row| row.attempt.as_ref() == Some(attempt)) {
+            self.codex(input);
         }
     }
 
