@@ -3,62 +3,121 @@
 //! A read is begun by the loop, with the ledger and the world of that moment. Whatever was
 //! acknowledged to a client is on the disk and folded before its acknowledgement was sent, so that
 //! what this client asks afterwards is answered with it.
+//!
+//! Clients read in turns: of each, one read at a time asks for the processor, so that who has many
+//! waiting is met once by who has one.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
+use super::attach::ConnId;
 use super::reply::{ReplySender, answer};
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How many reads are carried out at once: more would only take the processor from the loop.
 const AT_ONCE: usize = 2;
 
-/// How many reads may be asked for at once, those that wait for their turn included. A read that
-/// comes when there are as many is refused.
-const READS_MAX: usize = 256;
+/// How many reads one client may have asked for at once, those that wait for their turn included.
+/// One more is refused; what others asked for does not count. As many calls as a connection takes.
+const READS_MAX: usize = 64;
 
 /// The places for reads.
 #[derive(Debug)]
 pub(super) struct Readers {
-    places: Arc<Semaphore>,
+    lines: Lines,
     turns: Arc<Semaphore>,
+}
+
+/// Of each client that reads, its line.
+type Lines = Arc<Mutex<HashMap<ConnId, Line>>>;
+
+/// The reads of one client.
+#[derive(Debug)]
+struct Line {
+    reads: usize,
+    /// Whose turn it is among them, in the order of the asking.
+    first: Arc<Semaphore>,
+}
+
+/// A place in the line of a client, given back when the read is answered.
+struct Place {
+    lines: Lines,
+    client: ConnId,
 }
 
 impl Default for Readers {
     fn default() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(READS_MAX)),
+            lines: Lines::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
 }
 
 impl Readers {
-    /// Has a read carried out on a thread of its own, in the order of the asking, and answered.
+    /// Has a read of this client carried out on a thread of its own, in the order of its asking,
+    /// and answered.
     pub(super) fn read(
         &self,
+        client: ConnId,
         reply: ReplySender,
         read: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static,
     ) {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+        let Some((place, first)) = self.line_up(client) else {
             return answer(reply, Err(overloaded()));
         };
         let turns = Arc::clone(&self.turns);
         tokio::spawn(async move {
-            // Nobody closes it.
+            // Nobody closes them.
+            let _first = first.acquire().await;
             let _turn = turns.acquire().await;
             let result = tokio::task::spawn_blocking(read).await;
             drop(place);
             answer(reply, result.unwrap_or_else(|_| Err(failed())));
         });
     }
+
+    fn line_up(&self, client: ConnId) -> Option<(Place, Arc<Semaphore>)> {
+        let mut lines = lock(&self.lines);
+        let line = lines.entry(client).or_insert_with(|| Line {
+            reads: 0,
+            first: Arc::new(Semaphore::new(1)),
+        });
+        if line.reads >= READS_MAX {
+            return None;
+        }
+        line.reads += 1;
+        let place = Place {
+            lines: Arc::clone(&self.lines),
+            client,
+        };
+        Some((place, Arc::clone(&line.first)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut lines = lock(&self.lines);
+        if let Some(line) = lines.get_mut(&self.client) {
+            line.reads -= 1;
+            if line.reads == 0 {
+                lines.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// Each change is one step, so that a lock whose holder panicked guards a whole map.
+fn lock(lines: &Lines) -> MutexGuard<'_, HashMap<ConnId, Line>> {
+    lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn overloaded() -> Refusal {
     Refusal::new(
         RefusalCode::Overloaded,
-        format!("{READS_MAX} reads of the record wait already"),
+        format!("{READS_MAX} of your reads of the record wait already"),
         "nothing is wrong; try again in a moment",
     )
 }
@@ -81,12 +140,16 @@ mod tests {
 
     use super::*;
 
-    /// Reads that go on until they are told to end.
+    fn client(number: u64) -> ConnId {
+        ConnId::of(number)
+    }
+
+    /// Reads of the first client that go on until they are told to end.
     fn held(readers: &Readers, count: usize) -> Vec<(mpsc::Sender<()>, Answer)> {
         let one = |_| {
             let (end, ended) = mpsc::channel::<()>();
             let (reply, answer) = oneshot::channel();
-            readers.read(reply, move || {
+            readers.read(client(1), reply, move || {
                 let _ = ended.recv();
                 Ok(Reply::Done)
             });
@@ -102,7 +165,7 @@ mod tests {
         let readers = Readers::default();
         let held = held(&readers, READS_MAX);
         let (reply, refused) = oneshot::channel();
-        readers.read(reply, || Ok(Reply::Done));
+        readers.read(client(1), reply, || Ok(Reply::Done));
         assert_eq!(
             refused.await.unwrap().unwrap_err().code,
             RefusalCode::Overloaded
@@ -112,8 +175,25 @@ mod tests {
             assert_eq!(answer.await.unwrap(), Ok(Reply::Done));
         }
         let (reply, answered) = oneshot::channel();
-        readers.read(reply, || Ok(Reply::Done));
+        readers.read(client(1), reply, || Ok(Reply::Done));
         assert_eq!(answered.await.unwrap(), Ok(Reply::Done));
+    }
+
+    #[tokio::test]
+    async fn who_reads_much_does_not_keep_others_from_reading() {
+        let readers = Readers::default();
+        let held = held(&readers, READS_MAX);
+        for other in 2..5 {
+            let (reply, answered) = oneshot::channel();
+            readers.read(client(other), reply, || Ok(Reply::Done));
+            assert_eq!(answered.await.unwrap(), Ok(Reply::Done));
+        }
+        let (ends, answers): (Vec<_>, Vec<_>) = held.into_iter().unzip();
+        drop(ends);
+        for answer in answers {
+            assert_eq!(answer.await.unwrap(), Ok(Reply::Done));
+        }
+        assert!(lock(&readers.lines).is_empty());
     }
 
     #[tokio::test]
@@ -121,7 +201,7 @@ mod tests {
         let readers = Readers::default();
         for _ in 0..=READS_MAX {
             let (reply, answer) = oneshot::channel();
-            readers.read(reply, || panic!("a test's"));
+            readers.read(client(1), reply, || panic!("a test's"));
             let refusal = answer.await.unwrap().unwrap_err();
             assert_eq!(refusal.code, RefusalCode::LedgerUnreadable);
         }

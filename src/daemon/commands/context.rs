@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::ledger::unreadable;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::snapshot::Snapshot;
+use crate::daemon::attach::ConnId;
 use crate::daemon::clock::now_ms;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
@@ -29,11 +30,12 @@ const SCAN_MAX: usize = 5_000;
 pub(super) fn read<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
+    conn: ConnId,
     params: ReadContextParams,
     reply: ReplySender,
 ) {
     let (ledger, world) = (recorder.ledger().clone(), Arc::clone(recorder.world()));
-    readers.read(reply, move || {
+    readers.read(conn, reply, move || {
         context(&ledger, world, &params).map(Reply::Context)
     });
 }

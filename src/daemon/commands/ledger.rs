@@ -2,6 +2,7 @@
 
 use super::checks::not_found;
 use crate::core::id::{EntryId, Seq};
+use crate::daemon::attach::ConnId;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
@@ -19,23 +20,25 @@ const PAGE_MAX: u32 = 1000;
 pub(super) fn list<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
+    conn: ConnId,
     params: LedgerListParams,
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
-    readers.read(reply, move || page(&ledger, &params));
+    readers.read(conn, reply, move || page(&ledger, &params));
 }
 
 /// One entry, by its id or its place; `full`: with all of a long text.
 pub(super) fn show<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
+    conn: ConnId,
     name: String,
     full: bool,
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
-    readers.read(reply, move || entry(&ledger, &name, full));
+    readers.read(conn, reply, move || entry(&ledger, &name, full));
 }
 
 fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {

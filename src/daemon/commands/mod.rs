@@ -79,7 +79,7 @@ impl Daemon {
                 reply: Some(reply),
             }),
             Command::ReadContext(params) => {
-                context::read(&self.recorder, &self.readers, params, reply)
+                context::read(&self.recorder, &self.readers, conn, params, reply)
             }
             Command::ReadSnapshot => answer(
                 reply,
@@ -87,10 +87,10 @@ impl Daemon {
             ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
             Command::LedgerList(params) => {
-                ledger::list(&self.recorder, &self.readers, params, reply)
+                ledger::list(&self.recorder, &self.readers, conn, params, reply)
             }
             Command::LedgerShow { entry, full } => {
-                ledger::show(&self.recorder, &self.readers, entry, full, reply)
+                ledger::show(&self.recorder, &self.readers, conn, entry, full, reply)
             }
             Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
             Command::LedgerRebuild(params) => {

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::rig::Rig;
 use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
+use crate::daemon::attach::ConnId;
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, EntryPage, LedgerListParams, NoteParams, ReadContextParams, Refusal,
@@ -17,16 +18,17 @@ type Answer = oneshot::Receiver<Result<Reply, Refusal>>;
 
 /// Reads that take for ever, in every turn that there is.
 fn hold_reads(rig: &Rig) -> Vec<mpsc::Sender<()>> {
-    let one = |_| {
+    let one = |number: u64| {
         let (end, ended) = mpsc::channel::<()>();
         let (reply, _) = oneshot::channel();
-        rig.daemon.readers.read(reply, move || {
+        let client = ConnId::of(1_000 + number);
+        rig.daemon.readers.read(client, reply, move || {
             let _ = ended.recv();
             Ok(Reply::Done)
         });
         end
     };
-    (0..8).map(one).collect()
+    (0..8_u64).map(one).collect()
 }
 
 fn note(text: &str) -> Command {
