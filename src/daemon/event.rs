@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
+use super::deletion::{DeletionAsked, DeletionDone};
 use super::reply::ReplySender;
 use super::tamper::fact::WatchFact;
 use crate::adapters::codex::fact::CodexFact;
@@ -85,6 +86,10 @@ pub enum Event {
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
     },
+    /// What stays when the session is deleted was found out.
+    DeletionAsked(DeletionAsked),
+    /// A session was deleted for good, as far as it could be.
+    DeletionDone(DeletionDone),
     /// A gate of the project that runs.
     Gate(GateFact),
     /// An answer of the operator's to a request for approval reached nobody.
@@ -133,6 +138,8 @@ impl Event {
             Self::LimitChecked { .. } => "limit_checked",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
+            Self::DeletionAsked(_) => "deletion_asked",
+            Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
             Self::TextLost(_) => "text_lost",

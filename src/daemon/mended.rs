@@ -24,7 +24,8 @@ impl Daemon {
             }
         }
         if let Some((old, mut erased)) = mended.erased {
-            if let Err(error) = self.outbox.scrub(STEP) {
+            // The loop does not run yet.
+            if let Err(error) = self.outbox.scrub().and_then(|done| done.wait(STEP)) {
                 erased.left.push(error.to_string());
             }
             if erased.left.is_empty() {

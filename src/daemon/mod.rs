@@ -21,7 +21,7 @@
 //! | [`ClaudeProcesses`](claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
 //! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
-//! | [`Operations`](operations::Operations) | fault, stop, takeover, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
+//! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
 //! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
@@ -66,6 +66,7 @@ mod connecting;
 mod continuation;
 pub mod control;
 mod decisions;
+mod deletion;
 mod digest;
 mod effects;
 mod ending;

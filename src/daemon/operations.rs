@@ -1,6 +1,7 @@
 //! [`Operations`]: whether the daemon goes on: what of ours failed, that it stops, that another
 //! process goes on in its place, and since when nobody needs it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -27,6 +28,14 @@ pub(super) struct Operations {
     successors: Option<mpsc::Sender<Replacement>>,
     /// Since when nobody needs it.
     idle_since: Option<Instant>,
+    /// Held by what is being done beside the loop.
+    beside: Arc<()>,
+}
+
+/// Keeps the daemon from ending of its own accord, for as long as it is there.
+#[derive(Debug)]
+pub struct UnderWay {
+    _beside: Arc<()>,
 }
 
 impl Operations {
@@ -67,6 +76,18 @@ impl Operations {
         };
         let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
         left && !is_recording || Instant::now() >= stop.by
+    }
+
+    /// Something is being done beside the loop, and the loop is to hear of its end.
+    pub(super) fn begin_beside(&self) -> UnderWay {
+        UnderWay {
+            _beside: Arc::clone(&self.beside),
+        }
+    }
+
+    /// Whether something is being done beside the loop, or was done and nobody has heard of it.
+    pub(super) fn is_beside(&self) -> bool {
+        Arc::strong_count(&self.beside) > 1
     }
 
     /// Where to ask for another process that goes on.

@@ -5,8 +5,6 @@
 //! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
-use std::time::Duration;
-
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     Backlog, Delivery, DeliveryState, Moved, Restored, RowsAhead, RowsDue,
@@ -14,7 +12,9 @@ use crate::core::delivery::{
 use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::store::dirs::{ProjectDirs, UserDirs};
-use crate::store::queue::{Generation, Queue, QueueError, QueueEvent, QueueWriter, RowsNotTaken};
+use crate::store::queue::{
+    Generation, Queue, QueueError, QueueEvent, QueueWriter, RowsNotTaken, Scrubbing,
+};
 
 pub use crate::core::delivery::LANE_MAX;
 
@@ -223,25 +223,24 @@ impl Outbox {
         Ok(Some(self.begun))
     }
 
-    /// Forgets all messages, and leaves nothing of them in the files of the queue. Waits for that.
+    /// Forgets all messages, and has nothing left of them in the files of the queue.
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be written, or the disk is too late; they are forgotten in memory all
-    /// the same.
-    pub fn erase(&mut self, at_most: Duration) -> Result<(), QueueError> {
+    /// When the writer takes nothing more; they are forgotten in memory all the same.
+    pub fn erase(&mut self) -> Result<Scrubbing, QueueError> {
         self.backlog = Backlog::default();
         self.ahead.clear();
-        self.writer.erase(at_most)
+        self.writer.erase()
     }
 
-    /// Leaves nothing in the files of the queue of messages that were forgotten. Waits for that.
+    /// Has nothing left in the files of the queue of messages that were forgotten.
     ///
     /// # Errors
     ///
-    /// When `queue.db` cannot be written, or the disk is too late.
-    pub fn scrub(&self, at_most: Duration) -> Result<(), QueueError> {
-        self.writer.scrub(at_most)
+    /// When the writer takes nothing more.
+    pub fn scrub(&self) -> Result<Scrubbing, QueueError> {
+        self.writer.scrub()
     }
 
     /// The writer, to be closed by somebody who may wait for the disk.

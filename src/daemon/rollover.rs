@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::now_ms;
+use super::deletion::Deletion;
 use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{
@@ -23,6 +24,7 @@ use crate::core::entry::{
 };
 use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::snapshot::Snapshot;
+use crate::store::erase::KeptTexts;
 use crate::store::ledger::Stored;
 use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
@@ -35,6 +37,8 @@ const APPEND: Duration = super::stop::STEP;
 pub(super) struct Rollover {
     /// What becomes of the old file.
     pub fate: Fate,
+    /// The long texts that stay when it is deleted.
+    pub texts: Option<KeptTexts>,
     /// The old session's last entries.
     pub closing: Vec<Entry>,
     /// What the new session takes over, after its first entry and before the agents.
@@ -50,8 +54,8 @@ pub(super) struct RolledOver {
     pub world: Arc<Snapshot>,
     /// Where its file lies; `None` when it was deleted.
     pub archive: Option<String>,
-    /// What should have been deleted and is still there, and why.
-    pub left: Vec<String>,
+    /// The deletion, when it was to be deleted.
+    pub deletion: Option<Deletion>,
 }
 
 impl Daemon {
@@ -85,6 +89,7 @@ impl Daemon {
     pub(super) fn roll_over(&mut self, succession: Rollover) -> Result<RolledOver, Refusal> {
         let Rollover {
             fate,
+            texts,
             closing,
             carried,
         } = succession;
@@ -112,12 +117,15 @@ impl Daemon {
         self.watch_session();
         self.publish(&stored);
         self.forget_taken_back(&stored);
-        let (archive, left) = self.put_away(&before);
+        let (archive, deletion) = match texts {
+            Some(texts) => (None, Some(self.delete_session(&before.session_id, texts))),
+            None => (Some(self.put_away(&before.session_id)), None),
+        };
         Ok(RolledOver {
             before,
             world,
             archive,
-            left,
+            deletion,
         })
     }
 
@@ -141,44 +149,18 @@ impl Daemon {
         );
     }
 
-    /// What becomes of the old file. It is not the current one any more, so that nothing here
-    /// can fail the succession.
-    fn put_away(&mut self, before: &Predecessor) -> (Option<String>, Vec<String>) {
-        let old = &before.session_id;
-        if before.fate == Fate::Discarded {
-            let mut left = self.recorder.delete(old);
-            if let Err(error) = self.outbox.erase(APPEND) {
-                left.push(error.to_string());
-            }
-            // It follows the new session, and has thrown the old index away before it puts a
-            // word of that one in.
-            if !self.recorder.search().wait_for(1, APPEND) {
-                left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
-            }
-            if !left.is_empty() {
-                self.note_fact(
-                    Party::System,
-                    ErrorCode::NotDeleted,
-                    format!(
-                        "not everything of {old} could be deleted: {}",
-                        left.join("; ")
-                    ),
-                );
-            }
-            return (None, left);
-        }
-        match self.recorder.archive(old) {
-            Ok(archive) => (Some(archive.display().to_string()), Vec::new()),
-            Err(error) => {
-                self.note_fact(
-                    Party::System,
-                    ErrorCode::NotArchived,
-                    format!("the old session stays where it was, it could not be moved: {error}"),
-                );
-                let path = self.dirs.ledger(old);
-                (Some(path.display().to_string()), Vec::new())
-            }
-        }
+    /// Archives the old file; where it lies. It is not the current one any more, so that nothing
+    /// here can fail the succession.
+    fn put_away(&mut self, old: &SessionId) -> String {
+        let path = self.recorder.archive(old).unwrap_or_else(|error| {
+            self.note_fact(
+                Party::System,
+                ErrorCode::NotArchived,
+                format!("the old session stays where it was, it could not be moved: {error}"),
+            );
+            self.dirs.ledger(old)
+        });
+        path.display().to_string()
     }
 
     /// The agents are still who they are and do what they did. The new record says so itself, for

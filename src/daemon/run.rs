@@ -72,7 +72,10 @@ impl Daemon {
 
     /// Whether nothing is on its way to the disk, and nothing waits for that.
     pub(super) fn is_settled(&self) -> bool {
-        self.recorder.pending_count() == 0 && self.held.is_empty() && !self.outbox.is_writing()
+        self.recorder.pending_count() == 0
+            && self.held.is_empty()
+            && !self.outbox.is_writing()
+            && !self.operations.is_beside()
     }
 
     /// Whether nothing more has to be waited for.
@@ -110,6 +113,8 @@ impl Daemon {
             }
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
+            Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.on_gate(fact),
             Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
             Event::TextLost(lost) => self.on_text_lost(&lost),

@@ -49,6 +49,46 @@ pub fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
 ///
 /// `keep` is the session that goes on.
 pub fn erase(dirs: &ProjectDirs, session: &SessionId, keep: &SessionId) -> Erased {
+    erase_knowing(dirs, session, keep, texts_of_others(dirs, session))
+}
+
+/// The long texts that stay when a session is deleted.
+#[derive(Debug)]
+pub struct KeptTexts {
+    /// The session that is to be deleted.
+    pub session: SessionId,
+    /// Their names, or why they are not known: then all of them stay.
+    names: Result<HashSet<String>, String>,
+}
+
+/// The long texts that sessions speak of which have ended before this one. Reads all of their
+/// files, which may take long. As true when this session is deleted, if no other one has ended
+/// meanwhile.
+pub fn texts_of_others(dirs: &ProjectDirs, session: &SessionId) -> KeptTexts {
+    let names = if SessionId::is_well_formed(session.as_str()) {
+        let names = spoken_of(dirs, &segments(dirs, session));
+        names.map_err(|(path, error)| unreadable(&path, &error))
+    } else {
+        Err(format!("{session} is no session"))
+    };
+    let session = session.clone();
+    KeptTexts { session, names }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!(
+        "{} may speak of them and cannot be read: {error}",
+        path.display()
+    )
+}
+
+/// As [`erase`], with what is known of the other sessions; of the one that goes on it is read here.
+pub fn erase_knowing(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+    keep: &SessionId,
+    texts: KeptTexts,
+) -> Erased {
     let mut erased = Erased::default();
     if session == keep || !SessionId::is_well_formed(session.as_str()) {
         erased
@@ -60,7 +100,7 @@ pub fn erase(dirs: &ProjectDirs, session: &SessionId, keep: &SessionId) -> Erase
         .into_iter()
         .filter(|segment| segment != keep)
         .collect();
-    erase_texts(dirs, &segments, &mut erased);
+    erase_texts(dirs, keep, texts, &mut erased);
     if let Ok(found) = fs::read_dir(&dirs.state) {
         for file in found.flatten() {
             let name = file.file_name().to_string_lossy().into_owned();
@@ -127,11 +167,21 @@ pub(super) fn predecessor_of(path: &Path) -> Option<Predecessor> {
     found
 }
 
-/// Removes the long texts that only these sessions speak of, and those that nobody does: they
+/// Removes the long texts that only the deleted session speaks of, and those that nobody does: they
 /// are of entries that were never recorded.
-fn erase_texts(dirs: &ProjectDirs, doomed: &[SessionId], erased: &mut Erased) {
-    let blobs = Blobs::of_ledger(&dirs.ledger(&doomed[0]));
-    match spoken_of(dirs, doomed) {
+fn erase_texts(dirs: &ProjectDirs, keep: &SessionId, texts: KeptTexts, erased: &mut Erased) {
+    let path = dirs.ledger(keep);
+    let blobs = Blobs::of_ledger(&path);
+    let names = texts.names.and_then(|mut names| {
+        if exists(&path) {
+            let name = |name| {
+                names.insert(name);
+            };
+            ledger::whole_texts(&path, name).map_err(|error| unreadable(&path, &error))?;
+        }
+        Ok(names)
+    });
+    match names {
         Ok(names) => match blobs.retain(|name| names.contains(name)) {
             Ok(removed) => erased.removed += removed,
             Err(error) => erased.left.push(format!(
@@ -139,10 +189,9 @@ fn erase_texts(dirs: &ProjectDirs, doomed: &[SessionId], erased: &mut Erased) {
                 blobs.dir().display()
             )),
         },
-        Err((path, error)) => erased.left.push(format!(
-            "the long texts in {} are all kept: {} may speak of them and cannot be read: {error}",
+        Err(why) => erased.left.push(format!(
+            "the long texts in {} are all kept: {why}",
             blobs.dir().display(),
-            path.display()
         )),
     }
 }

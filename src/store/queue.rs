@@ -27,7 +27,7 @@ pub use error::QueueError;
 use error::damage;
 pub use generation::Generation;
 use row::{delivery, put, to_sql};
-pub use writer::{QueueEvent, QueueWriter, RowsNotTaken};
+pub use writer::{QueueEvent, QueueWriter, RowsNotTaken, Scrubbing};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.

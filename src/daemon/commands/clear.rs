@@ -3,21 +3,31 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{Fate, LifecycleEvent};
+use crate::daemon::deletion::Deletion;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
+use crate::store::erase::KeptTexts;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
 impl Daemon {
-    pub(super) fn clear(&mut self, params: &ClearParams, reply: ReplySender) {
-        let cleared = self
-            .may_end(params.session_id.as_ref())
-            .and_then(|()| self.clear_now(params.discard));
-        answer(reply, cleared.map(Reply::Cleared));
+    pub(super) fn clear(&mut self, params: ClearParams, reply: ReplySender) {
+        match self.may_end(params.session_id.as_ref()) {
+            Ok(()) if params.discard => self.read_texts(params, reply),
+            Ok(()) => {
+                let cleared = self.clear_now(None);
+                answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
+            }
+            Err(refusal) => answer(reply, Err(refusal)),
+        }
     }
 
-    fn clear_now(&mut self, discard: bool) -> Result<Cleared, Refusal> {
-        let (fate, how) = if discard {
+    /// `texts`: the session is deleted for good, and these long texts stay.
+    pub(in crate::daemon) fn clear_now(
+        &mut self,
+        texts: Option<KeptTexts>,
+    ) -> Result<(Cleared, Option<Deletion>), Refusal> {
+        let (fate, how) = if texts.is_some() {
             (Fate::Discarded, "deletes this session for good")
         } else {
             (Fate::Archived, "puts this session away")
@@ -38,6 +48,7 @@ impl Daemon {
         closing.push(word);
         let rolled_over = self.roll_over(Rollover {
             fate,
+            texts,
             closing,
             carried: Vec::new(),
         });
@@ -52,14 +63,15 @@ impl Daemon {
         self.handoff_dedup.retain(|_| false);
         self.claude_forgets();
         self.clients.waiters_mut().move_cursors(|_| None);
-        Ok(Cleared {
+        let cleared = Cleared {
             sealed: rolled_over.before.session_id,
             archive: rolled_over.archive,
             entries: rolled_over.before.entries,
             head: rolled_over.before.head,
             session_id: self.recorder.session_id().clone(),
             cancelled,
-            left: rolled_over.left,
-        })
+            left: Vec::new(),
+        };
+        Ok((cleared, rolled_over.deletion))
     }
 }

@@ -40,6 +40,7 @@ impl Daemon {
         );
         let rolled_over = self.roll_over(Rollover {
             fate: Fate::Compacted,
+            texts: None,
             closing: vec![word],
             carried,
         })?;

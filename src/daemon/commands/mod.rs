@@ -120,7 +120,7 @@ impl Daemon {
                 let stopped = self.stop_gates();
                 answer(reply, stopped);
             }
-            Command::Clear(params) => self.clear(&params, reply),
+            Command::Clear(params) => self.clear(params, reply),
             Command::Compact(params) => self.compact(&params, reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));

@@ -10,7 +10,7 @@ use super::Recorder;
 use crate::core::entry::{Entry, Fate, Predecessor};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
-use crate::store::erase::{Erased, erase};
+use crate::store::erase::{Erased, KeptTexts, erase_knowing};
 use crate::store::head::Kept;
 use crate::store::ledger::{self, Ledger, LedgerError, Stored, WriterEvent};
 use crate::store::session;
@@ -181,14 +181,14 @@ impl<T> Recorder<T> {
         ledger::seal(&self.dirs, old)
     }
 
-    /// Deletes the file of a session that has ended, with its long texts. What is still there, and
-    /// why.
-    pub(in crate::daemon) fn delete(&mut self, old: &SessionId) -> Vec<String> {
+    /// Deletes the file of a session that has ended, with its long texts but those that stay. What
+    /// is still there, and why.
+    pub(in crate::daemon) fn delete(&mut self, old: &SessionId, texts: KeptTexts) -> Vec<String> {
         // Nobody must write down once more what is just being deleted.
         if let Err(error) = self.keepers.checkpoints.begin_anew() {
             tracing::warn!(%error, "no checkpoints are written any more");
         }
-        let Erased { removed, left } = erase(&self.dirs, old, &self.session_id);
+        let Erased { removed, left } = erase_knowing(&self.dirs, old, &self.session_id, texts);
         tracing::info!(%old, removed, "a session was deleted for good");
         self.keepers.space.blobs_removed();
         left

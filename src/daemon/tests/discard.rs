@@ -196,3 +196,34 @@ async fn what_cannot_be_deleted_is_said_and_recorded() {
     let error = rig.daemon.recorder.world().errors.back().unwrap();
     assert_eq!(error.code, ErrorCode::NotDeleted);
 }
+
+#[tokio::test]
+async fn a_session_that_ends_while_a_deletion_is_prepared_keeps_its_texts() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let first = rig.daemon.recorder.session_id().clone();
+    let send = Command::Send(SendParams {
+        from: None,
+        to: Some(Agent::Claude),
+        text: format!("{MARKER} {}", "word ".repeat(5_000)),
+        ..SendParams::default()
+    });
+    rig.call(&operator, send).await.unwrap();
+    // What the other sessions speak of is being found out, and the loop goes on.
+    let deleted = rig.ask(&operator, discard());
+    let archived = rig.ask(&operator, Command::Clear(ClearParams::default()));
+    let Ok(Ok(Reply::Cleared(archived))) = archived.await else {
+        panic!("not cleared");
+    };
+    assert_eq!(archived.sealed, first);
+    rig.settle().await;
+    let Ok(Ok(Reply::Cleared(deleted))) = deleted.await else {
+        panic!("not deleted");
+    };
+    assert_eq!(deleted.sealed, archived.session_id);
+    assert_eq!(deleted.left, Vec::<String>::new());
+    let archive = place.dirs.archives().join(format!("{first}.jsonl"));
+    let report = verify(&archive, None).unwrap();
+    assert_eq!((report.ok, report.blobs.texts), (true, 1), "{report:?}");
+}

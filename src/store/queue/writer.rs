@@ -160,43 +160,33 @@ impl QueueWriter {
         Ok(token)
     }
 
-    /// Leaves nothing in the files of what was deleted from them, and waits for that.
+    /// Has nothing left in the files of what was deleted from them.
     ///
     /// # Errors
     ///
-    /// As [`Queue::scrub`]; also when the disk is too late.
-    pub fn scrub(&self, at_most: Duration) -> Result<(), QueueError> {
-        self.wait(false, at_most)
+    /// When as much as may wait waits already, or nobody writes any more.
+    pub fn scrub(&self) -> Result<Scrubbing, QueueError> {
+        self.begin_scrub(false)
     }
 
-    /// Forgets every delivery, leaves nothing of them in the files, and waits for that.
+    /// Has every delivery forgotten, and nothing left of them in the files.
     ///
     /// # Errors
     ///
     /// As [`Self::scrub`].
-    pub fn erase(&self, at_most: Duration) -> Result<(), QueueError> {
-        self.wait(true, at_most)
+    pub fn erase(&self) -> Result<Scrubbing, QueueError> {
+        self.begin_scrub(true)
     }
 
-    fn wait(&self, is_erased: bool, at_most: Duration) -> Result<(), QueueError> {
-        let late = || QueueError::Late {
-            path: self.path.clone(),
-        };
-        let gone = || QueueError::WriterGone {
-            path: self.path.clone(),
-        };
+    fn begin_scrub(&self, is_erased: bool) -> Result<Scrubbing, QueueError> {
         let (answer, answered) = sync_channel(1);
+        let path = self.path.clone();
         let job = Job::Special(Special::Scrub { is_erased, answer });
-        self.give(job).map_err(|refused| match refused {
-            RowsNotTaken::Full => late(),
-            RowsNotTaken::WriterGone => gone(),
-        })?;
-        answered
-            .recv_timeout(at_most)
-            .map_err(|unanswered| match unanswered {
-                RecvTimeoutError::Timeout => late(),
-                RecvTimeoutError::Disconnected => gone(),
-            })?
+        match self.give(job) {
+            Ok(()) => Ok(Scrubbing { path, answered }),
+            Err(RowsNotTaken::Full) => Err(QueueError::Late { path }),
+            Err(RowsNotTaken::WriterGone) => Err(QueueError::WriterGone { path }),
+        }
     }
 
     fn give(&self, job: Job) -> Result<(), RowsNotTaken> {
@@ -227,6 +217,29 @@ impl Drop for QueueWriter {
         drop(self.jobs.send(Job::Special(Special::Close)));
         if thread.join().is_err() {
             tracing::error!("the queue's writer panicked");
+        }
+    }
+}
+
+/// The files are being scrubbed; somebody may wait for it.
+#[derive(Debug)]
+pub struct Scrubbing {
+    path: PathBuf,
+    answered: Receiver<Result<(), QueueError>>,
+}
+
+impl Scrubbing {
+    /// Blocks until it is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Queue::scrub`]; also when the disk is too late, or the writer is gone.
+    pub fn wait(self, at_most: Duration) -> Result<(), QueueError> {
+        let path = self.path;
+        match self.answered.recv_timeout(at_most) {
+            Ok(scrubbed) => scrubbed,
+            Err(RecvTimeoutError::Timeout) => Err(QueueError::Late { path }),
+            Err(RecvTimeoutError::Disconnected) => Err(QueueError::WriterGone { path }),
         }
     }
 }

@@ -191,18 +191,15 @@ impl Search {
         self.shared.desk().state.clone()
     }
 
-    /// Waits until everything up to an entry is in the index. Returns whether it is.
+    /// As [`SearchWaiter::wait_for`].
     pub fn wait_for(&self, seq: u64, at_most: Duration) -> bool {
-        let until = Instant::now() + at_most;
-        let mut desk = self.shared.desk();
-        loop {
-            if desk.state.indexed_to >= seq {
-                return true;
-            }
-            let Some(left) = until.checked_duration_since(Instant::now()) else {
-                return false;
-            };
-            desk = self.shared.wait(desk, left);
+        self.waiter().wait_for(seq, at_most)
+    }
+
+    /// To wait for the index on another thread.
+    pub fn waiter(&self) -> SearchWaiter {
+        SearchWaiter {
+            shared: Arc::clone(&self.shared),
         }
     }
 
@@ -221,6 +218,29 @@ impl Search {
         self.jobs = None;
         self.shared.desk().closed = true;
         self.shared.rung.notify_all();
+    }
+}
+
+/// Waits for the index.
+#[derive(Debug)]
+pub struct SearchWaiter {
+    shared: Arc<SharedIndexer>,
+}
+
+impl SearchWaiter {
+    /// Waits until everything up to an entry is in the index. Returns whether it is.
+    pub fn wait_for(&self, seq: u64, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        let mut desk = self.shared.desk();
+        loop {
+            if desk.state.indexed_to >= seq {
+                return true;
+            }
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            desk = self.shared.wait(desk, left);
+        }
     }
 }
 

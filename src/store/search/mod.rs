@@ -28,7 +28,7 @@ mod tests;
 pub use error::SearchError;
 pub use file::{Progress, rebuild_file, search_file};
 pub use find::{Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
-pub use follow::{Search, SearchState};
+pub use follow::{Search, SearchState, SearchWaiter};
 pub use index::discard;
 pub use page::RequestError;
 pub use query::{Query, QueryError};

@@ -171,7 +171,7 @@ fn erased_is_what_was_given_before_and_nothing_of_it_is_left() {
     let mut secret = row(1);
     secret.runtime_session = RuntimeSession::new("a-name-that-is-found");
     writer.put(vec![secret]).unwrap();
-    writer.erase(SOON).unwrap();
+    writer.erase().unwrap().wait(SOON).unwrap();
     let token = writer.put(vec![row(2)]).unwrap();
     assert!(answered(&told, token));
     writer.close();
@@ -189,7 +189,11 @@ fn whoever_waits_on_a_disk_that_hangs_gives_up() {
     let (mut writer, told) = start(&place);
     let other = occupied(&place);
     let token = writer.put(vec![row(1)]).unwrap();
-    let late = writer.scrub(Duration::from_millis(1)).unwrap_err();
+    let late = writer
+        .scrub()
+        .unwrap()
+        .wait(Duration::from_millis(1))
+        .unwrap_err();
     assert!(matches!(late, QueueError::Late { .. }), "{late}");
     other.execute_batch("COMMIT").unwrap();
     assert!(answered(&told, token));
@@ -224,6 +228,7 @@ fn a_writer_that_panics_says_so_and_takes_nothing_more() {
         writer.put(vec![row(2)]).unwrap_err(),
         RowsNotTaken::WriterGone
     );
-    let gone = writer.erase(SOON).unwrap_err();
+    let erased = writer.erase().and_then(|scrubbing| scrubbing.wait(SOON));
+    let gone = erased.unwrap_err();
     assert!(matches!(gone, QueueError::WriterGone { .. }), "{gone}");
 }

@@ -1,0 +1,156 @@
+//! [`Deletion`]: a session is deleted for good, in three steps of which the loop takes the second.
+//!
+//! ```text
+//! 1 beside the loop   which long texts the other sessions speak of   reads all of their files
+//! 2 on the loop       the next session begins, the files go
+//! 3 beside the loop   the queue and the search index are scrubbed    writes theirs anew
+//! ```
+//!
+//! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted.
+
+use super::event::Event;
+use super::operations::UnderWay;
+use super::owners::Daemon;
+use super::reply::{ReplySender, answer};
+use super::stop::STEP;
+use crate::core::agent::Party;
+use crate::core::entry::ErrorCode;
+use crate::core::id::SessionId;
+use crate::store::erase::{KeptTexts, texts_of_others};
+use crate::store::queue::{QueueError, Scrubbing};
+use crate::store::search::SearchWaiter;
+use crate::wire::control::{ClearParams, Cleared, Reply};
+
+/// A session whose files were deleted, and what is still to be waited for.
+#[derive(Debug)]
+pub(super) struct Deletion {
+    /// What is still there, and why.
+    left: Vec<String>,
+    queue: Result<Scrubbing, QueueError>,
+    search: SearchWaiter,
+}
+
+/// A session that the operator wants deleted.
+#[derive(Debug)]
+pub struct DeletionAsked {
+    params: ClearParams,
+    texts: KeptTexts,
+    reply: ReplySender,
+    under_way: UnderWay,
+}
+
+/// A session that was deleted, as far as it could be.
+#[derive(Debug)]
+pub struct DeletionDone {
+    cleared: Cleared,
+    reply: ReplySender,
+    under_way: UnderWay,
+}
+
+impl Deletion {
+    /// Waits for the rest; what is still there, and why. Blocks for as long as two disks may take.
+    fn wait(self) -> Vec<String> {
+        let mut left = self.left;
+        if let Err(error) = self.queue.and_then(|scrubbing| scrubbing.wait(STEP)) {
+            left.push(error.to_string());
+        }
+        // It follows the new session, and has thrown the old index away before it puts a word of
+        // that one in.
+        if !self.search.wait_for(1, STEP) {
+            left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
+        }
+        left
+    }
+}
+
+impl Daemon {
+    /// The first step.
+    pub(super) fn read_texts(&mut self, params: ClearParams, reply: ReplySender) {
+        let (dirs, session) = (self.dirs.clone(), self.recorder.session_id().clone());
+        self.beside(move |under_way| {
+            let texts = texts_of_others(&dirs, &session);
+            Event::DeletionAsked(DeletionAsked {
+                params,
+                texts,
+                reply,
+                under_way,
+            })
+        });
+    }
+
+    /// The second step.
+    pub(super) fn on_deletion_asked(&mut self, asked: DeletionAsked) {
+        let DeletionAsked {
+            params,
+            texts,
+            reply,
+            under_way: _heard,
+        } = asked;
+        if self.operations.is_stopping() {
+            return answer(reply, Err(self.operations.refusal()));
+        }
+        if let Err(refusal) = self.may_end(params.session_id.as_ref()) {
+            return answer(reply, Err(refusal));
+        }
+        if texts.session != *self.recorder.session_id() {
+            // Another one has ended meanwhile, whose texts are not among them.
+            return self.read_texts(params, reply);
+        }
+        let (cleared, deletion) = match self.clear_now(Some(texts)) {
+            Ok((cleared, Some(deletion))) => (cleared, deletion),
+            Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
+        self.beside(move |under_way| {
+            let left = deletion.wait();
+            let cleared = Cleared { left, ..cleared };
+            Event::DeletionDone(DeletionDone {
+                cleared,
+                reply,
+                under_way,
+            })
+        });
+    }
+
+    /// Deletes the files of a session that has ended.
+    pub(super) fn delete_session(&mut self, old: &SessionId, texts: KeptTexts) -> Deletion {
+        Deletion {
+            left: self.recorder.delete(old, texts),
+            queue: self.outbox.erase(),
+            search: self.recorder.search().waiter(),
+        }
+    }
+
+    /// The third step is done.
+    pub(super) fn on_deletion_done(&mut self, done: DeletionDone) {
+        let DeletionDone {
+            cleared,
+            reply,
+            under_way: _heard,
+        } = done;
+        if !cleared.left.is_empty() {
+            let (old, left) = (&cleared.sealed, cleared.left.join("; "));
+            self.note_fact(
+                Party::System,
+                ErrorCode::NotDeleted,
+                format!("not everything of {old} could be deleted: {left}"),
+            );
+        }
+        answer(reply, Ok(Reply::Cleared(cleared)));
+    }
+
+    /// Has something done on a thread that may wait for the disk; what comes of it is an event,
+    /// before which the daemon does not end.
+    fn beside(&self, work: impl FnOnce(UnderWay) -> Event + Send + 'static) {
+        let Some(events) = self.events.upgrade() else {
+            return;
+        };
+        let under_way = self.operations.begin_beside();
+        tokio::spawn(async move {
+            match tokio::task::spawn_blocking(|| work(under_way)).await {
+                Ok(event) => drop(events.send(event).await),
+                Err(error) => tracing::error!(%error, "work beside the loop failed"),
+            }
+        });
+    }
+}
