@@ -3,10 +3,9 @@
 use std::future::ready;
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use ctxrelay_ui::{Depth, OwnFiles, Settings};
-use terminal_colorsaurus::{QueryOptions, background_color};
+use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -18,9 +17,10 @@ use crate::adapters::git;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::deck::clock::utc_offset_s;
-use crate::deck::display::Display;
+use crate::deck::display::{Display, DisplayTeller};
 use crate::deck::opening::while_opening;
 use crate::deck::run::{DeckAbout, DeckOptions, project_name};
+use crate::deck::term::is_light;
 use crate::host::ProjectContext;
 use crate::store::ledger::{ReadProgress, ReadSoFar};
 
@@ -45,7 +45,7 @@ impl DeckScreen {
         let display = Display::open(settings, keep_theme)
             .map_err(|error| Failure::internal("show the deck", error))?;
         Ok(Self {
-            told_to_end: signals()?,
+            told_to_end: signals(display.teller())?,
             _watch: ScreenWatch::start(files, own, display.teller()),
             display,
         })
@@ -134,17 +134,6 @@ fn screen_settings(own: &OwnFiles) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// How long the terminal may take to say its background.
-const BACKGROUND_WAIT: Duration = Duration::from_millis(100);
-
-/// Whether the terminal says that its background is a light one. One that does not know the
-/// question (OSC 11) answers the next one first, which all of them know: nobody waits for it.
-fn is_light() -> bool {
-    let mut options = QueryOptions::default();
-    options.timeout = BACKGROUND_WAIT;
-    background_color(options).is_ok_and(|color| color.perceived_lightness() > 0.5)
-}
-
 /// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.
 fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String> {
     let command = format!("ctxrelay {agent}");
@@ -176,15 +165,22 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
 }
 
 /// Becomes true when the process is told to end.
-fn signals() -> Result<watch::Receiver<bool>, Failure> {
+fn signals(screen: DisplayTeller) -> Result<watch::Receiver<bool>, Failure> {
+    let listen =
+        |kind| signal(kind).map_err(|error| Failure::internal("listen for signals", error));
+    let mut continued = listen(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+    tokio::spawn(async move {
+        while continued.recv().await.is_some() {
+            screen.continued();
+        }
+    });
     let (tell, told) = watch::channel(false);
     for kind in [
         SignalKind::interrupt(),
         SignalKind::terminate(),
         SignalKind::hangup(),
     ] {
-        let mut stream =
-            signal(kind).map_err(|error| Failure::internal("listen for signals", error))?;
+        let mut stream = listen(kind)?;
         let tell = tell.clone();
         tokio::spawn(async move {
             stream.recv().await;

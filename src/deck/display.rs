@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use super::clock::now_ms;
 use super::late_reply::LateReply;
-use super::term::{DRAWING_THREAD, Screen, restore};
+use super::term::{DRAWING_THREAD, Screen, restore, restore_unread};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
 const INPUTS_MAX: usize = 256;
@@ -28,6 +28,9 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// How long the drawing thread may take to end; it hangs where the terminal is blocked.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a stop may take to reach the thread that asked for it. The system does it at once.
+const STOP_WAIT: Duration = Duration::from_millis(200);
 
 /// Why the deck could not be shown.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,8 @@ enum Input {
     Msg(Box<Msg>),
     /// A new view lies in the slot.
     Look,
+    /// The process was stopped and goes on.
+    Continued,
     End,
 }
 
@@ -61,6 +66,12 @@ impl DisplayTeller {
     /// False when the screen is gone.
     pub fn tell(&self, msg: Msg) -> bool {
         self.inputs.send(Input::Msg(Box::new(msg))).is_ok()
+    }
+
+    /// The process was stopped and goes on: somebody else may have used the terminal. Waits for
+    /// nothing: a screen that is drawing has not lost it.
+    pub fn continued(&self) {
+        let _ = self.inputs.try_send(Input::Continued);
     }
 }
 
@@ -155,14 +166,18 @@ impl Display {
         while !drawing.is_finished() && Instant::now() < deadline {
             sleep(Duration::from_millis(5)).await;
         }
+        if !drawing.is_finished() {
+            restore_unread();
+            return false;
+        }
         restore();
-        drawing.is_finished() && drawing.join().is_err()
+        drawing.join().is_err()
     }
 }
 
 /// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
 fn read_terminal(inputs: &SyncSender<Input>) {
-    let mut late = LateReply::default();
+    let mut late = LateReply::new(std::time::Instant::now());
     loop {
         let msg = match crossterm::event::read() {
             Ok(TermEvent::Key(key)) if late.takes(&key, std::time::Instant::now()) => continue,
@@ -182,6 +197,35 @@ fn read_terminal(inputs: &SyncSender<Input>) {
     }
 }
 
+/// What became of a wish to be stopped.
+enum Stop {
+    /// It was stopped, and goes on.
+    Continued,
+    /// No shell controls this terminal.
+    NotStopped,
+    /// The deck is to end.
+    Over,
+}
+
+/// Waits until this process was stopped and goes on, or has not been stopped. A view that comes
+/// meanwhile lies in its slot, and keys were meant for the shell.
+fn wait_for_stop(inputs: &Receiver<Input>) -> Stop {
+    let begun = std::time::Instant::now();
+    loop {
+        let left = STOP_WAIT.saturating_sub(begun.elapsed());
+        match inputs.recv_timeout(left) {
+            Ok(Input::Continued) => return Stop::Continued,
+            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return Stop::Over,
+            // The clock went on while nothing else did.
+            Err(RecvTimeoutError::Timeout) if begun.elapsed() > 2 * STOP_WAIT => {
+                return Stop::Continued;
+            }
+            Err(RecvTimeoutError::Timeout) => return Stop::NotStopped,
+            Ok(Input::Look | Input::Msg(_)) => {}
+        }
+    }
+}
+
 /// The drawing thread: takes everything that waits, then draws once.
 fn draw(
     mut screen: Screen,
@@ -195,19 +239,24 @@ fn draw(
         update(&mut deck, Msg::Resize(columns, rows));
     }
     let mut effects = Vec::new();
+    let mut was_away = false;
     loop {
         // Clock and ages are those of the moment in which they are drawn, whatever woke us.
         effects.extend(update(&mut deck, Msg::Tick(now_ms())));
         if screen.draw(&deck).is_err() {
             return;
         }
-        let wait = deck.next_redraw_ms().map_or(QUIET, Duration::from_millis);
+        let wait = match deck.next_redraw_ms() {
+            _ if was_away => Duration::ZERO,
+            Some(ms) => Duration::from_millis(ms),
+            None => QUIET,
+        };
         let first = match inputs.recv_timeout(wait) {
             Ok(input) => Some(input),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let mut has_view = false;
+        let mut has_view = std::mem::take(&mut was_away);
         for input in first.into_iter().chain(inputs.try_iter()) {
             match input {
                 Input::Msg(msg) => {
@@ -217,6 +266,11 @@ fn draw(
                     effects.extend(update(&mut deck, *msg));
                 }
                 Input::Look => has_view = true,
+                Input::Continued => {
+                    if screen.resume().is_err() {
+                        return;
+                    }
+                }
                 Input::End => return,
             }
         }
@@ -228,6 +282,23 @@ fn draw(
             match effect {
                 Effect::Redraw => {
                     let _ = screen.clear();
+                }
+                Effect::Suspend => {
+                    screen.suspend();
+                    let stop = wait_for_stop(inputs);
+                    if matches!(stop, Stop::Over) || screen.resume().is_err() {
+                        return;
+                    }
+                    if matches!(stop, Stop::NotStopped) {
+                        let why = "no shell here could bring it back: the deck stays";
+                        update(&mut deck, Msg::Notice(Level::Info, why.to_owned()));
+                    }
+                    // A view may have come meanwhile.
+                    was_away = true;
+                    // It may have another size by now.
+                    if let Ok((columns, rows)) = screen.size() {
+                        update(&mut deck, Msg::Resize(columns, rows));
+                    }
                 }
                 Effect::CopyText(text) => {
                     let _ = screen.copy(&text);

@@ -11,14 +11,26 @@ const TOGETHER: Duration = Duration::from_millis(30);
 /// The longest reply: `]11;rgb:ffff/ffff/ffff` and its end.
 const KEYS_MAX: usize = 32;
 
+/// How late a reply may come. Later the key with which one begins is a person's.
+const LATEST: Duration = Duration::from_secs(5);
+
 /// The state of the input: in a reply or not.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LateReply {
+    begun: Instant,
     /// Keys of it so far, and when the last one came.
     so_far: Option<(usize, Instant)>,
 }
 
 impl LateReply {
+    /// The screen was taken at `now`.
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            begun: now,
+            so_far: None,
+        }
+    }
+
     /// Whether this key, which came at `now`, is a piece of a reply. Such a one begins with
     /// `ESC ]`, which reads as `alt-]`, and ends in BEL (`ctrl-g`) or `ESC \` (`alt-\`).
     pub(super) fn takes(&mut self, key: &KeyEvent, now: Instant) -> bool {
@@ -28,7 +40,8 @@ impl LateReply {
         };
         let is_alt = key.modifiers.contains(KeyModifiers::ALT);
         let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        if is_alt && letter == ']' {
+        let is_early = now.saturating_duration_since(self.begun) < LATEST;
+        if is_alt && letter == ']' && is_early {
             self.so_far = Some((0, now));
             return true;
         }
@@ -62,7 +75,7 @@ mod tests {
     fn a_reply_is_taken_whole_and_the_key_behind_it_counts() {
         let now = Instant::now();
         for (end, modifiers) in [('g', KeyModifiers::CONTROL), ('\\', KeyModifiers::ALT)] {
-            let mut late = LateReply::default();
+            let mut late = LateReply::new(now);
             assert!(late.takes(&key(']', KeyModifiers::ALT), now));
             for letter in "11;rgb:1e1e/1e1e/2e2e".chars() {
                 assert!(
@@ -78,10 +91,12 @@ mod tests {
     #[test]
     fn what_a_person_types_behind_the_same_key_is_typed() {
         let now = Instant::now();
-        let mut late = LateReply::default();
+        let mut late = LateReply::new(now);
         assert!(late.takes(&key(']', KeyModifiers::ALT), now));
         let later = now + Duration::from_millis(80);
         assert!(!late.takes(&key('q', KeyModifiers::NONE), later));
         assert!(!late.takes(&key('1', KeyModifiers::NONE), later));
+        let much_later = now + Duration::from_secs(6);
+        assert!(!late.takes(&key(']', KeyModifiers::ALT), much_later));
     }
 }

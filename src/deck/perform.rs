@@ -1,7 +1,7 @@
 //! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
 
 use ctxrelay_ui::model::{self as ui, EntryPlace, Level};
-use ctxrelay_ui::{Effect, Msg};
+use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
 
 use super::attention;
 use super::found::found;
@@ -9,10 +9,13 @@ use super::model::{Model, entry, session_name};
 use super::present;
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
+use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::wire::control::{
     AcknowledgeParams, ClearParams, Cleared, Command, DecideParams, HandoffParams,
-    LedgerListParams, QueueChange, QueueChangeParams, Reply, RunGatesParams, SendParams,
+    LedgerListParams, NoteParams, QueueChange, QueueChangeParams, Reply, RunGatesParams,
+    SendParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -80,24 +83,47 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
                 other => notice(other, "cleared"),
             })
         }
-        Effect::SendMessage { to, text } => {
+        Effect::SendMessage {
+            to,
+            text,
+            when_busy,
+        } => {
             let send = Command::Send(SendParams {
                 from: None,
                 to: Some(agent_of(to)),
                 text,
+                on_busy: on_busy(when_busy),
                 ..SendParams::default()
             });
             Some(sent(operator.call(send).await, to))
         }
-        Effect::Handoff { to, ask, reason } => {
+        Effect::Handoff {
+            to,
+            ask,
+            reason,
+            when_busy,
+        } => {
             let hand_off = Command::Handoff(HandoffParams {
                 from: None,
                 to: Some(agent_of(to)),
                 ask,
                 reason,
+                on_busy: on_busy(when_busy),
                 ..HandoffParams::default()
             });
             Some(sent(operator.call(hand_off).await, to))
+        }
+        Effect::AppendNote { tag, text } => {
+            let note = Command::AppendNote(NoteParams {
+                agent: None,
+                text,
+                kind: note_kind(tag),
+                handles: Vec::new(),
+                withdraws: None,
+                runtime_session_id: None,
+            });
+            let done = format!("recorded: your {}", tag.as_str());
+            Some(written(operator.call(note).await, &done))
         }
         Effect::OpenEntry { place } => open(operator, model, place).await,
         Effect::Search { words } => Some(search(operator, words).await),
@@ -125,6 +151,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         | Effect::CopyText(_)
         | Effect::LookAtTree
         | Effect::Redraw
+        | Effect::Suspend
         | Effect::Restart
         | Effect::SetTheme(_)
         | Effect::StartAgent(_)
@@ -212,16 +239,19 @@ fn sent(result: Result<Reply, ClientError>, to: ui::Agent) -> Msg {
                 to = to.title()
             ),
         ),
-        Ok(Reply::Sent(sent)) => Msg::Notice(
-            Level::Info,
-            format!(
-                "recorded for {} as entry {}: {}",
-                to.title(),
-                sent.seq,
-                sent.outcome.as_str().replace('_', " ")
-            ),
-        ),
-        other => notice(other, "sent"),
+        Ok(Reply::Sent(sent)) => Msg::Sent {
+            to,
+            line: sent.seq.0,
+        },
+        other => written(other, "sent"),
+    }
+}
+
+/// What came of something that was written: refused, it is a draft again.
+fn written(result: Result<Reply, ClientError>, done: &str) -> Msg {
+    match notice(result, done) {
+        Msg::Notice(Level::Error, why) => Msg::NotSent(why),
+        done => done,
     }
 }
 
@@ -235,6 +265,25 @@ fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
                 format!("{}: {}", refusal.message, refusal.hint),
             )
         }
+    }
+}
+
+fn note_kind(tag: NoteTag) -> NoteKind {
+    match tag {
+        NoteTag::Note => NoteKind::Note,
+        NoteTag::Decision => NoteKind::Decision,
+        NoteTag::Blocker => NoteKind::Blocker,
+        NoteTag::Goal => NoteKind::Goal,
+        NoteTag::Plan => NoteKind::Plan,
+        NoteTag::NextStep => NoteKind::NextStep,
+    }
+}
+
+fn on_busy(when_busy: WhenBusy) -> OnBusy {
+    match when_busy {
+        WhenBusy::Wait => OnBusy::Queue,
+        WhenBusy::Join => OnBusy::Steer,
+        WhenBusy::DoNotSend => OnBusy::Reject,
     }
 }
 

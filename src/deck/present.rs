@@ -70,9 +70,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         } else {
             missing(status)
         },
-        first_run: model.is_read
-            && !model.about.demo
-            && !model.world.counts.contains_key("message"),
+        first_run: model.is_read && !model.about.demo && !has_worked(model),
         attached: Agent::ALL
             .into_iter()
             .filter(|agent| is_attached(model, *agent))
@@ -80,6 +78,14 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
             .collect(),
         demo: model.about.demo,
     }
+}
+
+/// Both agents have written something: the pair was complete once.
+fn has_worked(model: &Model) -> bool {
+    Agent::ALL.into_iter().all(|agent| {
+        let is_its = |entry: &crate::core::entry::Entry| entry.source == agent.into();
+        model.entries.iter().any(is_its)
+    })
 }
 
 fn daemon(model: &Model) -> ui::HeaderDaemon {

@@ -5,19 +5,23 @@ use std::io::{self, Stdout, Write as _, stdout};
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
 use ctxrelay_ui::{Deck, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use rustix::process::{Signal, kill_current_process_group};
+
+use terminal_colorsaurus::{QueryOptions, background_color};
 
 use crate::core::panicked::Panicked;
 
@@ -43,16 +47,7 @@ impl Screen {
     /// When there is none.
     pub fn take() -> io::Result<Self> {
         restore_on_panic();
-        enable_raw_mode()?;
-        TAKEN.store(true, Ordering::SeqCst);
-        let entered = execute!(
-            stdout(),
-            EnterAlternateScreen,
-            EnableMouseCapture,
-            EnableBracketedPaste,
-            cursor::Hide
-        )
-        .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        let entered = enter().and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         match entered {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
@@ -84,13 +79,35 @@ impl Screen {
         drawn.and(execute!(stdout(), EndSynchronizedUpdate))
     }
 
+    /// Gives the terminal back and tells this process, with whatever was started together with it,
+    /// to stop until the shell continues it. Where no shell controls it nothing stops. Which of the
+    /// threads stops first is not known: wait before [`Self::resume`].
+    pub fn suspend(&mut self) {
+        restore();
+        let _ = kill_current_process_group(Signal::TSTP);
+    }
+
+    /// Takes the terminal again, of which somebody else may have made use, and draws everything.
+    ///
+    /// # Errors
+    ///
+    /// When the terminal is gone.
+    pub fn resume(&mut self) -> io::Result<()> {
+        // Whatever mode the shell has left it in.
+        let _ = disable_raw_mode();
+        enter()?;
+        self.clear()
+    }
+
     /// Forgets what stands there, so that the next draw draws everything.
     ///
     /// # Errors
     ///
     /// When the terminal is gone.
     pub fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // A terminal of its own would ask where the cursor is, and the answer comes among the keys.
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        execute!(stdout(), Clear(ClearType::All))
     }
 
     /// Puts text on the clipboard of whoever looks at this terminal (OSC 52).
@@ -109,6 +126,29 @@ impl Drop for Screen {
     }
 }
 
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableMouseCapture,
+        EnableBracketedPaste,
+        cursor::Hide
+    )
+}
+
+/// How long the terminal may take to say its background.
+const BACKGROUND_WAIT: Duration = Duration::from_millis(100);
+
+/// Whether the terminal says that its background is a light one. One that does not know the
+/// question (OSC 11) answers the next one first, which all of them know: nobody waits for it.
+pub fn is_light() -> bool {
+    let mut options = QueryOptions::default();
+    options.timeout = BACKGROUND_WAIT;
+    background_color(options).is_ok_and(|color| color.perceived_lightness() > 0.5)
+}
+
 /// Gives the terminal back, once.
 pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
@@ -121,6 +161,13 @@ pub fn restore() {
         let _ = disable_raw_mode();
         let _ = stdout().flush();
     }
+}
+
+/// Gives back what can be given to a terminal that reads nothing: its modes. Who writes to it waits
+/// for ever.
+pub(super) fn restore_unread() {
+    TAKEN.store(false, Ordering::SeqCst);
+    let _ = disable_raw_mode();
 }
 
 /// The threads without which there is no deck any more; see `run`.

@@ -211,7 +211,7 @@ impl Hosted {
 
 async fn append(client: &Client, into: &mut Series) {
     let note = Command::AppendNote(NoteParams {
-        agent: Who::Codex,
+        agent: Some(Who::Codex),
         text: TEXT.to_owned(),
         kind: NoteKind::Decision,
         handles: Vec::new(),

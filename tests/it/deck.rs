@@ -229,6 +229,51 @@ fn a_line_that_cannot_be_read_has_a_row_between_its_neighbours() {
 }
 
 #[test]
+fn a_note_of_the_operator_is_recorded_with_its_sort() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.press(Key::Ctrl('t'));
+    deck.wait_for_text("Note · decision");
+    deck.type_text("keep the old endpoint");
+    deck.press(Key::Enter);
+    let note = wait_until("the note", timeout(), || {
+        let mut lines = project.ledger().into_iter();
+        lines.find(|line| line["content"] == "keep the old endpoint")
+    });
+    assert_eq!(note["source"], "human");
+    assert!(note.to_string().contains("\"decision\""), "{note}");
+    deck.wait_for_text("recorded: your decision");
+    assert!(deck.shows("? help"), "the hints stay");
+}
+
+#[test]
+fn a_message_is_followed_above_the_hints() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('m'));
+    deck.wait_for_text("not there now: once it is");
+    deck.press(Key::Ctrl('t'));
+    deck.wait_for_text("Message → ◇ Codex");
+    deck.press(Key::Ctrl('t'));
+    deck.press(Key::Ctrl('o'));
+    deck.wait_for_text("join if busy");
+    deck.type_text("look at the lock");
+    deck.press(Key::Enter);
+    let sent = wait_until("the message", timeout(), || {
+        let mut lines = project.ledger().into_iter();
+        lines.find(|line| line["content"] == "look at the lock")
+    });
+    assert!(sent.to_string().contains("\"onBusy\":\"steer\""), "{sent}");
+    // What is missing stays until it is there, also after the first message.
+    assert!(deck.shows("To make the pair complete"), "{}", deck.screen());
+    assert!(deck.shows("? help"), "{}", deck.screen());
+}
+
+#[test]
 fn clearing_needs_the_typed_word_and_keeps_the_archive() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);

@@ -33,4 +33,5 @@ mod roles;
 mod search;
 #[path = "../support/mod.rs"]
 mod support;
+mod terminal;
 mod tidy;

@@ -54,7 +54,7 @@ fn a_rebound_key_acts_and_hints_and_help_say_it() {
     deck.press(Key::Char('m'));
     deck.wait_for_text("Message");
     deck.press(Key::Escape);
-    deck.wait_until_gone("other agent");
+    deck.wait_until_gone("characters");
     deck.send(b"\x1bOQ");
     deck.wait_for_text("Keys and marks");
     deck.wait_for_screen("the new key in the help", |screen| {

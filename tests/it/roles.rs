@@ -194,6 +194,7 @@ fn a_reader_reads_and_speaks_for_nobody() {
                 "handoff/create",
                 json!({"to": "claude", "ask": "forged", "reason": "none"}),
             ),
+            ("note/append", json!({"text": "forged"})),
         ] {
             let refused = reader.call(method, params).unwrap_err();
             assert_eq!(refused.data["code"], "operator_only", "{method} by {role}");

@@ -137,9 +137,20 @@ struct Shown {
 struct Output {
     shown: Mutex<Shown>,
     more: Condvar,
+    /// Nobody reads the terminal.
+    is_stopped: Mutex<bool>,
+    goes_on: Condvar,
 }
 
 impl Output {
+    fn wait_to_go_on(&self) {
+        let stopped = self.is_stopped.lock().unwrap();
+        let _going = self
+            .goes_on
+            .wait_while(stopped, |stopped| *stopped)
+            .unwrap();
+    }
+
     /// As a human sees it: never half a frame.
     fn whole(&self) -> MutexGuard<'_, Shown> {
         let shown = self.shown.lock().unwrap();
@@ -220,12 +231,15 @@ impl Pty {
                 ended: false,
             }),
             more: Condvar::new(),
+            is_stopped: Mutex::new(false),
+            goes_on: Condvar::new(),
         });
         let mut reader = pair.master.try_clone_reader().unwrap();
         let sink = Arc::clone(&output);
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                sink.wait_to_go_on();
                 let mut shown = sink.shown.lock().unwrap();
                 shown.terminal.process(&buffer[..read]);
                 if shown.transcript.len() < MAX_TRANSCRIPT {
@@ -356,6 +370,17 @@ impl Pty {
         }
     }
 
+    /// Reads nothing more of what the program prints: it fills the terminal's own buffer and blocks.
+    pub fn stop_reading(&self) {
+        *self.output.is_stopped.lock().unwrap() = true;
+    }
+
+    /// Reads on.
+    pub fn read_again(&self) {
+        *self.output.is_stopped.lock().unwrap() = false;
+        self.output.goes_on.notify_all();
+    }
+
     /// Sends bytes as they are.
     #[track_caller]
     pub fn send(&mut self, bytes: &[u8]) {
@@ -374,14 +399,11 @@ impl Pty {
     }
 
     pub fn resize(&mut self, columns: u16, rows: u16) {
+        // What the program prints for the new size is not read before the screen has it.
+        let mut shown = self.output.shown.lock().unwrap();
         self.master.resize(size(columns, rows)).unwrap();
-        self.output
-            .shown
-            .lock()
-            .unwrap()
-            .terminal
-            .screen_mut()
-            .set_size(cells(rows), cells(columns));
+        let screen = shown.terminal.screen_mut();
+        screen.set_size(cells(rows), cells(columns));
     }
 
     /// The exit code, if the program has ended.
@@ -450,6 +472,7 @@ impl Pty {
 
 impl Drop for Pty {
     fn drop(&mut self) {
+        self.read_again();
         if std::thread::panicking() {
             let dumped = self.dump();
             eprintln!(

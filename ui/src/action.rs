@@ -51,6 +51,8 @@ pub enum Action {
     Message,
     /// Hand work to an agent.
     Handoff,
+    /// Write a note.
+    Note,
     /// Clear the session's history.
     Clear,
     /// What a first run lacks.
@@ -97,6 +99,8 @@ pub enum Action {
     Restart,
     /// Draw everything again.
     Redraw,
+    /// Back to the shell for a while.
+    Suspend,
     /// Leave.
     Quit,
     /// Send what was written.
@@ -105,8 +109,10 @@ pub enum Action {
     Newline,
     /// To the next field of a form.
     NextField,
-    /// To the other agent.
+    /// To the other agent, or to another sort of note.
     OtherAgent,
+    /// What becomes of it while the agent works.
+    WhenBusy,
 }
 
 /// Every action with its name.
@@ -138,6 +144,7 @@ const NAMES: &[(&str, Action)] = &[
     ("theme", Action::Theme),
     ("message", Action::Message),
     ("handoff", Action::Handoff),
+    ("note", Action::Note),
     ("clear", Action::Clear),
     ("steps", Action::Steps),
     ("start", Action::Start),
@@ -161,11 +168,13 @@ const NAMES: &[(&str, Action)] = &[
     ("prev column", Action::PrevColumn),
     ("restart", Action::Restart),
     ("redraw", Action::Redraw),
+    ("suspend", Action::Suspend),
     ("quit", Action::Quit),
     ("send", Action::Send),
     ("newline", Action::Newline),
     ("next field", Action::NextField),
     ("other agent", Action::OtherAgent),
+    ("when busy", Action::WhenBusy),
 ];
 
 impl Action {

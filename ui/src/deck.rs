@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::overlays::Overlay;
 use crate::pane::Pane;
+use crate::receipt::Receipt;
 use crate::source_error::SourceError;
 use crate::task_list::TaskList;
 use crate::theme::{BUILTIN, Depth, Theme};
@@ -120,6 +121,10 @@ pub struct Deck {
     pub(crate) is_zoomed: bool,
     /// What is wrong in the user's own files.
     pub(crate) problems: Vec<String>,
+    /// What was done from the palette, the last one first.
+    pub(crate) recent: Vec<Action>,
+    /// What became of the last message.
+    pub(crate) receipt: Option<Receipt>,
 }
 
 impl Deck {
@@ -153,6 +158,8 @@ impl Deck {
             detail: DetailState::default(),
             is_zoomed: false,
             problems: settings.problems,
+            recent: Vec::new(),
+            receipt: None,
         };
         match deck.load_theme(&settings.theme) {
             Ok(theme) => deck.theme = theme,
@@ -223,12 +230,14 @@ impl Deck {
             let limit = card.limit.as_ref();
             limit.and_then(|limit| limit.resets_ms)
         });
-        let going = self.notice.as_ref().map(|notice| notice.until_ms);
+        let receipt = self.receipt.as_ref().and_then(Receipt::until_ms);
+        let notice = self.notice.as_ref().map(|notice| notice.until_ms);
+        let going = receipt.into_iter().chain(notice);
         let mut counted = busy.chain(unconfirmed).chain(tasks).chain(silent);
         if counted.any(counting) || due.into_iter().any(until) {
             next = next.min(beat);
         }
-        for until in going.into_iter().chain(self.inbox.next_gone_ms()) {
+        for until in going.chain(self.inbox.next_gone_ms()) {
             // On the beat as well, and not before its time.
             let late = (beat - until.saturating_sub(now)).rem_euclid(1_000);
             next = next.min(until.saturating_sub(now).saturating_add(late).max(1));

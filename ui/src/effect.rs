@@ -29,6 +29,79 @@ pub enum Attend {
     NoTries,
 }
 
+/// What becomes of a message while its receiver works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum WhenBusy {
+    /// It waits until the turn is over.
+    #[default]
+    Wait,
+    /// It joins the turn that runs.
+    Join,
+    /// It is not sent.
+    DoNotSend,
+}
+
+impl WhenBusy {
+    /// The next choice, round.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Wait => Self::Join,
+            Self::Join => Self::DoNotSend,
+            Self::DoNotSend => Self::Wait,
+        }
+    }
+}
+
+/// What sort of note the operator writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum NoteTag {
+    /// No particular one.
+    #[default]
+    Note,
+    /// What was decided.
+    Decision,
+    /// What stands in the way of a proposal.
+    Blocker,
+    /// What is to be reached.
+    Goal,
+    /// How.
+    Plan,
+    /// What comes next.
+    NextStep,
+}
+
+impl NoteTag {
+    /// All, in the order in which a key walks through them.
+    pub const ALL: [Self; 6] = [
+        Self::Note,
+        Self::Decision,
+        Self::Blocker,
+        Self::Goal,
+        Self::Plan,
+        Self::NextStep,
+    ];
+
+    /// The word in the title.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Decision => "decision",
+            Self::Blocker => "blocker",
+            Self::Goal => "goal",
+            Self::Plan => "plan",
+            Self::NextStep => "next step",
+        }
+    }
+
+    /// The next one, round.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let place = Self::ALL.iter().position(|tag| *tag == self).unwrap_or(0);
+        Self::ALL[(place + 1) % Self::ALL.len()]
+    }
+}
+
 /// A wish of the screen, performed by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
@@ -75,6 +148,15 @@ pub enum Effect {
         to: Agent,
         /// The text; never empty, without control characters except `\n`.
         text: String,
+        /// What becomes of it while the agent works.
+        when_busy: WhenBusy,
+    },
+    /// A note of the operator's in the record, for both agents to read.
+    AppendNote {
+        /// What sort.
+        tag: NoteTag,
+        /// The text; never empty.
+        text: String,
     },
     /// A handoff from the operator to an agent.
     Handoff {
@@ -84,6 +166,8 @@ pub enum Effect {
         ask: String,
         /// Why; may be empty.
         reason: String,
+        /// What becomes of it while the agent works.
+        when_busy: WhenBusy,
     },
     /// The operator does something about an agent that is silent, or at its usage limit.
     Attend {
@@ -116,4 +200,6 @@ pub enum Effect {
     Restart,
     /// Draw everything again, the terminal was painted over.
     Redraw,
+    /// Give the terminal back and stop this process until the shell continues it.
+    Suspend,
 }

@@ -1,7 +1,8 @@
-//! The last line: which keys count now, from the resolved map; or a notice for a while.
+//! The last line: which keys count now, from the resolved map; and the line above it, in which a
+//! notice stands for a while.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::action::Action;
@@ -13,6 +14,9 @@ use crate::theme::ThemeRole;
 use crate::update::applies;
 use crate::widgets::{blank, fit_line, width_of};
 
+/// Columns between two hints.
+const GAP: u16 = 3;
+
 /// A key as the bar shows it.
 pub(crate) fn key_text(deck: &Deck, key: &str) -> String {
     match key {
@@ -21,68 +25,115 @@ pub(crate) fn key_text(deck: &Deck, key: &str) -> String {
     }
 }
 
-/// Draws the bar.
-pub(crate) fn draw_hints(deck: &Deck, area: Rect, buf: &mut Buffer) {
+/// One key with its word.
+struct Hint {
+    action: Action,
+    line: Line<'static>,
+    x: u16,
+    width: u16,
+}
+
+/// The hints that have room, with their places.
+fn hints(deck: &Deck, area: Rect) -> Vec<Hint> {
     let theme = &deck.theme;
-    let room = usize::from(area.width).saturating_sub(2);
-    if let Some(notice) = &deck.notice {
-        let style = theme.level(notice.level);
-        buf.set_style(area, style);
-        let glyph = match notice.level {
-            Level::Info => deck.glyphs.dot(),
-            Level::Warn | Level::Error => deck.glyphs.wrong(),
-        };
-        let line = Line::from(Span::styled(
-            format!("{glyph} {}", sanitize::line(&notice.text)),
-            style,
-        ));
-        buf.set_line(
-            area.x + 1,
-            area.y,
-            &fit_line(line, room),
-            area.width.saturating_sub(1),
-        );
-        return;
-    }
     let contexts = deck.contexts();
     // The pane's own keys stand first: they are what changes from pane to pane. Help and quit
     // stand at the right, always in the same place.
-    let mut left: Vec<Line<'static>> = Vec::new();
-    let mut right: Vec<Line<'static>> = Vec::new();
+    let mut left: Vec<Hint> = Vec::new();
+    let mut right: Vec<Hint> = Vec::new();
     for binding in deck.keymap.reachable(&contexts) {
         let (Some(hint), Some(key)) = (&binding.hint, binding.keys.first()) else {
             continue;
         };
-        if !applies(deck, binding.action) {
+        let action = binding.action;
+        if !applies(deck, action) {
             continue;
         }
+        let key = key_text(deck, &key.to_string());
         let line = Line::from(vec![
-            Span::styled(
-                key_text(deck, &key.to_string()),
-                theme.style(ThemeRole::Key),
-            ),
+            Span::styled(key, theme.style(ThemeRole::Key)),
             blank(1),
-            Span::styled(
-                word(deck, binding.action, hint),
-                theme.style(ThemeRole::KeyHint),
-            ),
+            Span::styled(word(deck, action, hint), theme.style(ThemeRole::KeyHint)),
         ]);
-        if matches!(binding.action, Action::Help | Action::Quit) {
-            right.push(line)
+        let hint = Hint {
+            action,
+            width: u16::try_from(width_of(&line)).unwrap_or(u16::MAX),
+            line,
+            x: 0,
+        };
+        if matches!(action, Action::Help | Action::Quit) {
+            right.push(hint);
         } else {
-            left.push(line)
+            left.push(hint);
         }
     }
-    let gap = 3;
-    let width =
-        |lines: &[Line<'static>]| lines.iter().map(|line| width_of(line) + gap).sum::<usize>();
-    while !left.is_empty() && width(&left) + width(&right) > room + gap {
+    let width = |hints: &[Hint]| -> u16 {
+        let columns = hints.iter().map(|hint| hint.width.saturating_add(GAP));
+        columns.fold(0, u16::saturating_add)
+    };
+    let room = area.width.saturating_sub(2);
+    while !left.is_empty() && width(&left).saturating_add(width(&right)) > room + GAP {
         left.pop();
     }
-    let line = crate::widgets::spread(
-        crate::widgets::join(left, gap),
-        crate::widgets::join(right, gap),
-        room,
+    // Where not even these have room, they begin at the left and are cut at the right.
+    let from_right = (area.right() + GAP).saturating_sub(width(&right) + 1);
+    for (hints, begin) in [
+        (&mut left, area.x + 1),
+        (&mut right, from_right.max(area.x + 1)),
+    ] {
+        let mut x = begin;
+        for hint in hints {
+            hint.x = x;
+            x = x.saturating_add(hint.width).saturating_add(GAP);
+        }
+    }
+    left.into_iter().chain(right).collect()
+}
+
+/// Draws the bar.
+pub(crate) fn draw_hints(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    for hint in hints(deck, area) {
+        let room = area.right().saturating_sub(hint.x);
+        if room > 0 {
+            buf.set_line(
+                hint.x,
+                area.y,
+                &fit_line(hint.line, usize::from(room)),
+                room,
+            );
+        }
+    }
+}
+
+/// What a click on this cell of the bar means.
+pub(crate) fn hint_at(deck: &Deck, area: Rect, at: Position) -> Option<Action> {
+    let hints = hints(deck, area);
+    let hit = |hint: &&Hint| (hint.x..hint.x.saturating_add(hint.width)).contains(&at.x);
+    hints.iter().find(hit).map(|hint| hint.action)
+}
+
+/// Draws the notice, or what became of the last message, if there is one of them.
+pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    if deck.notice.is_none()
+        && let Some(receipt) = &deck.receipt
+    {
+        return receipt.draw(deck, area, buf);
+    }
+    let Some(notice) = deck.notice.as_ref().filter(|_| !area.is_empty()) else {
+        return;
+    };
+    ratatui::widgets::Widget::render(ratatui::widgets::Clear, area, buf);
+    let style = deck.theme.level(notice.level);
+    buf.set_style(area, deck.theme.style(ThemeRole::Screen));
+    buf.set_style(area, style);
+    let glyph = match notice.level {
+        Level::Info => deck.glyphs.dot(),
+        Level::Warn | Level::Error => deck.glyphs.wrong(),
+    };
+    let text = format!("{glyph} {}", sanitize::line(&notice.text));
+    let line = fit_line(
+        Line::from(Span::styled(text, style)),
+        usize::from(area.width.saturating_sub(2)),
     );
     buf.set_line(area.x + 1, area.y, &line, area.width.saturating_sub(1));
 }

@@ -56,6 +56,15 @@ impl KeyContext {
         Self::Input,
     ];
 
+    /// The panes'.
+    pub const PANES: [Self; 5] = [
+        Self::Agents,
+        Self::Timeline,
+        Self::Inbox,
+        Self::Tasks,
+        Self::Handoffs,
+    ];
+
     /// Its name in the file.
     pub fn name(self) -> &'static str {
         match self {

@@ -33,6 +33,9 @@ pub(crate) struct Layout {
     /// The line of tabs; empty when the panes stand side by side.
     pub(crate) tabs: Rect,
     pub(crate) hints: Rect,
+    /// The line above the hints while there is a notice: the frames' own last one, which has no
+    /// words, or one that is taken from the pane.
+    pub(crate) notice: Rect,
     /// The panes that are shown.
     pub(crate) panes: Vec<(Pane, Rect)>,
     /// What is selected, in full; empty where there is no room or nothing to read.
@@ -57,6 +60,7 @@ impl Layout {
             banner: empty,
             tabs: empty,
             hints: empty,
+            notice: empty,
             panes: Vec::new(),
             detail: empty,
             framed: false,
@@ -77,11 +81,16 @@ impl Layout {
             height: screen.height - 2,
             ..screen
         };
+        let is_wide = Self::is_wide((screen.width, screen.height));
+        if deck.notice.is_some() || deck.receipt.is_some() {
+            layout.notice = row(screen.bottom() - 2);
+            body.height -= u16::from(!is_wide);
+        }
         if deck.view.banner.is_some() {
             layout.banner = row(body.y);
             body = below(body, 1);
         }
-        if Self::is_wide((screen.width, screen.height)) {
+        if is_wide {
             layout.framed = true;
             if deck.is_zoomed {
                 layout.panes = vec![(deck.focus, body)];

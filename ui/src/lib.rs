@@ -18,6 +18,7 @@ mod deck;
 mod detail_state;
 mod drafts;
 pub mod effect;
+mod fuzzy;
 pub mod glyph;
 mod hint_bar;
 mod inbox_rows;
@@ -30,6 +31,7 @@ mod overlays;
 mod own_files;
 pub mod pane;
 mod panes;
+mod receipt;
 pub mod sanitize;
 #[cfg(feature = "scenes")]
 pub mod scenes;
@@ -47,7 +49,7 @@ mod widgets;
 
 pub use action::Action;
 pub use deck::{Deck, Settings};
-pub use effect::{Attend, Effect, QuitChoice};
+pub use effect::{Attend, Effect, NoteTag, QuitChoice, WhenBusy};
 pub use glyph::Glyphs;
 pub use keymap::Keymap;
 pub use msg::Msg;

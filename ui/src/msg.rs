@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::model::{DeckView, EntryPlace, Field, FoundEntries, Level};
+use crate::model::{Agent, DeckView, EntryPlace, Field, FoundEntries, Level};
 use crate::own_files::OwnFiles;
 
 /// One input of the loop.
@@ -33,6 +33,15 @@ pub enum Msg {
     },
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
+    /// What the operator wrote is on this line of the record, and on its way to this agent.
+    Sent {
+        /// To whom.
+        to: Agent,
+        /// As [`crate::model::TimelineRow::seq`].
+        line: u64,
+    },
+    /// What the operator wrote was refused, and why, in one sentence.
+    NotSent(String),
     /// The user's keys and themes have changed.
     OwnFiles(Box<OwnFiles>),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.

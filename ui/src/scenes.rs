@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use crate::deck::{Deck, Settings};
 use crate::effect::Effect;
 use crate::key::Key;
-use crate::model::DeckView;
+use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
 use crate::update::update;
 use crate::view::view;
@@ -116,6 +116,30 @@ pub const SCENES: &[Scene] = &[
         name: "palette",
         world: pair_at_work,
         keys: ":",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "receipt",
+        world: pair_at_work,
+        keys: "",
+        told: Some(|| Msg::Sent {
+            to: Agent::Claude,
+            line: 1204,
+        }),
+        size: (120, 40),
+    },
+    Scene {
+        name: "palette_not_now",
+        world: quiet,
+        keys: ":app",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "notice",
+        world: pair_at_work,
+        keys: "n",
         told: None,
         size: (120, 40),
     },

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
-use crate::hint_bar::draw_hints;
+use crate::hint_bar::{draw_hints, draw_notice};
 use crate::layout::Layout;
 use crate::model::Level;
 use crate::pane::Pane;
@@ -50,6 +50,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
         // An overlay says at its own foot which keys count.
         if deck.overlays.is_empty() {
             draw_hints(deck, layout.hints, buf);
+            draw_notice(deck, layout.notice, buf);
         }
         draw_overlays(deck, area, buf);
     }
@@ -70,7 +71,7 @@ fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
         return;
     }
     // A notice that comes while an overlay is open must be seen too.
-    if deck.notice.is_some()
+    if (deck.notice.is_some() || deck.receipt.is_some())
         && deck
             .overlays
             .last()
@@ -81,7 +82,7 @@ fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
             height: 1,
             ..area
         };
-        draw_hints(deck, line, buf);
+        draw_notice(deck, line, buf);
     }
 }
 

@@ -10,7 +10,9 @@ use ctxrelay_ui::scenes::{
     NOW_MS, empty_first_run, found_entries, handed_over, held_up, keys, long_session, pair_at_work,
     quiet, terminal,
 };
-use ctxrelay_ui::{Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, update};
+use ctxrelay_ui::{
+    Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
+};
 
 /// A size at which nothing is read beside the panes.
 const NO_DETAIL: (u16, u16) = (120, 33);
@@ -379,7 +381,8 @@ fn a_message_is_written_and_sent() {
         keys(&mut deck, "please q?<alt-enter>look at j<enter>"),
         [Effect::SendMessage {
             to: Agent::Claude,
-            text: "please q?\nlook at j".into()
+            text: "please q?\nlook at j".into(),
+            when_busy: WhenBusy::Wait
         }]
     );
 }
@@ -391,14 +394,16 @@ fn a_message_goes_to_the_agent_under_the_cursor_or_to_the_other() {
         keys(&mut deck, "1jmhi<enter>"),
         [Effect::SendMessage {
             to: Agent::Codex,
-            text: "hi".into()
+            text: "hi".into(),
+            when_busy: WhenBusy::Wait
         }]
     );
     assert_eq!(
         keys(&mut deck, "m<ctrl-t>hi<enter>"),
         [Effect::SendMessage {
             to: Agent::Claude,
-            text: "hi".into()
+            text: "hi".into(),
+            when_busy: WhenBusy::Wait
         }]
     );
 }
@@ -411,7 +416,8 @@ fn a_handoff_has_an_ask_and_a_reason() {
         [Effect::Handoff {
             to: Agent::Claude,
             ask: "review it".into(),
-            reason: "fresh eyes".into()
+            reason: "fresh eyes".into(),
+            when_busy: WhenBusy::Wait
         }]
     );
 }
@@ -425,7 +431,8 @@ fn a_draft_survives_closing() {
         keys(&mut deck, "m<enter>"),
         [Effect::SendMessage {
             to: Agent::Claude,
-            text: "half a thought".into()
+            text: "half a thought".into(),
+            when_busy: WhenBusy::Wait
         }]
     );
     keys(&mut deck, "m");
@@ -447,7 +454,8 @@ fn a_paste_goes_to_the_composer_without_what_cannot_be_seen() {
         keys(&mut deck, "<enter>"),
         [Effect::SendMessage {
             to: Agent::Claude,
-            text: "two\nlines[2J".into()
+            text: "two\nlines[2J".into(),
+            when_busy: WhenBusy::Wait
         }]
     );
 }
@@ -818,7 +826,7 @@ fn the_palette_runs_what_it_finds() {
     keys(&mut deck, "<esc>:leave<enter>");
     assert!(shown(&deck).contains("Leave the deck"));
     keys(&mut deck, "<esc>:xyzzy<enter>");
-    assert!(shown(&deck).contains("no command has these words"));
+    assert!(shown(&deck).contains("no command has these letters"));
 }
 
 #[test]
@@ -1223,7 +1231,7 @@ fn a_users_keymap_changes_key_help_and_hint_alike() {
     keys(&mut deck, "w");
     assert!(shown(&deck).contains("Message →"));
     keys(&mut deck, "<esc>?");
-    assert!(shown(&deck).contains("w                write to an agent"));
+    assert!(shown(&deck).contains("w             write to an agent"));
 }
 
 #[test]

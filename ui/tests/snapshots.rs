@@ -31,6 +31,12 @@ fn the_main_scenes_hold_at_every_size() {
         "tasks",
         "task_board",
         "handoffs",
+        "palette",
+        "palette_not_now",
+        "notice",
+        "receipt",
+        "help",
+        "composer",
     ] {
         let scene = scene(name).expect("a scene");
         for size in [(60, 15), (60, 20), (80, 24), (120, 40), (200, 50)] {

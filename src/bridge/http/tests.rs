@@ -158,7 +158,7 @@ async fn a_tool_call_reaches_the_daemon_with_its_thread() {
     let answer = post(port, "", &call(1, "append_note", &json!({"text": "x"}))).await;
     assert_eq!(answer.body["result"]["structuredContent"]["entry_id"], "e1");
     assert!(
-        matches!(&daemon.so_far()[..], [Command::AppendNote(note)] if note.agent == Agent::Codex)
+        matches!(&daemon.so_far()[..], [Command::AppendNote(note)] if note.agent == Some(Agent::Codex))
     );
 }
 

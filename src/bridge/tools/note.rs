@@ -52,7 +52,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("text", &arguments.text)?;
     let command = Command::AppendNote(NoteParams {
-        agent: call.side,
+        agent: Some(call.side),
         text: arguments.text,
         kind: arguments.kind,
         handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,

@@ -1,7 +1,7 @@
 //! Proposals that wait for the operator: who may take one back, and why one does not wait.
 
 use super::checks::not_found;
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::Party;
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::pending_decisions::PendingDecisions;
@@ -11,14 +11,14 @@ use crate::wire::control::{Refusal, RefusalCode};
 pub(super) fn check_withdrawal(
     world: &Snapshot,
     deciding: &PendingDecisions,
-    agent: Agent,
+    by: &Party,
     proposal: Option<&EntryId>,
 ) -> Result<(), Refusal> {
     let Some(id) = proposal else { return Ok(()) };
     let Some(pending) = world.pending_proposals.get(id) else {
         return Err(not_pending(world, id));
     };
-    if pending.by != Party::Agent(agent) {
+    if pending.by != *by {
         return Err(Refusal::new(
             RefusalCode::WrongState,
             format!("proposal {id} is of {}", pending.by),

@@ -2,6 +2,7 @@
 
 use super::checks::{check_handles, check_length, check_text};
 use super::pending::check_withdrawal;
+use super::sender;
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
 use crate::daemon::attach::ConnId;
@@ -13,13 +14,14 @@ use crate::wire::control::{
 
 impl Daemon {
     pub(super) fn append_note(&mut self, conn: ConnId, params: NoteParams, reply: ReplySender) {
+        let from = sender(params.agent);
         let checked = check_text("text", &params.text)
             .and_then(|()| check_handles(&self.recorder, &params.handles))
             .and_then(|()| {
                 check_withdrawal(
                     self.recorder.world(),
                     &self.deciding,
-                    params.agent,
+                    &from,
                     params.withdraws.as_ref(),
                 )
             });
@@ -28,7 +30,7 @@ impl Daemon {
         }
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
         let entry = self.entry(
-            params.agent.into(),
+            from,
             None,
             EntryKind::Note {
                 note: params.kind,

@@ -42,7 +42,7 @@ pub(super) fn hand_off(from: Agent, ask: &str) -> Command {
 
 pub(super) fn note(kind: NoteKind, text: &str, handles: Vec<EntryId>) -> Command {
     Command::AppendNote(NoteParams {
-        agent: Agent::Claude,
+        agent: Some(Agent::Claude),
         text: text.to_owned(),
         kind,
         handles,

@@ -82,7 +82,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     rig.call(
         &claude,
         Command::AppendNote(NoteParams {
-            agent: Agent::Claude,
+            agent: Some(Agent::Claude),
             text: format!("the goal is {MARKER}"),
             kind: crate::core::entry::NoteKind::Goal,
             handles: Vec::new(),

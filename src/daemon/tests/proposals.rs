@@ -87,7 +87,7 @@ fn take_back(
     rig.ask(
         guest,
         Command::AppendNote(NoteParams {
-            agent,
+            agent: Some(agent),
             text: "one test more".to_owned(),
             kind: NoteKind::Note,
             handles: Vec::new(),

@@ -33,7 +33,7 @@ fn hold_reads(rig: &Rig) -> Vec<mpsc::Sender<()>> {
 
 fn note(text: &str) -> Command {
     Command::AppendNote(NoteParams {
-        agent: Agent::Codex,
+        agent: Some(Agent::Codex),
         text: text.to_owned(),
         kind: NoteKind::Decision,
         handles: Vec::new(),

@@ -75,6 +75,11 @@ impl DaemonState {
         matches!(self, Self::Reconnecting | Self::Ended)
     }
 
+    /// Whether the daemon is a part of this process, or is about to be.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Starting | Self::Hosting)
+    }
+
     /// Whether decisions and messages can be sent now.
     pub fn can_act(self) -> bool {
         matches!(self, Self::Hosting | Self::Attached)
@@ -157,7 +162,8 @@ pub struct DeckView {
     pub inbox: Vec<InboxCard>,
     /// What the pair needs, also what is there already; see [`FirstStep::done`].
     pub missing: Vec<FirstStep>,
-    /// No message was sent yet: the timeline begins with what is missing.
+    /// The pair has not worked together yet: the timeline begins with what is missing, until
+    /// nothing is.
     pub first_run: bool,
     /// Agents to name when the operator quits.
     pub attached: Vec<Agent>,

@@ -94,7 +94,8 @@ impl Choice {
             .min(30)
     }
 
-    fn area(&self, screen: Rect) -> (Rect, Vec<String>) {
+    /// Where it stands, and its words.
+    pub(super) fn area(&self, screen: Rect) -> (Rect, Vec<String>) {
         let label = self.label_columns();
         let widest = self
             .options

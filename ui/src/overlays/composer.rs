@@ -1,4 +1,4 @@
-//! [`Composer`]: a message or a handoff being written by the operator.
+//! [`Composer`]: a message, a handoff or a note being written by the operator.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,11 +7,12 @@ use ratatui::text::{Line, Span};
 use super::sheet::{draw_box, key_footer, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::drafts::{Draft, Drafts};
-use crate::effect::Effect;
-use crate::model::Agent;
+use crate::drafts::{Draft, Drafts, Writing};
+use crate::effect::{Effect, NoteTag, WhenBusy};
+use crate::model::{Agent, AgentCard, AgentState};
+use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{TextField, fit_line};
+use crate::widgets::{TextField, draw_thumb, fit_line, spread};
 
 /// Most lines of the text box before it scrolls.
 const ROWS_MAX: usize = 16;
@@ -24,27 +25,31 @@ const COLUMNS: u16 = 92;
 #[derive(Debug, Clone)]
 pub(crate) struct Composer {
     pub(crate) to: Agent,
-    handoff: bool,
+    writing: Writing,
     text: TextField,
     reason: TextField,
     in_reason: bool,
+    when_busy: WhenBusy,
+    tag: NoteTag,
 }
 
 impl Composer {
     /// Opens with the draft that was kept, if there is one.
-    pub(crate) fn open(to: Agent, handoff: bool, drafts: &mut Drafts) -> Self {
-        let draft = drafts.take(to, handoff);
-        let placeholder = if handoff {
-            "what is to be done, and how you will know that it is"
-        } else {
-            "your message"
+    pub(crate) fn open(to: Agent, writing: Writing, drafts: &mut Drafts) -> Self {
+        let draft = drafts.take(to, writing);
+        let placeholder = match writing {
+            Writing::Message => "your message",
+            Writing::Handoff => "what is to be done, and how you will know that it is",
+            Writing::Note => "what both agents are to find in the record",
         };
         Self {
             to,
-            handoff,
+            writing,
             text: TextField::lines(placeholder).with_text(&draft.text),
             reason: TextField::line("optional").with_text(&draft.reason),
             in_reason: false,
+            when_busy: WhenBusy::default(),
+            tag: NoteTag::default(),
         }
     }
 
@@ -57,20 +62,37 @@ impl Composer {
     }
 
     pub(crate) fn next_field(&mut self) {
-        self.in_reason = self.handoff && !self.in_reason;
+        self.in_reason = self.writing == Writing::Handoff && !self.in_reason;
     }
 
+    /// To the other agent, or to the next sort of note.
     pub(crate) fn other_agent(&mut self) {
-        self.to = self.to.peer();
+        if self.writing == Writing::Note {
+            self.tag = self.tag.next();
+        } else {
+            self.to = self.to.peer();
+        }
+    }
+
+    pub(crate) fn next_when_busy(&mut self) {
+        self.when_busy = self.when_busy.next();
     }
 
     /// Puts it away to be opened again.
     pub(crate) fn keep(&self, drafts: &mut Drafts) {
-        let draft = Draft {
+        drafts.keep(self.to, self.writing, self.draft());
+    }
+
+    /// Gives it away; it comes back when it is refused.
+    pub(crate) fn give(&self, drafts: &mut Drafts) {
+        drafts.give(self.to, self.writing, self.draft());
+    }
+
+    fn draft(&self) -> Draft {
+        Draft {
             text: self.text.text(),
             reason: self.reason.text(),
-        };
-        drafts.keep(self.to, self.handoff, draft);
+        }
     }
 
     /// What is sent; `None` while nothing is written.
@@ -79,61 +101,82 @@ impl Composer {
             return None;
         }
         let text = self.text.text().trim().to_owned();
-        Some(if self.handoff {
-            Effect::Handoff {
+        let when_busy = self.when_busy;
+        Some(match self.writing {
+            Writing::Handoff => Effect::Handoff {
                 to: self.to,
                 ask: text,
                 reason: self.reason.text().trim().to_owned(),
-            }
-        } else {
-            Effect::SendMessage { to: self.to, text }
+                when_busy,
+            },
+            Writing::Message => Effect::SendMessage {
+                to: self.to,
+                text,
+                when_busy,
+            },
+            Writing::Note => Effect::AppendNote {
+                tag: self.tag,
+                text,
+            },
         })
     }
 
-    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
-        let theme = &deck.theme;
+    /// Where it stands: as high as what is written, within bounds.
+    pub(super) fn area(&self, screen: Rect) -> Rect {
         let room = usize::from(
             COLUMNS
                 .min(screen.width.saturating_sub(2))
                 .saturating_sub(4),
         );
         let rows = self.text.rows(room).clamp(ROWS_MIN, ROWS_MAX);
-        let extra = if self.handoff { 3 } else { 0 };
-        let area = overlay_area(screen, COLUMNS, rows + extra + 4);
-        let title = Line::from(vec![
-            Span::styled(
-                if self.handoff {
-                    "Hand off "
-                } else {
-                    "Message "
-                },
-                theme.style(ThemeRole::TitleFocus),
-            ),
-            Span::styled(
-                format!("{} ", deck.glyphs.to()),
-                theme.style(ThemeRole::TextFaint),
-            ),
-            Span::styled(
-                format!("{} {}", deck.glyphs.agent(self.to), self.to.title()),
-                theme.agent(self.to),
-            ),
-        ]);
+        let extra = if self.writing == Writing::Handoff {
+            3
+        } else {
+            0
+        };
+        overlay_area(screen, COLUMNS, rows + extra + 5)
+    }
+
+    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let area = self.area(screen);
+        let title = self.title(deck);
         let inner = draw_box(deck, area, buf, title, self.arrival(deck));
         if inner.height == 0 {
             return;
         }
         let keys_row = u16::from(inner.height > 1);
         let gap = u16::from(inner.height > 3);
-        let reason_rows = if self.handoff && inner.height > 6 {
+        // What becomes of it, and how much it is.
+        let fate_row = u16::from(inner.height > 4);
+        let reason_rows = if self.writing == Writing::Handoff && inner.height > 6 {
             3
         } else {
             0
         };
         let text = Rect {
-            height: inner.height - keys_row - gap - reason_rows,
+            height: inner.height - keys_row - fate_row - gap - reason_rows,
             ..inner
         };
-        self.text.draw(text, buf, theme, !self.in_reason);
+        let first = self.text.draw(text, buf, theme, !self.in_reason);
+        draw_thumb(
+            Rect {
+                y: text.y.saturating_sub(1),
+                height: text.height + 2,
+                ..area
+            },
+            buf,
+            deck.glyphs,
+            theme.style(ThemeRole::OverlayBorder),
+            first,
+            usize::from(text.height),
+            self.text.rows(usize::from(text.width)),
+        );
+        if fate_row > 0 {
+            let line = spread(self.fate(deck), self.count(deck), usize::from(inner.width));
+            let y = inner.bottom() - 1 - keys_row;
+            buf.set_line(inner.x, y, &line, inner.width);
+        }
         if reason_rows > 0 {
             let y = text.bottom() + 1;
             buf.set_stringn(
@@ -163,21 +206,86 @@ impl Composer {
         }
         if keys_row > 0 {
             let mut keys = vec![(Action::Send, "send"), (Action::Newline, "new line")];
-            if self.handoff {
-                keys.push((Action::NextField, "why"));
+            match self.writing {
+                Writing::Note => keys.push((Action::OtherAgent, "sort")),
+                Writing::Handoff => keys.push((Action::NextField, "why")),
+                Writing::Message => {}
             }
-            keys.extend([
-                (Action::OtherAgent, "other agent"),
-                (Action::Back, "keep as draft"),
-            ]);
+            if self.writing != Writing::Note {
+                keys.push((Action::OtherAgent, "agent"));
+                keys.push((Action::WhenBusy, "if busy"));
+            }
+            keys.push((Action::Back, "draft"));
             let line = fit_line(key_footer(deck, &keys), usize::from(inner.width));
             buf.set_line(inner.x, inner.bottom() - 1, &line, inner.width);
         }
     }
 
+    fn title(&self, deck: &Deck) -> Line<'static> {
+        let theme = &deck.theme;
+        let what = match self.writing {
+            Writing::Message => "Message ",
+            Writing::Handoff => "Hand off ",
+            Writing::Note => "Note ",
+        };
+        let what = Span::styled(what, theme.style(ThemeRole::TitleFocus));
+        if self.writing == Writing::Note {
+            let tag = format!("{} {}", deck.glyphs.dot(), self.tag.as_str());
+            let tag = Span::styled(tag, theme.style(ThemeRole::AgentHuman));
+            return Line::from(vec![what, tag]);
+        }
+        let to = format!("{} ", deck.glyphs.to());
+        let agent = format!("{} {}", deck.glyphs.agent(self.to), self.to.title());
+        Line::from(vec![
+            what,
+            Span::styled(to, theme.style(ThemeRole::TextFaint)),
+            Span::styled(agent, theme.agent(self.to)),
+        ])
+    }
+
+    /// What becomes of it now, in words.
+    fn fate(&self, deck: &Deck) -> Line<'static> {
+        if self.writing == Writing::Note {
+            let words = match self.tag {
+                NoteTag::Blocker => "it stands in the way of a proposal until something answers it",
+                _ => "it wakes nobody: both agents find it when they read the record",
+            };
+            return Line::styled(words, deck.theme.style(ThemeRole::TextMuted));
+        }
+        let Some(card) = deck.view.agent(self.to) else {
+            return Line::default();
+        };
+        let (choice, words) = fate(card, self.when_busy);
+        let style = |role| deck.theme.style(role);
+        Line::from(vec![
+            Span::styled(choice, style(ThemeRole::TextStrong)),
+            Span::styled(
+                format!(" {} {words}", deck.glyphs.dot()),
+                style(ThemeRole::TextMuted),
+            ),
+        ])
+    }
+
+    /// How much is written.
+    fn count(&self, deck: &Deck) -> Line<'static> {
+        let (chars, lines) = self.text.counts();
+        let count = |n: usize, one: &str| {
+            let s = if n == 1 { "" } else { "s" };
+            format!("{} {one}{s}", text::grouped(n as u64))
+        };
+        let dot = deck.glyphs.dot();
+        let words = format!(
+            "{} {dot} {}",
+            count(chars, "character"),
+            count(lines, "line")
+        );
+        Line::styled(words, deck.theme.style(ThemeRole::TextFaint))
+    }
+
     /// How it will get there, in a few words.
     fn arrival(&self, deck: &Deck) -> Line<'static> {
-        let Some(card) = deck.view.agent(self.to) else {
+        let card = deck.view.agent(self.to);
+        let Some(card) = card.filter(|_| self.writing != Writing::Note) else {
             return Line::default();
         };
         let words = if !card.state.is_attached() {
@@ -194,4 +302,22 @@ impl Composer {
         };
         Line::styled(words, deck.theme.style(ThemeRole::TextMuted))
     }
+}
+
+/// The choice, and what it comes to as the agent is now.
+fn fate(card: &AgentCard, when_busy: WhenBusy) -> (&'static str, &'static str) {
+    let choice = match when_busy {
+        WhenBusy::Wait => "wait if busy",
+        WhenBusy::Join => "join if busy",
+        WhenBusy::DoNotSend => "only if idle",
+    };
+    let words = match (card.state, when_busy) {
+        (AgentState::Offline | AgentState::Stale, _) => "not there now: once it is",
+        (AgentState::Limited, _) => "at its limit now: after that",
+        (AgentState::Idle, _) => "idle now: begins a turn",
+        (_, WhenBusy::Wait) => "busy now: after this turn",
+        (_, WhenBusy::Join) => "busy now: within this turn",
+        (_, WhenBusy::DoNotSend) => "busy now: would be refused",
+    };
+    (choice, words)
 }

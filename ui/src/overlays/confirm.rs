@@ -30,16 +30,18 @@ impl Confirm {
         !self.word.is_empty() && self.field.text().trim() == self.word
     }
 
-    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
-        let theme = &deck.theme;
+    /// Where it stands, and its words.
+    pub(super) fn area(&self, screen: Rect) -> (Rect, Vec<String>) {
         let columns = 72.min(screen.width.saturating_sub(2)).max(1);
         let room = usize::from(columns.saturating_sub(4));
-        let body: Vec<String> = self
-            .lines
-            .iter()
-            .flat_map(|line| text::wrap(line, room))
-            .collect();
-        let area = overlay_area(screen, columns, body.len() + 7);
+        let lines = self.lines.iter();
+        let body: Vec<String> = lines.flat_map(|line| text::wrap(line, room)).collect();
+        (overlay_area(screen, columns, body.len() + 7), body)
+    }
+
+    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let (area, body) = self.area(screen);
         let inner = draw_box(
             deck,
             area,

@@ -1,21 +1,45 @@
 //! [`HelpSheet`]: every key, from the resolved map.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::document::Document;
 use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
-use crate::keymap::KeyContext;
+use crate::keymap::{Binding, KeyContext};
 use crate::model::{Agent, AgentState, OutcomeState, Party};
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{blank, spans_of};
+use crate::widgets::{blank, spans_of, width_of};
 
 /// Columns for the keys.
-const KEYS: usize = 16;
-/// From this width on, two columns.
-const TWO_COLUMNS: usize = 84;
+const KEYS: usize = 13;
+/// Fewest columns of text in which keys and words stand side by side.
+const COLUMN_MIN: usize = 34;
+/// Columns between two columns of text.
+const GAP: usize = 3;
+/// Most columns of text.
+const COLUMNS_MAX: usize = 3;
+/// Columns of a mark with its word.
+const MARK: usize = 14;
+
+/// What goes two ways stands in one row.
+const PAIRS: [(Action, Action, &str); 8] = [
+    (Action::FocusNext, Action::FocusPrev, "next, previous pane"),
+    (Action::MoveDown, Action::MoveUp, "down, up"),
+    (Action::MoveFirst, Action::MoveLast, "first, last row"),
+    (Action::HalfDown, Action::HalfUp, "half a page down, up"),
+    (Action::NextEntry, Action::PrevEntry, "next, previous entry"),
+    (
+        Action::SearchNext,
+        Action::SearchPrev,
+        "next, previous match",
+    ),
+    (Action::Copy, Action::CopyId, "copy the text, the id"),
+    (Action::Newest, Action::Oldest, "newest, oldest entry"),
+];
 
 /// The help.
 #[derive(Debug, Clone, Default)]
@@ -25,57 +49,24 @@ pub(crate) struct HelpSheet {
 
 impl HelpSheet {
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
-        let theme = &deck.theme;
-        let two = columns >= TWO_COLUMNS;
-        let column = if two { (columns - 3) / 2 } else { columns };
-        let mut left = Vec::new();
-        let mut right = legend(deck);
+        let beside = ((columns + GAP) / (COLUMN_MIN + GAP)).clamp(1, COLUMNS_MAX);
+        let width = (columns + GAP) / beside - GAP;
+        let mut document = Document::new(deck, width);
         for context in KeyContext::ALL {
-            let bindings: Vec<_> = deck
-                .keymap
-                .bindings(context)
-                .iter()
-                .filter(|binding| !binding.keys.is_empty())
-                .collect();
-            if bindings.is_empty() {
+            let rows = rows(deck, context);
+            if rows.is_empty() {
                 continue;
             }
-            let side = if context == KeyContext::Global {
-                &mut left
-            } else {
-                &mut right
-            };
-            if !side.is_empty() {
-                side.push(Line::default());
-            }
-            side.push(Line::styled(
-                context.title(),
-                theme.style(ThemeRole::Heading),
-            ));
-            for binding in bindings {
-                let keys = text::pad(&binding.keys_text(), KEYS);
-                side.push(Line::from(vec![
-                    Span::styled(keys, theme.style(ThemeRole::Key)),
-                    Span::raw(" "),
-                    Span::styled(
-                        text::fit(&binding.desc, column.saturating_sub(KEYS + 1)),
-                        theme.style(ThemeRole::TextMuted),
-                    ),
-                ]));
+            document.heading(context.title(), "");
+            for (keys, desc) in rows {
+                row(&mut document, &keys, &desc);
             }
         }
-        let lines = if two {
-            beside(left, right, column)
-        } else {
-            left.into_iter()
-                .chain([Line::default()])
-                .chain(right)
-                .collect()
-        };
+        legend(&mut document);
         SheetText {
-            title: Line::styled("Keys and marks", theme.style(ThemeRole::TitleFocus)),
+            title: Line::styled("Keys and marks", deck.theme.style(ThemeRole::TitleFocus)),
             mark: Line::default(),
-            lines,
+            lines: side_by_side(document.into_lines(), beside, width),
             footer: vec![key_footer(
                 deck,
                 &[(Action::MoveDown, "scroll"), (Action::Back, "close")],
@@ -84,71 +75,169 @@ impl HelpSheet {
     }
 }
 
+/// Keys and words of a context, without what a context that counts there as well says already.
+fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
+    let said_by: &[KeyContext] = match context {
+        KeyContext::Global => &[],
+        // On their pane these keys open what they then act upon.
+        KeyContext::Agents => &[KeyContext::Agent, KeyContext::Global],
+        KeyContext::Inbox => &[KeyContext::Card, KeyContext::Global],
+        KeyContext::Input => &[KeyContext::Overlay, KeyContext::Global],
+        _ => &[KeyContext::Global],
+    };
+    let is_said = |binding: &Binding| {
+        said_by.iter().any(|context| {
+            let mut others = deck.keymap.bindings(*context).iter();
+            others.any(|other| {
+                let has = |key| other.keys.contains(key);
+                other.action == binding.action && binding.keys.iter().all(has)
+            })
+        })
+    };
+    let bindings = deck.keymap.bindings(context).iter();
+    let shown: Vec<&Binding> = bindings
+        .filter(|binding| !binding.keys.is_empty() && !is_said(binding))
+        .collect();
+    let find = |action| shown.iter().find(|binding| binding.action == action);
+    let mut rows = Vec::new();
+    for binding in &shown {
+        let pair = |(first, second, words): &(Action, Action, &'static str)| {
+            let (first, second) = (find(*first)?, find(*second)?);
+            let is_either = [first.action, second.action].contains(&binding.action);
+            is_either.then_some((*first, *second, *words))
+        };
+        if let Action::Focus(_) = binding.action {
+            let panes: Vec<&&Binding> = shown
+                .iter()
+                .filter(|other| matches!(other.action, Action::Focus(_)))
+                .collect();
+            if panes[0].action == binding.action {
+                let keys = first_keys(&panes);
+                let words = if panes.len() > 1 {
+                    "to the panes"
+                } else {
+                    &binding.desc
+                };
+                rows.push((keys, words.to_owned()));
+            }
+            continue;
+        }
+        match PAIRS.iter().find_map(pair) {
+            Some((first, second, words)) if first.action == binding.action => {
+                rows.push((first_keys(&[&first, &second]), words.to_owned()));
+            }
+            Some(_) => {}
+            None => rows.push((binding.keys_text(), binding.desc.clone())),
+        }
+    }
+    rows
+}
+
+/// The first key of each: the others do the same.
+fn first_keys(bindings: &[&&Binding]) -> String {
+    let keys = bindings.iter().filter_map(|binding| binding.keys.first());
+    keys.map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn row(document: &mut Document<'_>, keys: &str, desc: &str) {
+    let words = document.columns.saturating_sub(KEYS + 1).max(1);
+    let (keys, desc) = (text::wrap(keys, KEYS), text::wrap(desc, words));
+    let (key, muted) = (
+        document.style(ThemeRole::Key),
+        document.style(ThemeRole::TextMuted),
+    );
+    for at in 0..keys.len().max(desc.len()) {
+        let part = |lines: &[String]| lines.get(at).cloned().unwrap_or_default();
+        document.line(Line::from(vec![
+            Span::styled(text::pad(&part(&keys), KEYS), key),
+            blank(1),
+            Span::styled(part(&desc), muted),
+        ]));
+    }
+}
+
 /// What the marks mean.
-fn legend(deck: &Deck) -> Vec<Line<'static>> {
-    let theme = &deck.theme;
-    let glyphs: Glyphs = deck.glyphs;
-    let muted = theme.style(ThemeRole::TextMuted);
-    let row = |parts: Vec<(String, ratatui::style::Style, &'static str)>| {
+fn legend(document: &mut Document<'_>) {
+    let theme = &document.deck.theme;
+    let glyphs: Glyphs = document.deck.glyphs;
+    let party = |party: Party, word| (glyphs.party(&party), theme.party(&party), word);
+    let state = |state: AgentState| (glyphs.state(state), theme.state(state), state.as_str());
+    let outcome = |state: OutcomeState, word| (glyphs.outcome(state), theme.outcome(state), word);
+    let marks: [(&str, Style, &str); 13] = [
+        party(Agent::Claude.into(), "Claude"),
+        party(Agent::Codex.into(), "Codex"),
+        party(Party::Human, "you"),
+        state(AgentState::Idle),
+        state(AgentState::Busy),
+        state(AgentState::Waiting),
+        state(AgentState::Limited),
+        state(AgentState::Stale),
+        state(AgentState::Offline),
+        outcome(OutcomeState::Unconfirmed, "unconfirmed"),
+        outcome(OutcomeState::Done, "done"),
+        outcome(OutcomeState::Failed, "failed"),
+        outcome(OutcomeState::Attention, "look at it"),
+    ];
+    let muted = document.style(ThemeRole::TextMuted);
+    let in_row = (document.columns / MARK).max(1);
+    document.heading("Marks", "");
+    for marks in marks.chunks(in_row) {
         let mut spans = Vec::new();
-        for (glyph, style, word) in parts {
-            spans.push(Span::styled(glyph, style));
-            spans.push(Span::raw(" "));
-            spans.push(Span::styled(text::pad(word, 12), muted));
+        for (glyph, style, word) in marks {
+            spans.push(Span::styled((*glyph).to_owned(), *style));
+            spans.push(blank(1));
+            spans.push(Span::styled(text::pad(word, MARK - 2), muted));
+        }
+        document.line(Line::from(spans));
+    }
+}
+
+/// The lines in so many columns, one after the other; no heading is the last line of one.
+fn side_by_side(lines: Vec<Line<'static>>, columns: usize, width: usize) -> Vec<Line<'static>> {
+    if columns < 2 {
+        return lines;
+    }
+    let rows = lines.len().div_ceil(columns) + 1;
+    let mut left = lines.into_iter().peekable();
+    let mut sides: Vec<Vec<Line<'static>>> = Vec::new();
+    while left.peek().is_some() {
+        let is_last = sides.len() + 1 == columns;
+        let mut side: Vec<Line<'static>> = Vec::new();
+        while let Some(line) = left.next_if(|_| is_last || side.len() < rows) {
+            if !side.is_empty() || width_of(&line) > 0 {
+                side.push(line);
+            }
+        }
+        // A heading stays with what it is the heading of.
+        let ends_in_heading = side.len() > 2 && width_of(&side[side.len() - 2]) == 0;
+        let moved = (ends_in_heading && left.peek().is_some())
+            .then(|| side.pop())
+            .flatten();
+        sides.push(side);
+        if let Some(heading) = moved {
+            left = std::iter::once(heading)
+                .chain(left)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .peekable();
+        }
+    }
+    let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
+    let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();
+    let beside = |sides: &mut Vec<std::vec::IntoIter<Line<'static>>>| {
+        let mut spans: Vec<Span<'static>> = Vec::new();
+        let mut used = 0;
+        for (at, side) in sides.iter_mut().enumerate() {
+            spans.push(blank((at * (width + GAP)).saturating_sub(used)));
+            let line = spans_of(side.next().unwrap_or_default());
+            used = at * (width + GAP);
+            used += line
+                .iter()
+                .map(|span| text::width(&span.content))
+                .sum::<usize>();
+            spans.extend(line);
         }
         Line::from(spans)
     };
-    let party = |party: Party, word| (glyphs.party(&party).to_owned(), theme.party(&party), word);
-    let state = |state: AgentState| {
-        (
-            glyphs.state(state).to_owned(),
-            theme.state(state),
-            state.as_str(),
-        )
-    };
-    let outcome =
-        |state: OutcomeState, word| (glyphs.outcome(state).to_owned(), theme.outcome(state), word);
-    vec![
-        Line::styled("Marks", theme.style(ThemeRole::Heading)),
-        row(vec![
-            party(Agent::Claude.into(), "Claude"),
-            party(Agent::Codex.into(), "Codex"),
-            party(Party::Human, "you"),
-        ]),
-        row(vec![
-            state(AgentState::Idle),
-            state(AgentState::Busy),
-            state(AgentState::Waiting),
-        ]),
-        row(vec![
-            state(AgentState::Limited),
-            state(AgentState::Stale),
-            state(AgentState::Offline),
-        ]),
-        row(vec![
-            outcome(OutcomeState::Unconfirmed, "unconfirmed"),
-            outcome(OutcomeState::Done, "done"),
-            outcome(OutcomeState::Failed, "failed"),
-        ]),
-        row(vec![outcome(OutcomeState::Attention, "look at it")]),
-    ]
-}
-
-fn beside(
-    left: Vec<Line<'static>>,
-    right: Vec<Line<'static>>,
-    column: usize,
-) -> Vec<Line<'static>> {
-    let rows = left.len().max(right.len());
-    let mut left = left.into_iter();
-    let mut right = right.into_iter();
-    (0..rows)
-        .map(|_| {
-            let mut spans = spans_of(left.next().unwrap_or_default());
-            let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
-            spans.push(blank(column.saturating_sub(used) + 3));
-            spans.extend(spans_of(right.next().unwrap_or_default()));
-            Line::from(spans)
-        })
-        .collect()
+    (0..rows).map(|_| beside(&mut sides)).collect()
 }

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::sheet::{SheetText, draw_sheet, sheet_scroll_max};
+use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_scroll_max};
 use super::{
     AgentSheet, CardSheet, CardStage, Choice, Composer, Confirm, EntrySheet, HelpSheet, Palette,
     SearchLine, Subject,
@@ -110,6 +110,20 @@ impl Overlay {
     /// The largest scroll position that still fills the overlay.
     pub(crate) fn scroll_max(&self, deck: &Deck, screen: Rect) -> usize {
         sheet_scroll_max(screen, |columns| self.sheet(deck, columns))
+    }
+
+    /// Where it stands; `None` for what is no box over the panes.
+    pub(crate) fn area(&self, deck: &Deck, screen: Rect) -> Option<Rect> {
+        match self {
+            Self::Palette(_) => Some(Palette::area(screen)),
+            Self::Composer(composer) => Some(composer.area(screen)),
+            Self::Confirm(confirm) => Some(confirm.area(screen).0),
+            Self::Choice(choice) => Some(choice.area(screen).0),
+            Self::Search(_) => None,
+            Self::Help(_) | Self::Entry(_) | Self::Agent(_) | Self::Card(_) => {
+                sheet_place(screen, |columns| self.sheet(deck, columns))
+            }
+        }
     }
 
     /// Draws it over the screen.

@@ -1,4 +1,4 @@
-//! [`Palette`]: every command by its words.
+//! [`Palette`]: every command of every pane, by a few of its letters.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,14 +7,18 @@ use ratatui::text::{Line, Span};
 use super::sheet::{draw_box, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::fuzzy::score;
 use crate::keymap::{Binding, KeyContext};
-use crate::text;
 use crate::theme::ThemeRole;
-use crate::update::applies;
-use crate::widgets::{ListState, TextField, blank, spread};
+use crate::update::why_not;
+use crate::widgets::{ListState, TextField, blank, fit_line, spread};
 
 /// Most commands shown at once.
 const ROWS_MAX: usize = 14;
+/// Its width.
+const COLUMNS: u16 = 72;
+/// Rows above the commands: the field and a gap.
+const HEAD: u16 = 2;
 
 /// Moving about is no command: whoever has the palette open has moved here.
 fn is_command(action: Action) -> bool {
@@ -34,110 +38,129 @@ fn is_command(action: Action) -> bool {
     )
 }
 
+/// A command that was found.
+#[derive(Debug)]
+pub(crate) struct PaletteRow<'d> {
+    pub(crate) binding: &'d Binding,
+    /// Where its key counts, when not here.
+    context: Option<KeyContext>,
+    /// Why it would do nothing now.
+    pub(crate) why_not: Option<String>,
+}
+
 /// The command palette.
 #[derive(Debug, Clone)]
 pub(crate) struct Palette {
     pub(crate) field: TextField,
     pub(crate) list: ListState,
-    /// The contexts that were in front when it was opened.
-    contexts: Vec<KeyContext>,
+    /// The context of the pane in focus.
+    here: KeyContext,
 }
 
 impl Palette {
-    pub(crate) fn new(contexts: Vec<KeyContext>) -> Self {
+    pub(crate) fn new(here: KeyContext) -> Self {
         Self {
             field: TextField::line("what do you want to do?"),
             list: ListState::default(),
-            contexts,
+            here,
         }
     }
 
-    /// What matches the words typed so far and can be done now.
-    pub(crate) fn found<'d>(&self, deck: &'d Deck) -> Vec<&'d Binding> {
-        let typed = self.field.text().to_lowercase();
-        let words: Vec<&str> = typed.split_whitespace().collect();
-        let mut found: Vec<&Binding> = deck
-            .keymap
-            .reachable(&self.contexts)
-            .into_iter()
-            .filter(|binding| is_command(binding.action) && applies(deck, binding.action))
-            .filter(|binding| {
-                let text = format!("{} {}", binding.desc.to_lowercase(), binding.action.name());
-                words.iter().all(|word| text.contains(word))
-            })
-            .collect();
-        // What stands in the hint bar is what is wanted most.
-        found.sort_by_key(|binding| binding.hint.is_none());
-        found
+    /// What the letters typed so far stand for: what can be done now first, of that what was done
+    /// last, then what stands in the hint bar.
+    pub(crate) fn found<'d>(&self, deck: &'d Deck) -> Vec<PaletteRow<'d>> {
+        let typed = self.field.text();
+        let mut rows: Vec<(i32, PaletteRow<'d>)> = Vec::new();
+        let here = [self.here, KeyContext::Global];
+        for context in here.into_iter().chain(KeyContext::PANES) {
+            for binding in deck.keymap.bindings(context) {
+                let is_known =
+                    |(_, row): &(i32, PaletteRow<'d>)| row.binding.action == binding.action;
+                if !is_command(binding.action) || rows.iter().any(is_known) {
+                    continue;
+                }
+                let by_words = score(&binding.desc, &typed);
+                let Some(score) = by_words.max(score(binding.action.name(), &typed)) else {
+                    continue;
+                };
+                let row = PaletteRow {
+                    binding,
+                    context: (!here.contains(&context)).then_some(context),
+                    why_not: why_not(deck, binding.action),
+                };
+                rows.push((score, row));
+            }
+        }
+        let last_used = |action| {
+            let place = deck.recent.iter().position(|recent| *recent == action);
+            place.unwrap_or(usize::MAX)
+        };
+        rows.sort_by_key(|(score, row)| {
+            let binding = row.binding;
+            (
+                row.why_not.is_some(),
+                -score,
+                last_used(binding.action),
+                binding.hint.is_none(),
+            )
+        });
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// The command under the cursor.
-    pub(crate) fn picked(&self, deck: &Deck) -> Option<Action> {
-        let found = self.found(deck);
-        found
-            .get(self.list.selected.min(found.len().saturating_sub(1)))
-            .map(|binding| binding.action)
+    /// Where it stands.
+    pub(crate) fn area(screen: Rect) -> Rect {
+        overlay_area(screen, COLUMNS, ROWS_MAX + 4)
+    }
+
+    /// The rows that are shown: the first one, and how many fit.
+    fn window(&self, len: usize, inner: Rect) -> (usize, usize) {
+        let rows = usize::from(inner.height.saturating_sub(HEAD));
+        let selected = self.list.selected.min(len.saturating_sub(1));
+        ((selected + 1).saturating_sub(rows), rows)
+    }
+
+    /// Which of the found commands a click on this cell means.
+    pub(crate) fn row_at(&self, deck: &Deck, screen: Rect, x: u16, y: u16) -> Option<usize> {
+        let area = Self::area(screen);
+        let inner = Rect {
+            x: area.x + 1,
+            y: area.y + 1,
+            width: area.width.saturating_sub(2),
+            height: area.height.saturating_sub(2),
+        };
+        let len = self.found(deck).len();
+        let (top, rows) = self.window(len, inner);
+        let row = usize::from(y.checked_sub(inner.y + HEAD)?);
+        let is_inside = (inner.x..inner.right()).contains(&x) && row < rows;
+        (is_inside && top + row < len).then_some(top + row)
     }
 
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
         let found = self.found(deck);
-        let area = overlay_area(screen, 64, ROWS_MAX + 4);
+        let area = Self::area(screen);
+        let can = found.iter().filter(|row| row.why_not.is_none()).count();
         let title = Line::styled("Commands", theme.style(ThemeRole::TitleFocus));
-        let mark = Line::styled(
-            format!("{}", found.len()),
-            theme.style(ThemeRole::TextFaint),
-        );
+        let mark = Line::styled(format!("{can} now"), theme.style(ThemeRole::TextFaint));
         let inner = draw_box(deck, area, buf, title, mark);
         if inner.height == 0 {
             return;
         }
         self.field
             .draw(Rect { height: 1, ..inner }, buf, theme, true);
-        let rows = usize::from(inner.height.saturating_sub(2));
+        let (top, rows) = self.window(found.len(), inner);
         if found.is_empty() && rows > 0 {
             let line = Line::styled(
-                "no command has these words",
+                "no command has these letters",
                 theme.style(ThemeRole::TextFaint),
             );
-            buf.set_line(inner.x, inner.y + 2, &line, inner.width);
+            buf.set_line(inner.x, inner.y + HEAD, &line, inner.width);
         }
         let selected = self.list.selected.min(found.len().saturating_sub(1));
-        let top = (selected + 1).saturating_sub(rows);
-        for (row, binding) in found.iter().skip(top).take(rows).enumerate() {
-            let y = inner.y + 2 + row as u16;
-            let is_selected = top + row == selected;
-            let key = binding
-                .keys
-                .first()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            let line = spread(
-                Line::from(vec![
-                    Span::styled(
-                        if is_selected {
-                            deck.glyphs.cursor()
-                        } else {
-                            " "
-                        },
-                        theme.style(ThemeRole::Key),
-                    ),
-                    blank(1),
-                    Span::styled(
-                        binding.desc.clone(),
-                        theme.style(if is_selected {
-                            ThemeRole::TextStrong
-                        } else {
-                            ThemeRole::Text
-                        }),
-                    ),
-                ]),
-                Line::from(Span::styled(
-                    text::fit(&key, 12),
-                    theme.style(ThemeRole::TextMuted),
-                )),
-                usize::from(inner.width),
-            );
+        for (at, row) in found.iter().skip(top).take(rows).enumerate() {
+            let y = inner.y + HEAD + at as u16;
+            let is_selected = top + at == selected;
+            let line = row_line(deck, row, is_selected, usize::from(inner.width));
             buf.set_line(inner.x, y, &line, inner.width);
             if is_selected {
                 let bar = Rect {
@@ -150,4 +173,36 @@ impl Palette {
             }
         }
     }
+}
+
+fn row_line(deck: &Deck, row: &PaletteRow<'_>, is_selected: bool, width: usize) -> Line<'static> {
+    let theme = &deck.theme;
+    let words = match (&row.why_not, is_selected) {
+        (Some(_), _) => ThemeRole::TextFaint,
+        (None, true) => ThemeRole::TextStrong,
+        (None, false) => ThemeRole::Text,
+    };
+    let cursor = if is_selected {
+        deck.glyphs.cursor()
+    } else {
+        " "
+    };
+    let left = Line::from(vec![
+        Span::styled(cursor, theme.style(ThemeRole::Key)),
+        blank(1),
+        Span::styled(row.binding.desc.clone(), theme.style(words)),
+    ]);
+    let right = match (&row.why_not, row.binding.keys.first(), row.context) {
+        (Some(why), ..) => Line::styled(why.clone(), theme.style(ThemeRole::TextFaint)),
+        (None, None, _) => Line::default(),
+        (None, Some(key), context) => {
+            let key = crate::hint_bar::key_text(deck, &key.to_string());
+            let place = context.map_or_else(String::new, |context| format!("{} ", context.title()));
+            Line::from(vec![
+                Span::styled(place, theme.style(ThemeRole::TextFaint)),
+                Span::styled(key, theme.style(ThemeRole::TextMuted)),
+            ])
+        }
+    };
+    spread(left, fit_line(right, width / 2), width)
 }

@@ -10,7 +10,7 @@ use crate::theme::ThemeRole;
 use crate::widgets::{blank, draw_frame, draw_thumb, fit_line};
 
 /// Widest sheet: lines longer than this are hard to read.
-const COLUMNS_MAX: u16 = 112;
+const COLUMNS_MAX: u16 = 116;
 
 /// What stands on a sheet.
 #[derive(Debug, Clone, Default)]
@@ -102,6 +102,11 @@ pub(crate) fn sheet_scroll_max(screen: Rect, text: impl Fn(usize) -> Option<Shee
             .len()
             .saturating_sub(rows_shown(sheet_area(screen, &text), &text))
     })
+}
+
+/// Where a sheet stands.
+pub(crate) fn sheet_place(screen: Rect, text: impl Fn(usize) -> Option<SheetText>) -> Option<Rect> {
+    text(text_columns(screen)).map(|text| sheet_area(screen, &text))
 }
 
 /// Draws a sheet. Gives the rows of its footer, for a field that is drawn into it.

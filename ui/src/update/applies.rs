@@ -21,8 +21,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     let view = &deck.view;
     let can_act = view.daemon.state.can_act();
     match action {
-        Action::Message | Action::Handoff => can_act,
+        Action::Message | Action::Handoff | Action::Note => can_act,
         Action::Clear => can_act && view.ledger.entries > 0,
+        Action::Suspend => deck.seen && !view.daemon.state.is_own(),
         Action::Restart => deck.seen && !view.demo && view.daemon.state.can_restart(),
         Action::Steps => view.missing.iter().any(|step| !step.done),
         Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
@@ -49,9 +50,12 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::Zoom => Layout::is_wide(deck.size),
         Action::Follow | Action::Newest | Action::Oldest => true,
-        Action::Raw | Action::Send | Action::Newline | Action::NextField | Action::OtherAgent => {
-            false
-        }
+        Action::Raw
+        | Action::Send
+        | Action::Newline
+        | Action::NextField
+        | Action::OtherAgent
+        | Action::WhenBusy => false,
         _ => true,
     }
 }
@@ -83,6 +87,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                     .card(&card.id)
                     .is_some_and(|card| card.kind == InboxKind::Alarm)
         }
+        (_, Action::Suspend) => on_panes(deck, action),
         (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
         (
             Overlay::Agent(sheet),

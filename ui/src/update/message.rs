@@ -19,6 +19,7 @@ use crate::msg::Msg;
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 use crate::panes;
+use crate::receipt::Receipt;
 use crate::task_list::TaskList;
 use crate::tracked_list::TrackedList;
 
@@ -62,6 +63,20 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Found(found) => {
             show_found(deck, &found);
+            Vec::new()
+        }
+        Msg::NotSent(why) => {
+            let kept = if deck.drafts.came_back() {
+                "; it is kept as a draft"
+            } else {
+                ""
+            };
+            deck.say(Level::Error, format!("{why}{kept}"));
+            Vec::new()
+        }
+        Msg::Sent { to, line } => {
+            deck.drafts.arrived();
+            deck.receipt = Some(Receipt::new(deck, to, line));
             Vec::new()
         }
         Msg::OwnFiles(own) => {
@@ -182,6 +197,10 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
     {
         deck.notice = None;
     }
+    deck.receipt = deck
+        .receipt
+        .take()
+        .and_then(|receipt| receipt.followed(deck));
     deck.inbox.expire(now);
     let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
     let layout = Layout::of(deck, screen);

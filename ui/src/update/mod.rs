@@ -9,6 +9,8 @@ mod opening;
 mod overlay_key;
 mod own_files;
 mod perform;
+mod why_not;
 
 pub(crate) use applies::applies;
 pub use message::update;
+pub(crate) use why_not::why_not;

@@ -6,10 +6,11 @@ use ratatui::layout::{Position, Rect};
 use super::moving::step;
 use super::opening::open_selected;
 use super::overlay_key::{agree, overlay_action, preview};
-use super::perform::focus;
+use super::perform::{focus, perform};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
+use crate::hint_bar::hint_at;
 use crate::layout::Layout;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
@@ -75,6 +76,10 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
         return click_overlay(deck, screen, at);
     }
     let layout = Layout::of(deck, screen);
+    if layout.hints.contains(at) {
+        let action = hint_at(deck, layout.hints, at);
+        return action.map_or_else(Vec::new, |action| perform(deck, action));
+    }
     if layout.tabs.contains(at) {
         if let Some(pane) = tab_at(deck, &layout, at.x) {
             focus(deck, pane);
@@ -133,21 +138,41 @@ fn click_board(deck: &mut Deck, layout: &Layout, at: Position) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Outside of it, it closes; on an answer or command, that one is taken.
 fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
-    let Some(Overlay::Choice(mut choice)) = deck
+    let front = deck
         .overlays
-        .pop_if(|overlay| matches!(overlay, Overlay::Choice(_)))
-    else {
-        return Vec::new();
-    };
-    let hit = choice.option_at(screen, at.x, at.y);
-    let again = hit == Some(choice.list.selected);
-    if let Some(index) = hit {
-        choice.list.selected = index;
-        preview(deck, &choice);
+        .last()
+        .and_then(|front| front.area(deck, screen));
+    if front.is_some_and(|area| !area.contains(at)) {
+        return overlay_action(deck, Action::Back);
     }
-    deck.overlays.push(Overlay::Choice(choice));
-    if again { agree(deck) } else { Vec::new() }
+    match deck.overlays.pop() {
+        Some(Overlay::Choice(mut choice)) => {
+            let hit = choice.option_at(screen, at.x, at.y);
+            let again = hit == Some(choice.list.selected);
+            if let Some(index) = hit {
+                choice.list.selected = index;
+                preview(deck, &choice);
+            }
+            deck.overlays.push(Overlay::Choice(choice));
+            if again { agree(deck) } else { Vec::new() }
+        }
+        Some(Overlay::Palette(mut palette)) => {
+            let hit = palette.row_at(deck, screen, at.x, at.y);
+            palette.list.selected = hit.unwrap_or(palette.list.selected);
+            deck.overlays.push(Overlay::Palette(palette));
+            if hit.is_some() {
+                agree(deck)
+            } else {
+                Vec::new()
+            }
+        }
+        front => {
+            deck.overlays.extend(front);
+            Vec::new()
+        }
+    }
 }
 
 fn tab_at(deck: &Deck, layout: &Layout, x: u16) -> Option<Pane> {

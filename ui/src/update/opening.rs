@@ -3,6 +3,7 @@
 use super::applies::{can_start, selected_fold};
 use super::moving::{older, step};
 use crate::deck::Deck;
+use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
 use crate::model::{
     Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxCard, Level, Party, StepAct,
@@ -119,9 +120,9 @@ pub(super) fn show_found(deck: &mut Deck, found: &FoundEntries) {
 }
 
 /// Writes to `to`, or to whom it most likely is for.
-pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, handoff: bool) {
+pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, writing: Writing) {
     let to = to.unwrap_or_else(|| likely_receiver(deck));
-    let composer = Composer::open(to, handoff, &mut deck.drafts);
+    let composer = Composer::open(to, writing, &mut deck.drafts);
     deck.overlays.push(Overlay::Composer(composer));
 }
 

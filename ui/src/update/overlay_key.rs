@@ -5,12 +5,13 @@ use super::moving::{half_page, has_more};
 use super::opening::{
     ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now, search_record,
 };
-use super::perform::{copy_of, perform, reason_field};
+use super::perform::{copy_of, perform_anywhere, reason_field, refuse};
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, Choice, Overlay, Pick};
+use crate::overlays::{CardStage, Choice, Overlay, Palette, Pick};
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -18,6 +19,8 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Back => close(deck),
         Action::Quit => return leave(deck),
         Action::Redraw => return vec![Effect::Redraw],
+        Action::Suspend if super::applies(deck, action) => return vec![Effect::Suspend],
+        Action::Suspend => refuse(deck, action),
         Action::MoveDown => scroll(deck, 1),
         Action::MoveUp => scroll(deck, -1),
         Action::HalfDown => scroll(deck, half_page(deck)),
@@ -52,7 +55,9 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::TryNow
         | Action::NoTries => return attend_agent(deck, action),
         Action::Send => return send(deck),
-        Action::Newline | Action::NextField | Action::OtherAgent => write(deck, action),
+        Action::Newline | Action::NextField | Action::OtherAgent | Action::WhenBusy => {
+            write(deck, action);
+        }
         _ => {}
     }
     Vec::new()
@@ -139,13 +144,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             Some(picked) => pick(deck, picked),
             None => Vec::new(),
         },
-        Overlay::Palette(palette) => match palette.picked(deck) {
-            Some(action) => perform(deck, action),
-            None => {
-                deck.overlays.push(Overlay::Palette(palette));
-                Vec::new()
-            }
-        },
+        Overlay::Palette(palette) => run_picked(deck, palette),
         Overlay::Confirm(confirm) => {
             if confirm.is_typed() {
                 if matches!(confirm.effect, Effect::Approve { .. }) {
@@ -232,6 +231,23 @@ fn approve(deck: &mut Deck) {
     }
 }
 
+/// Runs the command under the cursor; one that does nothing now says why, and the palette stays.
+fn run_picked(deck: &mut Deck, palette: Palette) -> Vec<Effect> {
+    let found = palette.found(deck);
+    let picked = found.get(palette.list.selected.min(found.len().saturating_sub(1)));
+    let picked = picked.map(|row| (row.binding.action, row.why_not.clone()));
+    match picked {
+        Some((action, None)) => perform_anywhere(deck, action),
+        not_now => {
+            deck.overlays.push(Overlay::Palette(palette));
+            if let Some((_, Some(why))) = not_now {
+                deck.say(Level::Info, why);
+            }
+            Vec::new()
+        }
+    }
+}
+
 fn stage(deck: &mut Deck, next: CardStage) {
     let action = match next {
         CardStage::Retrying => Action::Retry,
@@ -258,8 +274,8 @@ fn on_agent(deck: &mut Deck, action: Action) {
     deck.overlays.pop();
     match action {
         Action::Start => ask_start(deck, agent),
-        Action::Message => compose(deck, Some(agent), false),
-        _ => compose(deck, Some(agent), true),
+        Action::Message => compose(deck, Some(agent), Writing::Message),
+        _ => compose(deck, Some(agent), Writing::Handoff),
     }
 }
 
@@ -285,7 +301,9 @@ fn send(deck: &mut Deck) -> Vec<Effect> {
         );
         return Vec::new();
     }
-    deck.overlays.pop();
+    if let Some(Overlay::Composer(composer)) = deck.overlays.pop() {
+        composer.give(&mut deck.drafts);
+    }
     vec![effect]
 }
 
@@ -296,6 +314,7 @@ fn write(deck: &mut Deck, action: Action) {
     match action {
         Action::Newline => composer.field_mut().newline(),
         Action::NextField => composer.next_field(),
+        Action::WhenBusy => composer.next_when_busy(),
         _ => composer.other_agent(),
     }
 }

@@ -7,13 +7,18 @@ use super::opening::{
     ask_clear, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search,
     open_selected, quit_now, search_record,
 };
+use super::why_not::{aim, reason};
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::Level;
 use crate::overlays::{HelpSheet, Overlay, Palette, Subject};
 use crate::pane::Pane;
 use crate::widgets::TextField;
+
+/// Commands that the palette remembers.
+const RECENT_MAX: usize = 8;
 
 /// Does it.
 pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -51,13 +56,14 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::SearchPrev => return search_step(deck, false),
         Action::Filter => ask_filter(deck),
         Action::Palette => {
-            let contexts = deck.contexts();
-            deck.overlays.push(Overlay::Palette(Palette::new(contexts)));
+            let here = deck.pane_context();
+            deck.overlays.push(Overlay::Palette(Palette::new(here)));
         }
         Action::Help => deck.overlays.push(Overlay::Help(HelpSheet::default())),
         Action::Theme => ask_theme(deck),
-        Action::Message => compose(deck, None, false),
-        Action::Handoff => compose(deck, None, true),
+        Action::Message => compose(deck, None, Writing::Message),
+        Action::Handoff => compose(deck, None, Writing::Handoff),
+        Action::Note => compose(deck, None, Writing::Note),
         Action::Clear => ask_clear(deck),
         Action::Steps => ask_steps(deck),
         Action::Start => {
@@ -93,43 +99,42 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
             return vec![Effect::Restart];
         }
         Action::Redraw => return vec![Effect::Redraw],
+        Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
         Action::Gates
         | Action::Raw
         | Action::Send
         | Action::Newline
         | Action::NextField
-        | Action::OtherAgent => {}
+        | Action::OtherAgent
+        | Action::WhenBusy => {}
     }
     Vec::new()
 }
 
 /// The reason a key does nothing is said, never left to be guessed.
-fn refuse(deck: &mut Deck, action: Action) {
-    let text = match action {
-        Action::Message | Action::Handoff | Action::Clear if !deck.view.daemon.state.can_act() => {
-            "not connected to the daemon: nothing can be sent now"
+pub(super) fn refuse(deck: &mut Deck, action: Action) {
+    if let Some(text) = reason(deck, action) {
+        deck.say(Level::Info, text);
+    }
+}
+
+/// Does it from the palette: on the row on which it does something, if that is another one.
+pub(super) fn perform_anywhere(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    if !applies(deck, action)
+        && let Some((pane, row)) = aim(deck, action)
+    {
+        focus(deck, pane);
+        match pane {
+            Pane::Agents => deck.agents.selected = row,
+            Pane::Inbox => deck.inbox.list.selected = row,
+            Pane::Timeline | Pane::Tasks | Pane::Handoffs => {}
         }
-        Action::Restart => "the daemon runs",
-        Action::Clear => "the record is empty: nothing to clear",
-        Action::Steps => {
-            "nothing is missing: both agents are here, and the daemon has nothing to say"
-        }
-        Action::Start => "this agent is running already, or is not installed",
-        Action::Interrupt => "no turn of this agent runs",
-        Action::SendAgain => "no message of this agent's has lost its turn",
-        Action::LetBe => "this agent is not silent",
-        Action::TryNow | Action::NoTries => "this agent is at no usage limit",
-        Action::Approve | Action::Reject => "only a finality proposal can be approved or rejected",
-        Action::Retry => "there is nothing to try again",
-        Action::Acknowledge => "only an alarm about the record can be acknowledged",
-        Action::SearchNext | Action::SearchPrev => {
-            let key = deck.key(Action::Search);
-            return deck.say(Level::Info, format!("no search yet: {key} starts one"));
-        }
-        _ => return,
-    };
-    deck.say(Level::Info, text);
+    }
+    deck.recent.retain(|recent| *recent != action);
+    deck.recent.insert(0, action);
+    deck.recent.truncate(RECENT_MAX);
+    perform(deck, action)
 }
 
 pub(super) fn focus(deck: &mut Deck, pane: Pane) {
@@ -139,10 +144,12 @@ pub(super) fn focus(deck: &mut Deck, pane: Pane) {
     }
 }
 
-/// Drops the zoom, then the search, the filter, a pause.
+/// Drops what is said of the last message, the zoom, the search, the filter, a pause.
 fn back(deck: &mut Deck) {
     let rows = &deck.view.timeline;
-    if deck.is_zoomed {
+    if deck.receipt.take().is_some() {
+        // It has been read.
+    } else if deck.is_zoomed {
         deck.is_zoomed = false;
     } else if !deck.timeline.search.is_empty() {
         deck.timeline.set_search(rows, "");

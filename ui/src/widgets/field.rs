@@ -77,11 +77,39 @@ impl TextField {
             if !self.many_lines && matches!(c, 'm' | 'j') {
                 return;
             }
+            if self.readline(c, event.modifiers) {
+                return;
+            }
         }
         if matches!(event.code, KeyCode::Enter | KeyCode::Tab | KeyCode::BackTab) {
             return;
         }
         self.area.input(event);
+    }
+
+    /// The keys that every shell has, where the library has others. What was cut can be put back.
+    fn readline(&mut self, c: char, modifiers: KeyModifiers) -> bool {
+        let is_ctrl = modifiers.contains(KeyModifiers::CONTROL);
+        let area = &mut self.area;
+        match (is_ctrl, c) {
+            (true, 'u') => area.delete_line_by_head(),
+            (true, 'k') => area.delete_line_by_end(),
+            (true, 'w') => area.delete_word(),
+            (true, 'y') => area.paste(),
+            (true, 'd') => area.delete_next_char(),
+            (true, '_' | '7' | '/') => area.undo(),
+            (false, 'd') => area.delete_next_word(),
+            _ => return false,
+        };
+        true
+    }
+
+    /// Characters and lines that stand there.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let lines = self.area.lines();
+        let breaks = lines.len().saturating_sub(1);
+        let chars: usize = lines.iter().map(|line| line.chars().count()).sum();
+        (chars + breaks, lines.len())
     }
 
     /// A line break at the cursor, in a field of many lines.
@@ -97,7 +125,7 @@ impl TextField {
         if !self.many_lines {
             clean = clean.replace('\n', " ");
         }
-        let room = BYTES_MAX.saturating_sub(self.area.lines().iter().map(String::len).sum());
+        let room = BYTES_MAX.saturating_sub(self.text().len());
         if clean.len() > room {
             let mut end = room;
             while !clean.is_char_boundary(end) {
@@ -119,10 +147,10 @@ impl TextField {
             .sum()
     }
 
-    /// Draws it; the cursor only when it has the focus.
-    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, theme: &Theme, focus: bool) {
+    /// Draws it; the cursor only when it has the focus. Gives the first line that is seen.
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, theme: &Theme, focus: bool) -> usize {
         if area.is_empty() {
-            return;
+            return 0;
         }
         let mut drawn = self.area.clone();
         drawn.set_style(theme.style(ThemeRole::Input));
@@ -139,6 +167,7 @@ impl TextField {
             drawn.move_cursor(CursorMove::Head);
         }
         (&*drawn).render(area, buf);
+        usize::from(drawn.scroll_offset().0)
     }
 }
 
@@ -165,6 +194,45 @@ mod tests {
         field.newline();
         field.key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
         assert_eq!(field.text(), "ab\nc");
+    }
+
+    fn press(field: &mut TextField, key: char, modifiers: KeyModifiers) {
+        field.key(KeyEvent::new(KeyCode::Char(key), modifiers));
+    }
+
+    #[test]
+    fn the_keys_of_a_shell_do_what_they_do_there() {
+        let mut field = TextField::line("").with_text("one two three");
+        let ctrl = KeyModifiers::CONTROL;
+        press(&mut field, 'w', ctrl);
+        assert_eq!(field.text(), "one two ");
+        press(&mut field, 'y', ctrl);
+        assert_eq!(field.text(), "one two three");
+        press(&mut field, 'b', KeyModifiers::ALT);
+        press(&mut field, 'k', ctrl);
+        assert_eq!(field.text(), "one two ");
+        press(&mut field, 'a', ctrl);
+        press(&mut field, 'y', ctrl);
+        assert_eq!(field.text(), "threeone two ");
+        press(&mut field, 'u', ctrl);
+        assert_eq!(field.text(), "one two ");
+        press(&mut field, 'f', KeyModifiers::ALT);
+        press(&mut field, 'd', KeyModifiers::ALT);
+        assert_eq!(field.text(), "one  ");
+        press(&mut field, '7', ctrl);
+        assert_eq!(field.text(), "one two ");
+        press(&mut field, 'e', ctrl);
+        press(&mut field, 'x', KeyModifiers::NONE);
+        assert_eq!(field.text(), "one two x");
+    }
+
+    #[test]
+    fn what_was_cut_from_one_line_is_put_back_as_one_line() {
+        let mut field = TextField::lines("").with_text("a\nb");
+        assert_eq!(field.counts(), (3, 2));
+        press(&mut field, 'u', KeyModifiers::CONTROL);
+        press(&mut field, 'u', KeyModifiers::CONTROL);
+        assert_eq!(field.text(), "a");
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl Command {
             Self::GetMessages(params) => speaks_for(params.agent),
             Self::WaitMessages(params) => speaks_for(params.agent),
             Self::Fetched(params) | Self::Ack(params) => speaks_for(params.agent),
-            Self::AppendNote(params) => speaks_for(params.agent),
+            Self::AppendNote(params) => params.agent.is_none_or(speaks_for),
             Self::RecordArtifact(params) => speaks_for(params.agent),
             Self::ProposeFinal(params) => speaks_for(params.agent),
             // Only Claude has hooks.
@@ -254,6 +254,7 @@ impl Command {
             | Self::AcknowledgeAlarm(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),
+            Self::AppendNote(params) => params.agent.is_none(),
             _ => false,
         }
     }

@@ -117,8 +117,9 @@ pub struct IdsParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteParams {
-    /// Who writes.
-    pub agent: Agent,
+    /// The agent that writes; `None` is the operator.
+    #[serde(default)]
+    pub agent: Option<Agent>,
     /// What it says.
     pub text: String,
     /// What sort.

@@ -1,0 +1,117 @@
+//! [`why_not`]: the reason why an action would do nothing now, and [`aim`], where it would do
+//! something.
+
+use super::applies::{applies, can_start, selected_agent};
+use super::attend::can_attend;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::{Agent, AgentState, InboxKind};
+use crate::pane::Pane;
+
+/// A few words; `None` when it would do something, here or on a row that it finds by itself.
+pub(crate) fn why_not(deck: &Deck, action: Action) -> Option<String> {
+    if applies(deck, action) || aim(deck, action).is_some() {
+        return None;
+    }
+    Some(reason(deck, action).unwrap_or_else(|| "not here".to_owned()))
+}
+
+/// The first row on which the action would do something: its pane and its place there.
+pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
+    let card = |kind: InboxKind| {
+        let mut rows = deck.inbox.rows.iter();
+        let place = rows.position(|row| row.gone_until_ms.is_none() && row.card.kind == kind);
+        Some((Pane::Inbox, place?))
+    };
+    let agent = |can: &dyn Fn(Agent) -> bool| {
+        let mut agents = deck.view.agents.iter();
+        let place = agents.position(|card| can(card.agent));
+        Some((Pane::Agents, place?))
+    };
+    match action {
+        Action::Approve | Action::Reject => card(InboxKind::Finality),
+        Action::Retry => card(InboxKind::Alarm),
+        Action::Acknowledge => card(InboxKind::Tampering),
+        Action::Start => agent(&|agent| can_start(deck, agent)),
+        Action::Interrupt
+        | Action::SendAgain
+        | Action::LetBe
+        | Action::TryNow
+        | Action::NoTries => agent(&|agent| can_attend(deck, agent, action)),
+        _ => None,
+    }
+}
+
+/// Why it does nothing, as a sentence without its end; `None` for what needs no words.
+pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
+    let waits = aim(deck, action).is_some();
+    let text = match action {
+        Action::Message | Action::Handoff | Action::Note | Action::Clear
+            if !deck.view.daemon.state.can_act() =>
+        {
+            "not connected to the daemon: nothing can be sent now"
+        }
+        Action::Suspend => {
+            let quit = deck.key(Action::Quit);
+            return Some(format!(
+                "the daemon runs in this deck and would stop with it: {quit} leaves it in the background"
+            ));
+        }
+        Action::Restart => "the daemon runs",
+        Action::Clear => "the record is empty: nothing to clear",
+        Action::Steps => {
+            "nothing is missing: both agents are here, and the daemon has nothing to say"
+        }
+        Action::Start => return Some(why_not_started(deck)),
+        Action::Interrupt if waits => "no turn of this agent runs",
+        Action::Interrupt => "no turn runs",
+        Action::SendAgain => "no message has lost its turn",
+        Action::LetBe if waits => "this agent is not silent",
+        Action::LetBe => "no agent is silent",
+        Action::TryNow | Action::NoTries if waits => "this agent is at no usage limit",
+        Action::TryNow | Action::NoTries => "no agent is at a usage limit",
+        Action::Approve | Action::Reject if waits => "what is selected is no proposal",
+        Action::Approve | Action::Reject => "no proposal waits",
+        Action::Retry => "there is nothing to try again",
+        Action::Acknowledge => "no alarm about the record waits",
+        Action::SearchNext | Action::SearchPrev => {
+            let key = deck.key(Action::Search);
+            return Some(format!("no search yet: {key} starts one"));
+        }
+        Action::Gates => "they are run from the card of a proposal",
+        Action::Open | Action::Copy | Action::CopyId => "nothing is selected",
+        Action::Zoom => "there is one pane at a time already",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// Which it is: there, or not installed. Of the selected agent, or of each.
+fn why_not_started(deck: &Deck) -> String {
+    let why = |agent: Agent| {
+        let card = deck.view.agent(agent)?;
+        let title = agent.title();
+        Some(if !card.installed {
+            format!("{title} is not installed")
+        } else if matches!(card.state, AgentState::Offline) {
+            return None;
+        } else {
+            format!("{title} runs already")
+        })
+    };
+    if let Some(agent) = selected_agent(deck) {
+        let steps = deck.key(Action::Steps);
+        return match why(agent) {
+            Some(why) if why.ends_with("installed") => format!("{why}: {steps} says how"),
+            Some(why) => why,
+            None => "it cannot be started now".to_owned(),
+        };
+    }
+    let all: Vec<String> = deck
+        .view
+        .agents
+        .iter()
+        .filter_map(|card| why(card.agent))
+        .collect();
+    all.join(", ")
+}

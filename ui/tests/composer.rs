@@ -1,0 +1,268 @@
+//! Writing to an agent: what is typed and pasted, what becomes of it, and the receipt.
+
+use ctxrelay_ui::model::{
+    Agent, AgentState, DeckView, OutcomeState, Party, RowOutcome, TimelineRow,
+};
+use ctxrelay_ui::scenes::{keys, pair_at_work, screen, terminal};
+use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, Settings, WhenBusy, update};
+use unicode_width::UnicodeWidthStr as _;
+
+fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(size.0, size.1));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+fn deck(view: DeckView) -> Deck {
+    deck_at(view, (120, 40))
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, deck.size()).backend().to_string()
+}
+
+fn message(text: &str, when_busy: WhenBusy) -> Effect {
+    Effect::SendMessage {
+        to: Agent::Claude,
+        text: text.into(),
+        when_busy,
+    }
+}
+
+#[test]
+fn it_is_counted_and_edited_as_in_a_shell() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "mone two");
+    assert!(shown(&deck).contains("7 characters · 1 line"));
+    keys(&mut deck, "<ctrl-w>");
+    keys(&mut deck, "<alt-enter>x");
+    assert!(
+        shown(&deck).contains("6 characters · 2 lines"),
+        "{}",
+        shown(&deck)
+    );
+    keys(&mut deck, "<ctrl-u><backspace><ctrl-u>");
+    assert!(shown(&deck).contains("0 characters · 1 line"));
+    keys(&mut deck, "<ctrl-y>");
+    assert_eq!(keys(&mut deck, "<enter>"), [message("one", WhenBusy::Wait)]);
+}
+
+#[test]
+fn what_becomes_of_it_is_said_for_each_choice_and_state() {
+    let mut view = pair_at_work();
+    let mut said = Vec::new();
+    let states = [
+        AgentState::Idle,
+        AgentState::Busy,
+        AgentState::Limited,
+        AgentState::Offline,
+    ];
+    for state in states {
+        view.agents[0].state = state;
+        let mut deck = deck(view.clone());
+        keys(&mut deck, "1m");
+        for _ in 0..3 {
+            let screen = shown(&deck);
+            let line = screen
+                .lines()
+                .find(|line| line.contains(" now: "))
+                .expect("a line");
+            let words = line.split("│ ").find(|part| part.contains(" now: "));
+            let words = words
+                .and_then(|words| words.split("  ").next())
+                .unwrap_or_default();
+            said.push(format!("{}: {words}", state.as_str()));
+            keys(&mut deck, "<ctrl-o>");
+        }
+    }
+    assert_eq!(
+        said,
+        [
+            "idle: wait if busy · idle now: begins a turn",
+            "idle: join if busy · idle now: begins a turn",
+            "idle: only if idle · idle now: begins a turn",
+            "busy: wait if busy · busy now: after this turn",
+            "busy: join if busy · busy now: within this turn",
+            "busy: only if idle · busy now: would be refused",
+            "limited: wait if busy · at its limit now: after that",
+            "limited: join if busy · at its limit now: after that",
+            "limited: only if idle · at its limit now: after that",
+            "offline: wait if busy · not there now: once it is",
+            "offline: join if busy · not there now: once it is",
+            "offline: only if idle · not there now: once it is",
+        ]
+    );
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "1mnow<ctrl-o>");
+    assert_eq!(keys(&mut deck, "<enter>"), [message("now", WhenBusy::Join)]);
+}
+
+/// The world with a message of the operator's, in this state.
+fn with_message(line: u64, state: OutcomeState, text: &str) -> DeckView {
+    let mut view = pair_at_work();
+    let to = Some(Party::from(Agent::Claude));
+    let mut row = TimelineRow::new(line, view.now_ms, Party::Human, to, "message", "now");
+    row.outcome = Some(RowOutcome {
+        since_ms: Some(view.now_ms - 3_000),
+        ..RowOutcome::new(state, text)
+    });
+    view.timeline.push(row);
+    view
+}
+
+/// The line above the hints.
+fn notice(deck: &Deck) -> String {
+    let screen = shown(deck);
+    let lines: Vec<&str> = screen.lines().collect();
+    assert!(lines[lines.len() - 1].contains("? help"), "{screen}");
+    lines[lines.len() - 2].to_owned()
+}
+
+#[test]
+fn a_message_is_followed_until_it_is_proven() {
+    let mut deck = deck(pair_at_work());
+    let line = 1_205;
+    update(
+        &mut deck,
+        Msg::Sent {
+            to: Agent::Claude,
+            line,
+        },
+    );
+    assert!(notice(&deck).contains("to ◆ Claude, entry 1 205 · recorded"));
+    let offered = with_message(
+        line,
+        OutcomeState::Unconfirmed,
+        "offered to Claude by doorbell",
+    );
+    let now = offered.now_ms;
+    update(&mut deck, Msg::View(Box::new(offered)));
+    keys(&mut deck, "j");
+    let said = notice(&deck);
+    assert!(
+        said.contains("◌ to ◆ Claude, entry 1 205 · offered to Claude by doorbell"),
+        "{said}"
+    );
+    assert!(said.contains("3s"), "{said}");
+    update(&mut deck, Msg::Tick(now + 60_000));
+    assert!(
+        notice(&deck).contains("offered"),
+        "it stays while nothing is proven"
+    );
+    let mut proven = with_message(line, OutcomeState::Done, "acknowledged by Claude");
+    proven.now_ms = now + 61_000;
+    update(&mut deck, Msg::View(Box::new(proven)));
+    assert!(notice(&deck).contains("✓ to ◆ Claude, entry 1 205 · acknowledged by Claude"));
+    assert!(deck.next_redraw_ms().is_some_and(|ms| ms <= 9_000));
+    update(&mut deck, Msg::Tick(now + 70_000));
+    assert!(
+        !notice(&deck).contains("acknowledged"),
+        "it was seen for long enough"
+    );
+}
+
+#[test]
+fn a_receipt_goes_with_esc_or_with_its_record() {
+    let mut deck = deck(pair_at_work());
+    update(
+        &mut deck,
+        Msg::Sent {
+            to: Agent::Codex,
+            line: 1_205,
+        },
+    );
+    keys(&mut deck, "<esc>");
+    assert!(!notice(&deck).contains("1 205"));
+    update(
+        &mut deck,
+        Msg::Sent {
+            to: Agent::Codex,
+            line: 1_205,
+        },
+    );
+    let mut other = pair_at_work();
+    other.session_id = "session_1_another".into();
+    update(&mut deck, Msg::View(Box::new(other)));
+    assert!(!notice(&deck).contains("1 205"));
+}
+
+#[test]
+fn a_paste_of_a_megabyte_and_of_strange_text_is_clean_and_is_seen_to_go_on() {
+    for size in [(60, 15), (80, 24), (200, 50)] {
+        let mut deck = deck_at(pair_at_work(), size);
+        keys(&mut deck, "m");
+        let line = "漢字 👩\u{200d}💻 e\u{301} שלום مرحبا \u{202e}x\u{1b}[2J\u{7}\r\n";
+        update(&mut deck, Msg::Paste(line.repeat(1_000_000 / line.len())));
+        let buffer = screen(&deck, size);
+        for cell in &buffer.content {
+            let symbol = cell.symbol();
+            let is_hidden = |c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
+            assert!(!symbol.chars().any(is_hidden), "{symbol:?}");
+            assert!(symbol.width() <= 2);
+        }
+        assert!(
+            shown(&deck).contains('┃'),
+            "where one is in it: {}",
+            shown(&deck)
+        );
+        // Closed and opened again, the draft is the same.
+        keys(&mut deck, "<esc>m<ctrl-e>!");
+        let sent = keys(&mut deck, "<enter>");
+        let [Effect::SendMessage { text, .. }] = &sent[..] else {
+            panic!("{} effects", sent.len());
+        };
+        assert!(text.len() <= 256 * 1024);
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}') && !text.contains('\r'));
+        assert!(text.contains("שלום") && text.contains("漢字"));
+    }
+}
+
+#[test]
+fn a_note_has_a_sort_and_no_receiver_and_its_draft_is_its_own() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "Mkeep the old endpoint");
+    assert!(shown(&deck).contains("Note · note"));
+    keys(&mut deck, "<ctrl-t>");
+    assert!(shown(&deck).contains("Note · decision"));
+    assert!(shown(&deck).contains("it wakes nobody"), "{}", shown(&deck));
+    keys(&mut deck, "<esc>m");
+    assert!(!shown(&deck).contains("keep the old endpoint"));
+    keys(&mut deck, "<esc>M");
+    assert!(
+        shown(&deck).contains("keep the old endpoint"),
+        "the draft is kept"
+    );
+    keys(&mut deck, "<ctrl-t>");
+    let note = Effect::AppendNote {
+        tag: NoteTag::Decision,
+        text: "keep the old endpoint".into(),
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [note]);
+}
+
+#[test]
+fn what_was_refused_is_a_draft_again() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "1mtoo long<enter>");
+    update(&mut deck, Msg::NotSent("longer than 100 characters".into()));
+    assert!(notice(&deck).contains("longer than 100 characters; it is kept as a draft"));
+    keys(&mut deck, "m");
+    assert!(shown(&deck).contains("too long"));
+    let sent = [message("too long", WhenBusy::Wait)];
+    assert_eq!(keys(&mut deck, "<enter>"), sent);
+    update(
+        &mut deck,
+        Msg::Sent {
+            to: Agent::Claude,
+            line: 1_205,
+        },
+    );
+    keys(&mut deck, "m");
+    assert!(!shown(&deck).contains("too long"), "it has arrived");
+    // Another one was begun meanwhile: that one stays.
+    keys(&mut deck, "first<enter>msecond<esc>");
+    update(&mut deck, Msg::NotSent("refused".into()));
+    keys(&mut deck, "m");
+    assert!(shown(&deck).contains("second"));
+}

@@ -1,0 +1,202 @@
+//! The palette, the hint bar and the help as a person uses them, with keys and with the mouse.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ctxrelay_ui::model::{DeckView, Level};
+use ctxrelay_ui::scenes::{keys, pair_at_work, quiet, terminal};
+use ctxrelay_ui::{Deck, Effect, Keymap, Msg, Pane, Settings, update};
+
+const SIZE: (u16, u16) = (120, 40);
+
+fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(size.0, size.1));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+fn deck(view: DeckView) -> Deck {
+    deck_at(view, SIZE)
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, deck.size()).backend().to_string()
+}
+
+/// The row on which these words stand, without the quotes around it.
+fn row(deck: &Deck, words: &str) -> String {
+    let screen = shown(deck);
+    let row = screen.lines().find(|line| line.contains(words));
+    row.unwrap_or_else(|| panic!("{words} is not in\n{screen}"))
+        .to_owned()
+}
+
+/// A click on the first letter of these words.
+fn click(deck: &mut Deck, words: &str) -> Vec<Effect> {
+    let screen = shown(deck);
+    let found = screen.lines().enumerate().find_map(|(row, line)| {
+        let at = line.find(words)?;
+        // The line begins with a quote.
+        Some((line[..at].chars().count() - 1, row))
+    });
+    let (column, row) = found.unwrap_or_else(|| panic!("{words} is not in\n{screen}"));
+    click_at(deck, column as u16, row as u16)
+}
+
+fn click_at(deck: &mut Deck, column: u16, row: u16) -> Vec<Effect> {
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    let modifiers = KeyModifiers::NONE;
+    update(
+        deck,
+        Msg::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers,
+        }),
+    )
+}
+
+#[test]
+fn what_does_not_apply_says_why_and_does_nothing() {
+    let mut deck = deck(quiet());
+    keys(&mut deck, ":approve");
+    assert!(row(&deck, "open the card, to approve").contains("no proposal waits"));
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    assert!(shown(&deck).contains("Commands"), "it stays open");
+    let screen = shown(&deck);
+    let last = screen
+        .lines()
+        .rev()
+        .find(|line| line.len() > 2)
+        .unwrap_or("");
+    assert!(last.contains("no proposal waits"), "{screen}");
+}
+
+#[test]
+fn an_action_of_another_pane_finds_its_row() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(deck.focus(), Pane::Timeline);
+    keys(&mut deck, ":approve");
+    assert!(row(&deck, "open the card, to approve").contains("Inbox a"));
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::LookAtTree]);
+    assert_eq!(deck.focus(), Pane::Inbox);
+    assert!(
+        shown(&deck).contains("Is it done?"),
+        "it opens the card and decides nothing"
+    );
+}
+
+#[test]
+fn a_few_letters_are_enough_and_what_was_done_last_stands_first() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, ":thm");
+    assert!(row(&deck, "▸ choose a theme").contains('t'));
+    keys(&mut deck, "<enter><esc>:");
+    assert!(
+        shown(&deck).contains("▸ choose a theme"),
+        "{}",
+        shown(&deck)
+    );
+    keys(&mut deck, "filter<enter><esc>:");
+    assert!(shown(&deck).contains("▸ filter the timeline"));
+}
+
+#[test]
+fn a_click_on_a_command_runs_it_and_one_outside_closes() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, ":");
+    assert_eq!(click(&mut deck, "hand work to an agent"), []);
+    assert!(shown(&deck).contains("Hand off"));
+    click_at(&mut deck, 0, 20);
+    assert!(!shown(&deck).contains("Hand off"), "{}", shown(&deck));
+    for opened in [":", "?", "t", "C", "m", "<enter>", "1<enter>", "3<enter>"] {
+        keys(&mut deck, opened);
+        assert!(!shown(&deck).contains("? help"), "{opened} opens something");
+        click_at(&mut deck, 0, 39);
+        assert!(
+            shown(&deck).contains("? help"),
+            "{opened}: {}",
+            shown(&deck)
+        );
+    }
+}
+
+#[test]
+fn a_hint_can_be_clicked() {
+    let mut deck = deck(pair_at_work());
+    click(&mut deck, "hand off");
+    assert!(shown(&deck).contains("Hand off →"));
+    keys(&mut deck, "<esc>");
+    click(&mut deck, "? help");
+    assert!(shown(&deck).contains("Keys and marks"));
+    keys(&mut deck, "<esc>");
+    // Between two hints there is nothing.
+    let hints = row(&deck, "? help");
+    let gap = hints.find("   ").expect("a gap") as u16;
+    assert_eq!(click_at(&mut deck, gap, 39), []);
+    assert!(shown(&deck).contains("? help"));
+}
+
+#[test]
+fn a_notice_never_hides_the_hints() {
+    for size in [(60, 15), (80, 24), (120, 40), (200, 50)] {
+        let mut deck = deck_at(pair_at_work(), size);
+        let before = shown(&deck);
+        let hints = before.lines().last().expect("a line").to_owned();
+        update(
+            &mut deck,
+            Msg::Notice(Level::Warn, "a sentence to read".into()),
+        );
+        let screen = shown(&deck);
+        let lines: Vec<&str> = screen.lines().collect();
+        assert_eq!(lines[lines.len() - 1], hints, "{size:?}");
+        assert!(
+            lines[lines.len() - 2].contains("a sentence to read"),
+            "{screen}"
+        );
+        // Nothing above it moves.
+        let above = |text: &str| {
+            let lines = text.lines().take(usize::from(size.1) - 2);
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(above(&screen), above(&before), "{size:?}");
+    }
+}
+
+#[test]
+fn the_whole_help_is_seen_at_once_on_a_common_screen() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "?");
+    let screen = shown(&deck);
+    let before = screen.clone();
+    keys(&mut deck, "G");
+    assert_eq!(shown(&deck), before, "there is more to scroll to");
+    for line in screen.lines() {
+        let inside: String = line.chars().skip(4).take(112).collect();
+        let is_of_sheet = line.chars().nth(3) == Some('│');
+        assert!(!is_of_sheet || !inside.contains('…'), "{line}");
+    }
+    for words in ["Everywhere", "Whatever is open", "Marks", "unconfirmed"] {
+        assert!(screen.contains(words), "{words} is not in\n{screen}");
+    }
+}
+
+#[test]
+fn a_key_of_ones_own_is_in_hints_help_and_palette() {
+    let own = "global = [{ on = [\"f1\"], run = \"help\" }, { on = [\"?\"], run = \"none\" }]";
+    let keymap = Keymap::builtin()
+        .and_then(|map| map.layered(own))
+        .expect("a keymap");
+    let settings = Settings {
+        keymap,
+        ..Settings::new().expect("keymap")
+    };
+    let mut deck = Deck::new(settings).expect("theme");
+    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert!(shown(&deck).contains("f1 help"));
+    keys(&mut deck, "<f1>");
+    assert!(row(&deck, "all keys").contains("f1"));
+    keys(&mut deck, "<esc>:all keys");
+    assert!(row(&deck, "▸ all keys").contains("f1"));
+}
