@@ -8,11 +8,11 @@
 //!
 //! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted.
 
-use super::event::Event;
-use super::operations::UnderWay;
+use super::event::{DeletionAsked, DeletionDone, Event};
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use super::stop::STEP;
+use super::under_way::UnderWay;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
@@ -28,23 +28,6 @@ pub(super) struct Deletion {
     left: Vec<String>,
     queue: Result<Scrubbing, QueueError>,
     search: SearchWaiter,
-}
-
-/// A session that the operator wants deleted.
-#[derive(Debug)]
-pub struct DeletionAsked {
-    params: ClearParams,
-    texts: KeptTexts,
-    reply: ReplySender,
-    under_way: UnderWay,
-}
-
-/// A session that was deleted, as far as it could be.
-#[derive(Debug)]
-pub struct DeletionDone {
-    cleared: Cleared,
-    reply: ReplySender,
-    under_way: UnderWay,
 }
 
 impl Deletion {

@@ -3,9 +3,9 @@
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
-use super::deletion::{DeletionAsked, DeletionDone};
 use super::reply::ReplySender;
 use super::tamper::fact::WatchFact;
+use super::under_way::UnderWay;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
@@ -14,9 +14,12 @@ use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::store::blobs::BlobError;
+use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
 use crate::store::queue::QueueEvent;
-use crate::wire::control::{Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome};
+use crate::wire::control::{
+    ClearParams, Cleared, Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome,
+};
 
 /// What wakes the loop.
 #[derive(Debug)]
@@ -171,6 +174,30 @@ pub enum TreePurpose {
         /// The answer.
         reply: ReplySender,
     },
+}
+
+/// A session that the operator wants deleted.
+#[derive(Debug)]
+pub struct DeletionAsked {
+    /// Which.
+    pub params: ClearParams,
+    /// What stays.
+    pub texts: KeptTexts,
+    /// The answer.
+    pub reply: ReplySender,
+    /// Until this is heard.
+    pub under_way: UnderWay,
+}
+
+/// A session that was deleted, as far as it could be.
+#[derive(Debug)]
+pub struct DeletionDone {
+    /// What its deletion came to.
+    pub cleared: Cleared,
+    /// The answer.
+    pub reply: ReplySender,
+    /// Until this is heard.
+    pub under_way: UnderWay,
 }
 
 /// A text that should be there and is not.

@@ -116,6 +116,7 @@ mod storing;
 pub mod takeover;
 mod tamper;
 mod tree;
+mod under_way;
 mod waiting;
 mod watching_turns;
 mod whole_text;

@@ -13,6 +13,7 @@ use super::reply::stopping;
 use super::running::Replacement;
 use super::stop::Stop;
 use super::takeover::Leaving;
+use super::under_way::UnderWay;
 use crate::adapters::codex::passed::Passed;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -30,12 +31,6 @@ pub(super) struct Operations {
     idle_since: Option<Instant>,
     /// Held by what is being done beside the loop.
     beside: Arc<()>,
-}
-
-/// Keeps the daemon from ending of its own accord, for as long as it is there.
-#[derive(Debug)]
-pub struct UnderWay {
-    _beside: Arc<()>,
 }
 
 impl Operations {
@@ -80,9 +75,7 @@ impl Operations {
 
     /// Something is being done beside the loop, and the loop is to hear of its end.
     pub(super) fn begin_beside(&self) -> UnderWay {
-        UnderWay {
-            _beside: Arc::clone(&self.beside),
-        }
+        UnderWay::of(&self.beside)
     }
 
     /// Whether something is being done beside the loop, or was done and nobody has heard of it.
