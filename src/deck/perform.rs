@@ -13,9 +13,9 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    AcknowledgeParams, ClearParams, Cleared, Command, DecideParams, HandoffParams,
-    LedgerListParams, NoteParams, QueueChange, QueueChangeParams, Reply, RunGatesParams,
-    SendParams,
+    AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
+    HandoffParams, LedgerListParams, NoteParams, QueueChange, QueueChangeParams, Reply,
+    RunGatesParams, SendParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -52,6 +52,17 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         } => {
             let result = decide(operator, proposal_id, false, Some(reason), None).await;
             Some(notice(result, "rejected: the decision is on record"))
+        }
+        Effect::AnswerApproval { id, choice, note } => {
+            let answer = Command::AnswerApproval(AnswerApprovalParams {
+                id: EntryId::new(id),
+                choice,
+                note,
+            });
+            Some(notice(
+                operator.call(answer).await,
+                "answered: it is on record",
+            ))
         }
         Effect::Retry { id } => {
             let change = Command::QueueChange(QueueChangeParams {

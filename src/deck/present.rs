@@ -1,5 +1,6 @@
 //! Model to view. Pure: the time is an argument, nothing is asked.
 
+mod approvals;
 mod gates;
 mod missing;
 mod rows;
@@ -275,15 +276,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
             )
         });
     }
-    if model.status.approvals.pending > 0 {
-        cards.push(ui::InboxCard::new(
-            ui::InboxKind::Approval,
-            "codex-approvals",
-            ui::Agent::Codex,
-            model.world.agent(Agent::Codex).since_ms,
-            "Codex waits for your approval: answer it in its terminal.",
-        ));
-    }
+    cards.extend(approvals::cards(model));
     cards.extend(held_card(model));
     cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);

@@ -95,6 +95,32 @@ fn the_operator_allows_a_command_away_from_codexs_terminal() {
 }
 
 #[test]
+fn the_deck_shows_what_codex_asks_and_answers_it_by_key() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.responses
+        .when(tool_said("exited with code 0"))
+        .reply(Reply::text("Made it."));
+    let (mut codex, _) = codex_asks(&pair);
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains("May it?"));
+    deck.wait_for_text("a file is needed");
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Codex asks to run a command");
+    assert!(!made(&pair));
+    deck.press(Key::Enter);
+    codex.wait_for_text("Made it.");
+    assert!(made(&pair));
+    deck.wait_for_text("Nothing waits for you");
+    assert_eq!(
+        steps(&pair),
+        ["codex asked", "human given", "system answered"]
+    );
+    verify(&pair);
+}
+
+#[test]
 fn a_refusal_with_its_reason_reaches_codexs_model() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();

@@ -127,6 +127,15 @@ pub enum Effect {
         /// Why; never empty.
         reason: String,
     },
+    /// The operator answers what an agent asks to be allowed.
+    AnswerApproval {
+        /// Id of the card.
+        id: String,
+        /// Id of the choice.
+        choice: String,
+        /// What the agent is told with a refusal.
+        note: Option<String>,
+    },
     /// Try again what a card is about.
     Retry {
         /// Id of the card.

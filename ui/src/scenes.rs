@@ -1,6 +1,7 @@
 //! Named example worlds: [`Scene`]. Snapshot tests, pictures and whoever wants to see the deck
 //! without a daemon use the same ones.
 
+mod asked;
 mod found;
 mod pieces;
 mod worlds;
@@ -17,6 +18,7 @@ use crate::msg::Msg;
 use crate::update::update;
 use crate::view::view;
 
+pub use asked::asked;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
 use pieces::opened_handoff;
@@ -55,6 +57,20 @@ pub const SCENES: &[Scene] = &[
         keys: "3<enter>",
         told: None,
         size: (120, 40),
+    },
+    Scene {
+        name: "asked_card",
+        world: asked,
+        keys: "3<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "asked_answers",
+        world: asked,
+        keys: "3<enter>a",
+        told: None,
+        size: (80, 24),
     },
     Scene {
         name: "stale",

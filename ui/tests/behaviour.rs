@@ -7,8 +7,8 @@ use ctxrelay_ui::model::{
     StepAct, TaskColumn, Tasks, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, empty_first_run, found_entries, handed_over, held_up, keys, long_session, pair_at_work,
-    quiet, terminal,
+    NOW_MS, asked, empty_first_run, found_entries, handed_over, held_up, keys, long_session,
+    pair_at_work, quiet, terminal,
 };
 use ctxrelay_ui::{
     Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -92,6 +92,50 @@ fn enter_on_a_card_that_is_only_read_decides_nothing() {
     );
     assert!(shown(&deck).contains("Is it done?"));
     assert_eq!(keys(&mut deck, "a<esc><enter>"), []);
+}
+
+#[test]
+fn what_an_agent_asks_is_answered_on_its_card_with_one_of_the_vendors_answers() {
+    let answer = |choice: &str, note: Option<&str>| Effect::AnswerApproval {
+        id: "a-1205".into(),
+        choice: choice.into(),
+        note: note.map(str::to_owned),
+    };
+    let mut waits = deck_at(asked(), NO_DETAIL);
+    keys(&mut waits, "3");
+    assert!(shown(&waits).contains("cargo add"));
+    keys(&mut waits, "<enter>");
+    assert!(shown(&waits).contains("It wants to reach index.crates.io"));
+    assert_eq!(keys(&mut waits, "a"), [], "the first press asks");
+    assert!(shown(&waits).contains("Codex asks to run a command"));
+    assert_eq!(keys(&mut waits, "<enter>"), [answer("accept", None)]);
+    assert!(!shown(&waits).contains("May it?"));
+
+    let mut denied = deck(asked());
+    keys(&mut denied, "3<enter>x");
+    let note = "use the lock that is there";
+    let with_reason = [answer("decline", Some(note))];
+    assert_eq!(keys(&mut denied, &format!("{note}<enter>")), with_reason);
+    let mut denied = deck(asked());
+    keys(&mut denied, "3<enter>x");
+    assert_eq!(keys(&mut denied, "<enter>"), [answer("decline", None)]);
+
+    let mut left = deck(asked());
+    keys(&mut left, "3<enter>a");
+    assert_eq!(keys(&mut left, "<esc><esc>"), []);
+    let mut cut_off = asked();
+    cut_off.daemon.state = DaemonState::Reconnecting;
+    let mut cut_off = deck(cut_off);
+    keys(&mut cut_off, "3<enter>a");
+    assert_eq!(keys(&mut cut_off, "<enter>"), []);
+    assert!(shown(&cut_off).contains("nothing was answered"));
+
+    let mut given = asked();
+    let card = given.inbox[0].asked.as_mut().expect("a card that asks");
+    card.given = Some("allow once".into());
+    let mut given = deck(given);
+    keys(&mut given, "3<enter>");
+    assert!(shown(&given).contains("allow once; nobody has said yet"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! [`InboxCard`]: something that waits for the operator.
 
 use super::agent::Party;
+use super::asked::AskedCard;
 
 /// The kinds of cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +106,8 @@ pub struct InboxCard {
     pub stale_tree: Option<String>,
     /// What stands against it.
     pub blockers: Vec<String>,
+    /// What an agent asks to be allowed.
+    pub asked: Option<Box<AskedCard>>,
 }
 
 impl InboxCard {
@@ -133,6 +136,7 @@ impl InboxCard {
             tree_still_same: None,
             stale_tree: None,
             blockers: Vec::new(),
+            asked: None,
         }
     }
 }

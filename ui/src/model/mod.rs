@@ -5,6 +5,7 @@
 //! is treated as hostile; the view makes it harmless when it draws (see [`crate::sanitize`]).
 
 mod agent;
+mod asked;
 mod attention;
 mod deck_view;
 mod found;
@@ -15,6 +16,7 @@ mod task;
 mod timeline;
 
 pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts};
+pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,

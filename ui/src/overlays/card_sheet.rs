@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::asked::asked;
 use super::card_gates::{checks, gates_key, gates_question};
 use super::document::Document;
 use super::sheet::{SheetText, draw_box, key_footer, overlay_area};
@@ -68,6 +69,15 @@ impl CardSheet {
                 proposal_id: self.id.clone(),
                 stale_tree: None,
             }),
+            CardStage::Rejecting(field) if card.asked.is_some() => {
+                let denial = card.asked.as_ref()?.denial()?;
+                let note = field.text().trim().to_owned();
+                Some(Effect::AnswerApproval {
+                    id: self.id.clone(),
+                    choice: denial.id.clone(),
+                    note: Some(note).filter(|note| !note.is_empty()),
+                })
+            }
             CardStage::Rejecting(field) if field.is_blank() => None,
             CardStage::Rejecting(field) => Some(Effect::Reject {
                 proposal_id: self.id.clone(),
@@ -114,6 +124,9 @@ impl CardSheet {
             }
             claims(&mut document, card);
         }
+        if let Some(card) = &card.asked {
+            asked(&mut document, card);
+        }
         let lines = document.into_lines();
         let verb = match card.kind {
             InboxKind::Finality => "Is it done?",
@@ -154,6 +167,16 @@ impl CardSheet {
                     ]),
                     InboxKind::Alarm => keys.push((Action::Retry, "try again")),
                     InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
+                    InboxKind::Approval if card.asked.is_some() => {
+                        keys.push((Action::Approve, "answer"));
+                        if card
+                            .asked
+                            .as_ref()
+                            .is_some_and(|asked| asked.denial().is_some())
+                        {
+                            keys.push((Action::Reject, "do not allow, with a reason"));
+                        }
+                    }
                     InboxKind::Approval | InboxKind::Question | InboxKind::Stuck => {}
                 }
                 if !card.gates.is_empty() {

@@ -1,6 +1,7 @@
 //! What lies over the panes, as a stack: each overlay knows its state and draws itself.
 
 mod agent_sheet;
+mod asked;
 mod card_gates;
 mod card_sheet;
 mod choice;
@@ -17,6 +18,7 @@ mod sheet;
 mod subject;
 
 pub(crate) use agent_sheet::AgentSheet;
+pub(crate) use asked::answers;
 pub(crate) use card_sheet::{CardSheet, CardStage, warnings};
 pub(crate) use choice::{Choice, ChoiceOption, Pick};
 pub(crate) use composer::Composer;

@@ -35,7 +35,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
             selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
         }
         Action::Approve | Action::Reject => {
-            deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Finality)
+            let kind = selected_kind(deck);
+            let decided = [Some(InboxKind::Finality), Some(InboxKind::Approval)];
+            deck.focus == Pane::Inbox && decided.contains(&kind)
         }
         Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
         Action::Acknowledge => {
@@ -65,9 +67,11 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (Overlay::Palette(_), _) => on_panes(deck, action),
         (Overlay::Card(card), Action::Approve | Action::Reject) => {
             matches!(card.stage, CardStage::Reading)
-                && deck
-                    .card(&card.id)
-                    .is_some_and(|card| card.kind == InboxKind::Finality)
+                && deck.card(&card.id).is_some_and(|card| match &card.asked {
+                    Some(asked) if action == Action::Approve => !asked.choices.is_empty(),
+                    Some(asked) => asked.denial().is_some(),
+                    None => card.kind == InboxKind::Finality,
+                })
         }
         (Overlay::Card(card), Action::Gates) => {
             matches!(card.stage, CardStage::Reading)

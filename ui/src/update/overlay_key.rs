@@ -11,7 +11,7 @@ use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, Choice, Overlay, Palette, Pick};
+use crate::overlays::{CardStage, Choice, Overlay, Palette, Pick, answers};
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -141,6 +141,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
     };
     match overlay {
         Overlay::Choice(choice) => match choice.picked().cloned() {
+            Some(Pick::Effect(answer @ Effect::AnswerApproval { .. })) => answer_card(deck, answer),
             Some(picked) => pick(deck, picked),
             None => Vec::new(),
         },
@@ -219,6 +220,11 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
 
 /// What is not as it was proposed any more is approved by a typed word, anything else by `enter`.
 fn approve(deck: &mut Deck) {
+    if let Some(Overlay::Card(sheet)) = deck.overlays.last()
+        && let Some(answers) = deck.card(&sheet.id).and_then(answers)
+    {
+        return deck.overlays.push(Overlay::Choice(answers));
+    }
     let stale = match deck.overlays.last() {
         Some(Overlay::Card(sheet)) => deck
             .card(&sheet.id)
@@ -248,11 +254,23 @@ fn run_picked(deck: &mut Deck, palette: Palette) -> Vec<Effect> {
     }
 }
 
+/// The card that it was chosen on is answered.
+fn answer_card(deck: &mut Deck, answer: Effect) -> Vec<Effect> {
+    if !deck.view.daemon.state.can_act() {
+        let text = "not connected to the daemon: nothing was answered";
+        deck.say(Level::Warn, text);
+        return Vec::new();
+    }
+    deck.overlays.pop();
+    vec![answer]
+}
+
 fn stage(deck: &mut Deck, next: CardStage) {
     let action = match next {
         CardStage::Retrying => Action::Retry,
         CardStage::Gates => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
+        CardStage::Rejecting(_) => Action::Reject,
         _ => Action::Approve,
     };
     if !super::applies(deck, action) {

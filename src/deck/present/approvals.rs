@@ -1,0 +1,75 @@
+//! The cards of what the agents ask before they go on.
+
+use ctxrelay_ui::model as ui;
+
+use super::{agent_of, small};
+use crate::core::agent::Agent;
+use crate::core::entry::{ApprovalKind, ChoiceEffect};
+use crate::core::snapshot::ApprovalSnapshot;
+use crate::deck::model::Model;
+
+/// A card for each, and one for those that are not in the record: what a helper of Codex's asks is
+/// for its terminal.
+pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
+    let open = &model.world.open_approvals;
+    let mut cards: Vec<ui::InboxCard> = open.values().map(card).collect();
+    let of_helpers = small(model.status.approvals.pending).saturating_sub(small(open.len() as u64));
+    if of_helpers > 0 {
+        cards.push(ui::InboxCard::new(
+            ui::InboxKind::Approval,
+            "codex-approvals",
+            ui::Agent::Codex,
+            model.world.agent(Agent::Codex).since_ms,
+            "Codex waits for your approval: answer it in its terminal.",
+        ));
+    }
+    cards
+}
+
+fn card(asked: &ApprovalSnapshot) -> ui::InboxCard {
+    let request = &asked.request;
+    // The text repeats what is asked in its first lines.
+    let details = asked.text.split_once('\n').map_or("", |(_, rest)| rest);
+    let details = details.strip_prefix(request.subject.as_str());
+    let details = details.unwrap_or_default().trim_start_matches('\n');
+    let choices = request.choices.iter().map(|choice| ui::AskedChoice {
+        id: choice.id.clone(),
+        label: choice.label.clone(),
+        effect: match choice.effect {
+            ChoiceEffect::Deny => ui::AnswerEffect::Deny,
+            ChoiceEffect::Stop => ui::AnswerEffect::Stop,
+            _ => ui::AnswerEffect::Allow,
+        },
+    });
+    let given = asked.given.as_ref().map(|(id, _)| {
+        let chosen = request.choice(id);
+        chosen.map_or_else(|| id.clone(), |choice| choice.label.clone())
+    });
+    ui::InboxCard {
+        seq: Some(asked.seq.0),
+        asked: Some(Box::new(ui::AskedCard {
+            what: what(&request.kind).to_owned(),
+            details: details.to_owned(),
+            choices: choices.collect(),
+            given,
+        })),
+        ..ui::InboxCard::new(
+            ui::InboxKind::Approval,
+            asked.id.to_string(),
+            agent_of(asked.agent),
+            asked.at_ms,
+            request.subject.clone(),
+        )
+    }
+}
+
+fn what(kind: &ApprovalKind) -> &'static str {
+    match kind {
+        ApprovalKind::Command => "to run a command",
+        ApprovalKind::FileChange => "to change files",
+        ApprovalKind::Permissions => "for more than its sandbox allows",
+        ApprovalKind::Tool => "to use a tool",
+        ApprovalKind::Question => "a question",
+        ApprovalKind::Other(_) => "something new",
+    }
+}

@@ -1,0 +1,45 @@
+//! [`AskedCard`]: what an agent asks to be allowed, and what may be answered.
+
+/// The part of a card that is about a request for approval.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AskedCard {
+    /// What is asked, for example `to run a command`.
+    pub what: String,
+    /// All else that a person should read before answering: reason, folder, diff; raw.
+    pub details: String,
+    /// What may be answered, in the vendor's order. None where it is answered in the agent's own
+    /// terminal only.
+    pub choices: Vec<AskedChoice>,
+    /// The operator's answer, given and not heard of since.
+    pub given: Option<String>,
+}
+
+impl AskedCard {
+    /// The first choice that says no.
+    pub(crate) fn denial(&self) -> Option<&AskedChoice> {
+        let mut choices = self.choices.iter();
+        choices.find(|choice| choice.effect == AnswerEffect::Deny)
+    }
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedChoice {
+    /// Comes back in the effect.
+    pub id: String,
+    /// What it means; raw.
+    pub label: String,
+    /// What it does.
+    pub effect: AnswerEffect,
+}
+
+/// What an answer does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnswerEffect {
+    /// Allows something, or answers a question.
+    Allow,
+    /// Says no; the agent goes on.
+    Deny,
+    /// Says no and stops the turn.
+    Stop,
+}

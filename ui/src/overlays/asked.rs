@@ -1,0 +1,60 @@
+//! What an agent asks to be allowed: the part of its card, and the choice of answers.
+
+use super::choice::{Choice, ChoiceOption, Pick};
+use super::document::Document;
+use crate::effect::Effect;
+use crate::model::{AskedCard, InboxCard};
+use crate::sanitize;
+use crate::theme::ThemeRole;
+
+/// What is asked, why, and what may be answered.
+pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
+    if !asked.details.is_empty() {
+        document.gap();
+        document.body(&asked.details, ThemeRole::Text);
+    }
+    if let Some(given) = &asked.given {
+        document.heading("Your answer", "");
+        let text = format!("{given}; nobody has said yet whether it was the one that counted");
+        document.body(&text, ThemeRole::Text);
+    } else {
+        document.heading("Answers", "");
+        if asked.choices.is_empty() {
+            document.body(
+                "in the agent's own terminal only",
+                ThemeRole::OutcomeAttention,
+            );
+        }
+        let dot = document.deck.glyphs.dot();
+        let muted = document.style(ThemeRole::TextMuted);
+        for choice in &asked.choices {
+            document.bullet(dot, muted, &choice.label);
+        }
+    }
+}
+
+/// The answers to a card, to choose one of; `None` where there is none.
+pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
+    let asked = card.asked.as_deref()?;
+    if asked.choices.is_empty() {
+        return None;
+    }
+    let mut options: Vec<ChoiceOption> = Vec::new();
+    for choice in &asked.choices {
+        let label = sanitize::line(&choice.label);
+        let (short, desc) = match label.split_once([',', ';', ':']) {
+            Some((short, desc)) => (short.to_owned(), desc.trim().to_owned()),
+            None => (label, String::new()),
+        };
+        let answer = Effect::AnswerApproval {
+            id: card.id.clone(),
+            choice: choice.id.clone(),
+            note: None,
+        };
+        options.push(ChoiceOption::new(short, desc, Pick::Effect(answer)));
+    }
+    options.push(ChoiceOption::new("not now", "it waits on", Pick::Nothing));
+    let first = sanitize::line(card.summary.lines().next().unwrap_or_default());
+    let title = format!("{} asks {}", card.by.title(), asked.what);
+    Some(Choice::new(title, vec![first], options))
+}

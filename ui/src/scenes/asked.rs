@@ -1,0 +1,49 @@
+//! What an agent asks to be allowed.
+
+use super::pieces::ago;
+use super::worlds::pair_at_work;
+use crate::model::{
+    Agent, AgentState, AnswerEffect, AskedCard, AskedChoice, DeckView, InboxCard, InboxKind,
+};
+
+/// Codex asks whether it may run a command, before anything else that waits.
+pub fn asked() -> DeckView {
+    let mut view = pair_at_work();
+    view.agents[1].state = AgentState::Waiting;
+    let choice = |id: &str, label: &str, effect| AskedChoice {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        effect,
+    };
+    let mut card = InboxCard::new(
+        InboxKind::Approval,
+        "a-1205",
+        Agent::Codex,
+        ago(9),
+        "cargo add parking_lot --features deadlock_detection",
+    );
+    card.seq = Some(1_205);
+    card.asked = Some(Box::new(AskedCard {
+        what: "to run a command".to_owned(),
+        details: "reason: the lock must not poison when a refresh panics\nin /home/you/acme-api\n\
+                  It wants to reach index.crates.io by https."
+            .to_owned(),
+        choices: vec![
+            choice("accept", "allow once", AnswerEffect::Allow),
+            choice(
+                "acceptWithExecpolicyAmendment",
+                "allow, and always what begins with `cargo add`",
+                AnswerEffect::Allow,
+            ),
+            choice("cancel", "do not, and stop the turn", AnswerEffect::Stop),
+            choice(
+                "decline",
+                "do not; Codex goes on without it",
+                AnswerEffect::Deny,
+            ),
+        ],
+        given: None,
+    }));
+    view.inbox.insert(0, card);
+    view
+}
