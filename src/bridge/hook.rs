@@ -4,19 +4,22 @@
 //! Every hook holds Claude up for as long as it runs, and whatever it prints on a fault would
 //! reach the model: so it is quick, silent on any failure, and never fails.
 
+mod permission;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::client::{Client, Connection};
+use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::trace;
 use crate::wire::control::{
-    Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
+    AskApprovalParams, Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
 };
+use permission::{PermissionAsk, tool_use};
 
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
@@ -39,6 +42,9 @@ const DETAIL_CHARS_MAX: usize = 200;
 /// the human as a problem (Claude Code 2.1.330, observed).
 const CARRIERS: [&str; 3] = ["UserPromptSubmit", "PostToolUse", "Stop"];
 
+/// The event whose hook waits for a person.
+const PERMISSION: &str = "PermissionRequest";
+
 /// The Claude whose hook runs.
 #[derive(Debug, Clone, Copy)]
 pub struct HookCaller {
@@ -56,10 +62,56 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let work = hook(event, caller, input, output, client);
-    if timeout(HOOK_WAIT, work).await.is_err() {
-        tracing::debug!(event, "the hook took too long");
+    let work = hook(event, caller, input, output, client.clone());
+    match timeout(HOOK_WAIT, work).await {
+        Err(_) => tracing::debug!(event, "the hook took too long"),
+        Ok(Some(Asked {
+            ask,
+            tool_use,
+            mut output,
+        })) => {
+            let printed = permission(&ask, tool_use, caller, &client, &mut output).await;
+            tracing::debug!(
+                printed = printed.is_some(),
+                "a question of claude's is over"
+            );
+        }
+        Ok(None) => {}
     }
+}
+
+/// A question of Claude's that waits for the person, who may take their time.
+struct Asked<W> {
+    ask: PermissionAsk,
+    tool_use: Option<String>,
+    output: W,
+}
+
+/// Waits for the operator's answer, also over a daemon that moves to another process, and prints it.
+async fn permission<W: AsyncWrite + Unpin>(
+    ask: &PermissionAsk,
+    tool_use: Option<String>,
+    caller: HookCaller,
+    client: &Client,
+    output: &mut W,
+) -> Option<()> {
+    let params = AskApprovalParams {
+        request: ask.request.clone(),
+        details: ask.details.clone(),
+        claude_pid: caller.pid,
+        tool_use,
+    };
+    let answer = loop {
+        match client.call(Command::AskApproval(params.clone())).await {
+            Ok(Reply::Approval(answer)) => break answer?,
+            // Under the same key it is the same question.
+            Err(ClientError::Unanswered) => {}
+            _ => return None,
+        }
+    };
+    let line = ask.output(&answer.choice, answer.note.as_deref())?;
+    output.write_all(line.as_bytes()).await.ok()?;
+    output.flush().await.ok()
 }
 
 async fn hook<R, W>(
@@ -68,7 +120,7 @@ async fn hook<R, W>(
     input: R,
     mut output: W,
     client: Client,
-) -> Option<()>
+) -> Option<Asked<W>>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -88,6 +140,16 @@ where
             return None;
         }
     };
+    if event == PERMISSION {
+        let key = uuid::Uuid::now_v7().to_string();
+        let ask = PermissionAsk::read(&input, key)?;
+        let tool_use = tool_use(&input);
+        return Some(Asked {
+            ask,
+            tool_use,
+            output,
+        });
+    }
     if !CARRIERS.contains(&event) {
         return None;
     }
@@ -121,7 +183,7 @@ where
         });
         client.call(handed).await.ok()?;
     }
-    Some(())
+    None
 }
 
 /// Waits for the first attempt to connect, and for no other.
@@ -161,6 +223,7 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
             .find_map(word),
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
         monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
+        tool_use: (event == "PostToolUse").then(|| tool_use(input)).flatten(),
     }
 }
 

@@ -40,6 +40,9 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// How long an answer may take, the command's own waiting time aside.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
+/// How long a person may take. Claude gives the hook up after the same time.
+const PERSON_WAIT: Duration = Duration::from_secs(3_600);
+
 /// What a command that waits by itself may take beyond its own time.
 const WAIT_GRACE: Duration = Duration::from_secs(5);
 
@@ -163,6 +166,8 @@ impl WebSocketHandle {
             Command::WaitMessages(params) => {
                 Duration::from_millis(params.timeout_ms).saturating_add(WAIT_GRACE)
             }
+            // A person answers it.
+            Command::AskApproval(_) => PERSON_WAIT,
             _ => ANSWER_WAIT,
         };
         let frame = request_frame(command)?;

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::attach::ConnId;
+use super::reply::ReplySender;
 use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
@@ -15,12 +17,24 @@ use crate::wire::control::{Refusal, RefusalCode};
 pub(super) struct Approvals {
     /// Those of Codex's, by the request of its connection.
     codex: BTreeMap<String, EntryId>,
+    /// Those of Claude's, with the hook that waits.
+    claude: BTreeMap<EntryId, AskingHook>,
     /// Asked, by key, and not in the folded world yet.
     asked: BTreeMap<String, EntryId>,
     /// An answer of the operator's is being recorded or sent.
     answering: BTreeSet<EntryId>,
     /// Their end is on its way to the record.
     ending: BTreeSet<EntryId>,
+}
+
+/// A hook of Claude's that asked. Claude's own dialog is open beside it.
+#[derive(Debug)]
+pub(super) struct AskingHook {
+    pub conn: ConnId,
+    /// `None` once it was answered.
+    pub reply: Option<ReplySender>,
+    /// Names the use of the tool that it asks about.
+    pub tool_use: Option<String>,
 }
 
 impl Approvals {
@@ -77,6 +91,43 @@ impl Approvals {
     /// Its end is in the record.
     pub(super) fn ended(&mut self, id: &EntryId) {
         self.ending.remove(id);
+    }
+
+    /// This hook waits for the answer. One that waited before was a connection ago.
+    pub(super) fn claude_waits(&mut self, id: EntryId, hook: AskingHook) {
+        self.claude.insert(id, hook);
+    }
+
+    /// The way to the hook that waits, to be answered once.
+    pub(super) fn take_hook(&mut self, id: &EntryId) -> Option<ReplySender> {
+        self.claude.get_mut(id)?.reply.take()
+    }
+
+    /// A hook went away unanswered: Claude was answered in its own dialog, or the turn was stopped.
+    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<EntryId> {
+        let mut asking = self.claude.iter();
+        let (id, _) = asking.find(|(_, hook)| hook.conn == conn && hook.reply.is_some())?;
+        let id = id.clone();
+        self.claude.remove(&id);
+        Some(id)
+    }
+
+    /// What Claude asked and, as this hook of its shows, does not ask any more. An answer of the
+    /// operator's is followed by anything; what was answered in the dialog by the use of that very
+    /// tool (`tool_use`), or by what no dialog is open at (`is_over`).
+    pub(super) fn claude_goes_on(&mut self, tool_use: Option<&str>, is_over: bool) -> Vec<EntryId> {
+        let is_ended = |hook: &AskingHook| {
+            let has_run = tool_use.is_some() && hook.tool_use.as_deref() == tool_use;
+            is_over || hook.reply.is_none() || has_run
+        };
+        let ended = self.claude.extract_if(.., |_, hook| is_ended(hook));
+        ended.map(|(id, _)| id).collect()
+    }
+
+    /// Whether somebody waits for the answer.
+    pub(super) fn is_answerable(&self, id: &EntryId) -> bool {
+        let hook = self.claude.get(id);
+        self.codex_request(id).is_some() || hook.is_some_and(|hook| hook.reply.is_some())
     }
 
     /// Begins an answer.

@@ -59,6 +59,7 @@ impl Daemon {
     }
 
     pub(super) fn disconnect(&mut self, conn: ConnId) {
+        self.asking_hook_left(conn);
         if let Some(gone) = self.clients.disconnect(conn) {
             self.claude_client_left(conn, &gone);
             self.status_changed();

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::pair::{attached_codex, verify, wait_status};
+use crate::support::claude_home;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
@@ -12,6 +13,11 @@ use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 const DIALOG: &str = "Would you like to run";
+
+const CLAUDES_DIALOG: &str = "Do you want to proceed?";
+
+/// What Claude runs: its output is not in the command.
+const MAKES_FILE: &str = "touch made.txt && echo done-$((40+2))";
 
 /// The steps of requests for approval in the record, oldest first.
 fn approvals(pair: &Pair) -> Vec<Value> {
@@ -103,8 +109,7 @@ fn the_deck_shows_what_codex_asks_and_answers_it_by_key() {
         .when(tool_said("exited with code 0"))
         .reply(Reply::text("Made it."));
     let (mut codex, _) = codex_asks(&pair);
-    deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the card", |screen| screen.contains("May it?"));
+    card(&mut deck);
     deck.wait_for_text("a file is needed");
     deck.press(Key::Char('a'));
     deck.wait_for_text("Codex asks to run a command");
@@ -191,4 +196,132 @@ fn a_request_outlives_the_daemons_own_process_and_is_recorded_once() {
         .filter(|step| step == "codex asked");
     assert_eq!(asked.count(), 1);
     verify(&pair);
+}
+
+/// Claude in its terminal, in the mode that asks, about to run a command.
+#[track_caller]
+fn claude_wants_a_file(pair: &Pair) -> Pty {
+    pair.messages
+        .when(says("make the file"))
+        .once()
+        .reply(Reply::shell(MAKES_FILE));
+    let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+    let mut claude = Pty::spawn(&launch).labelled("claude");
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_status(pair, "Claude's bridge and doorbell", |status| {
+        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
+    });
+    claude.submit("make the file");
+    claude
+}
+
+/// As before, at its own dialog, and the id of the request.
+#[track_caller]
+fn claude_asks(pair: &Pair) -> (Pty, String) {
+    let mut claude = claude_wants_a_file(pair);
+    let asked = wait_until("the request in the record", timeout(), || {
+        approvals(pair).pop()
+    });
+    assert_eq!(asked["source"], "claude");
+    let event = &asked["runtimeEvent"];
+    assert_eq!(event["request"]["subject"], MAKES_FILE);
+    claude.wait_for_text(CLAUDES_DIALOG);
+    (claude, event["approvalId"].as_str().unwrap().to_owned())
+}
+
+/// Answers Claude's own dialog.
+#[track_caller]
+fn yes(claude: &mut Pty) {
+    claude.press_until(Key::Enter, "the dialog to go", |screen| {
+        !screen.contains(CLAUDES_DIALOG)
+    });
+}
+
+/// The deck's card of what waits, opened.
+#[track_caller]
+fn card(deck: &mut Pty) {
+    deck.press(Key::Char('3'));
+    // Beside the lists it is read without its keys.
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("esc later")
+    });
+}
+
+#[test]
+fn the_deck_answers_claude_while_its_own_dialog_is_open() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.messages
+        .when(tool_said("done-42"))
+        .reply(Reply::text("Made it."));
+    let (mut claude, _) = claude_asks(&pair);
+    card(&mut deck);
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Claude asks to run a command");
+    deck.press(Key::Enter);
+    claude.wait_for_text("Made it.");
+    assert!(made(&pair));
+    deck.wait_for_text("Nothing waits for you");
+    assert_eq!(
+        steps(&pair),
+        ["claude asked", "human given", "system answered"]
+    );
+    verify(&pair);
+}
+
+#[test]
+fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.messages
+        .when(hears("use the lock instead"))
+        .reply(Reply::text("Understood."));
+    let (mut claude, _) = claude_asks(&pair);
+    card(&mut deck);
+    deck.press(Key::Char('x'));
+    deck.wait_for_text("Reject: why?");
+    deck.type_text("use the lock instead");
+    deck.press(Key::Enter);
+    claude.wait_for_text("Understood.");
+    assert!(!made(&pair));
+    deck.wait_for_text("Nothing waits for you");
+    assert_eq!(
+        steps(&pair),
+        ["claude asked", "human given", "system answered"]
+    );
+    verify(&pair);
+}
+
+#[test]
+fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.messages
+        .when(tool_said("done-42"))
+        .reply(Reply::text("Made it."));
+    let (mut claude, _) = claude_asks(&pair);
+    yes(&mut claude);
+    claude.wait_for_text("Made it.");
+    assert!(made(&pair));
+    deck.wait_for_text("Nothing waits for you");
+    assert_eq!(steps(&pair), ["claude asked", "system answered"]);
+    verify(&pair);
+}
+
+#[test]
+fn without_a_deck_claudes_dialog_is_all_there_is() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    pair.messages
+        .when(tool_said("done-42"))
+        .reply(Reply::text("Made it."));
+    let mut claude = claude_wants_a_file(&pair);
+    claude.wait_for_text(CLAUDES_DIALOG);
+    yes(&mut claude);
+    claude.wait_for_text("Made it.");
+    assert!(made(&pair));
+    assert!(steps(&pair).is_empty());
 }

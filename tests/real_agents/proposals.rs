@@ -49,6 +49,7 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("approve as the operator")
     });
+    deck.wait_for_text("has changed since");
     deck.press(Key::Char('a'));
     deck.wait_for_text("Approve what was not proposed?");
     deck.type_text("approve");

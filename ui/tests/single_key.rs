@@ -61,6 +61,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::RunGates
         | Effect::StopGates
         | Effect::Reject { .. }
+        | Effect::AnswerApproval { .. }
         | Effect::Retry { .. }
         | Effect::Acknowledge { .. }
         | Effect::ClearSession { .. }

@@ -34,6 +34,10 @@ const HOOK_EVENTS: [&str; 8] = [
 /// After how long Claude gives a hook up, in s. The hook itself ends far earlier.
 const HOOK_TIMEOUT_S: u64 = 5;
 
+/// As [`HOOK_TIMEOUT_S`], of the one that waits for a person. Its dialog is open meanwhile, and stays
+/// when the time is up (Claude Code 2.1.330, observed).
+const PERSON_TIMEOUT_S: u64 = 3_600;
+
 /// Why there is no plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
@@ -154,7 +158,11 @@ fn hooks(program: &Quoted, project: Option<&Quoted>) -> Value {
         .map(|event| {
             let command =
                 format!("[ ! -x {program} ] || exec {program} hook {event} --project {project}");
-            let hook = json!({"type": "command", "command": command, "timeout": HOOK_TIMEOUT_S});
+            let timeout = match event {
+                "PermissionRequest" => PERSON_TIMEOUT_S,
+                _ => HOOK_TIMEOUT_S,
+            };
+            let hook = json!({"type": "command", "command": command, "timeout": timeout});
             (event.to_owned(), json!([{"hooks": [hook]}]))
         })
         .collect();

@@ -21,7 +21,7 @@ use crate::agent::Agent;
 use crate::id::{RuntimeSession, SessionId};
 use crate::wire::line::Stored;
 
-pub use approvals::AnswerApprovalParams;
+pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams};
 pub use command::Command;
 pub use gates::{EndedRun, GateReport, GatesReport, RunGatesParams};
 pub use params::{

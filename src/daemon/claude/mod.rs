@@ -1,11 +1,12 @@
 //! What follows from what is known of Claude, as flows of the loop over its owners: `delivering`
-//! does what the ladders say, `presence` follows which Claude there is, `context` writes what a
+//! does what the ladders say, `approving` has the person asked, `presence` follows which Claude there is, `context` writes what a
 //! hook hands into a turn, `standing` what the operator reads, `tools` whether Claude can call us,
 //! `turns` what it does.
 //!
 //! What is known stands in [`ClaudeLane`](super::claude_lane::ClaudeLane), and of its processes in
 //! [`ClaudeProcesses`](super::claude_processes::ClaudeProcesses).
 
+mod approving;
 mod context;
 mod delivering;
 mod presence;

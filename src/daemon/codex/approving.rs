@@ -47,7 +47,7 @@ impl Daemon {
         }
     }
 
-    fn end_approval(&mut self, id: EntryId, agent: Agent, end: ApprovalEnd) {
+    pub(in crate::daemon) fn end_approval(&mut self, id: EntryId, agent: Agent, end: ApprovalEnd) {
         if !self.approvals.end(&id) {
             return;
         }
@@ -76,7 +76,12 @@ impl Daemon {
         );
     }
 
-    fn asked_entry(&self, agent: Agent, request: ApprovalRequest, details: &str) -> Entry {
+    pub(in crate::daemon) fn asked_entry(
+        &self,
+        agent: Agent,
+        request: ApprovalRequest,
+        details: &str,
+    ) -> Entry {
         let content = in_words(agent, &request, details);
         let mut entry = self.entry(
             Party::Agent(agent),

@@ -9,9 +9,12 @@ use crate::core::entry::{
     ApprovalChoice, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind, Message,
 };
 use crate::core::id::EntryId;
+use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{AnswerApprovalParams, Recorded, Refusal, RefusalCode, Reply};
+use crate::wire::control::{
+    AnswerApprovalParams, ApprovalAnswer, Recorded, Refusal, RefusalCode, Reply,
+};
 
 /// How much of what was asked a message names, in characters.
 const SUBJECT_NAMED_CHARS: usize = 200;
@@ -35,7 +38,10 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let entries = self.answer_entries(&approved);
-        let choice = approved.choice.id;
+        let given = ApprovalAnswer {
+            choice: approved.choice.id,
+            note: approved.note,
+        };
         self.record(
             entries,
             Box::new(move |daemon, result| match result {
@@ -49,7 +55,7 @@ impl Daemon {
                         seq: stored[0].entry.seq,
                     };
                     // First the answer: what is told with it is for the turn that goes on.
-                    daemon.send_answer(&id, choice, recorded, reply);
+                    daemon.send_answer(&id, given, recorded, reply);
                     for stored in stored {
                         daemon.track_recorded(&stored.entry.id);
                     }
@@ -81,7 +87,7 @@ impl Daemon {
         if let Some(note) = &note {
             check_length("note", note)?;
         }
-        if self.approvals.codex_request(&id).is_none() {
+        if !self.approvals.is_answerable(&id) {
             return Err(reconnecting(asked.agent));
         }
         Ok(Approved {
@@ -116,8 +122,8 @@ impl Daemon {
         let kind = given.of(id.clone(), *agent);
         let mut entries = vec![self.entry(Party::Human, to.clone(), kind, content, None)];
         let denies = matches!(choice.effect, ChoiceEffect::Deny | ChoiceEffect::Stop);
-        if let (Some(note), true) = (note, denies) {
-            // Codex takes no words with an answer.
+        if let (Some(note), true, Agent::Codex) = (note, denies, agent) {
+            // Claude's hook takes words with an answer, Codex does not.
             let message = EntryKind::Message(Message {
                 on_busy: OnBusy::Steer,
                 require_reply: false,
@@ -138,12 +144,17 @@ impl Daemon {
     fn send_answer(
         &mut self,
         id: &EntryId,
-        choice: String,
+        given: ApprovalAnswer,
         recorded: Recorded,
         reply: ReplySender,
     ) {
+        if let Some(hook) = self.approvals.take_hook(id) {
+            let sent = hook.send(Ok(Reply::Approval(Some(given))));
+            let result = sent.map(|()| Reply::Recorded(recorded));
+            return answer(reply, result.map_err(|_| reconnecting(Agent::Claude)));
+        }
         let request = self.approvals.codex_request(id).map(str::to_owned);
-        let sent = request.and_then(|request| self.codex.answer_approval(request, choice));
+        let sent = request.and_then(|request| self.codex.answer_approval(request, given.choice));
         let Some(sent) = sent else {
             self.approvals.failed(id);
             return answer(reply, Err(reconnecting(Agent::Codex)));
@@ -155,8 +166,7 @@ impl Daemon {
             if result.is_err()
                 && let Some(events) = events.upgrade()
             {
-                let failed = crate::daemon::event::Event::ApprovalUnanswered(id);
-                let _ = events.send(failed).await;
+                let _ = events.send(Event::ApprovalUnanswered(id)).await;
             }
             answer(reply, result.map(|()| Reply::Recorded(recorded)));
         });

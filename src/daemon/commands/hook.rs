@@ -56,6 +56,7 @@ impl Daemon {
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
+        self.claude_goes_on(&params.event, params.tool_use.as_deref());
         match params.event.as_str() {
             "UserPromptSubmit" => {
                 // A turn that ends at the limit would have them and do nothing with them.

@@ -110,6 +110,7 @@ impl Daemon {
             }
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::ListGates => answer(reply, Ok(self.list_gates())),
             Command::RunGates(params) => {

@@ -9,7 +9,11 @@ use crate::core::entry::{
 };
 use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{AnswerApprovalParams, Command, RefusalCode, Reply, Role};
+use crate::wire::control::{
+    AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, Command, HookParams, Refusal,
+    RefusalCode, Reply, Role,
+};
+use tokio::sync::oneshot;
 
 const WAITING: ReportedStatus = ReportedStatus::Active { waiting: true };
 
@@ -242,4 +246,142 @@ async fn what_was_asked_is_gone_with_the_app_server_and_waits_on_in_a_cleared_se
     assert_eq!(rig.steps().await.last().unwrap(), "system lost");
     let kinds = [ApprovalStep::Ended(crate::core::entry::ApprovalEnd::Lost)];
     assert_eq!(kinds[0].as_str(), "lost");
+}
+
+const CLAUDE: u32 = 4_000_000;
+
+impl Rig {
+    fn claude_asks(
+        &mut self,
+        hook: &Guest,
+        key: &str,
+    ) -> oneshot::Receiver<Result<Reply, Refusal>> {
+        let ask = Command::AskApproval(AskApprovalParams {
+            request: request(key),
+            details: String::new(),
+            claude_pid: Some(CLAUDE),
+            tool_use: Some("touch".to_owned()),
+        });
+        self.ask(hook, ask)
+    }
+
+    async fn claude_hook(&mut self, event: &str, tool_use: Option<&str>) {
+        let hook = self.connect(Role::Hook, Some(CLAUDE), false);
+        let params = HookParams {
+            event: event.to_owned(),
+            claude_pid: Some(CLAUDE),
+            tool_use: tool_use.map(str::to_owned),
+            ..HookParams::default()
+        };
+        self.call(&hook, Command::Hook(params)).await.unwrap();
+        self.daemon.disconnect(hook.conn);
+        self.settle().await;
+    }
+
+    fn only_open(&self) -> EntryId {
+        let open = &self.daemon.recorder.world().open_approvals;
+        assert_eq!(open.len(), 1);
+        open.keys().next().unwrap().clone()
+    }
+}
+
+#[tokio::test]
+async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let mut waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    assert!(waiting.try_recv().is_err());
+    let id = rig.only_open();
+    let note = Some("use the lock");
+    assert_eq!(rig.answer(&operator, &id, "decline", note).await, Ok(()));
+    let answer = ApprovalAnswer {
+        choice: "decline".to_owned(),
+        note: note.map(str::to_owned),
+    };
+    assert_eq!(waiting.await.unwrap(), Ok(Reply::Approval(Some(answer))));
+    // The hook prints it and is gone, which says nothing about whether it counted.
+    rig.daemon.disconnect(hook.conn);
+    rig.settle().await;
+    assert_eq!(rig.only_open(), id);
+    // The reason went with the answer.
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    rig.claude_hook("PostToolUse", Some("another tool")).await;
+    assert_eq!(rig.open(), 0);
+    assert_eq!(
+        rig.steps().await,
+        ["claude asked", "human given", "system answered"]
+    );
+}
+
+#[tokio::test]
+async fn what_claudes_own_dialog_decided_ends_the_request_here() {
+    for (event, tool_use, ends) in [
+        ("PostToolUse", Some("touch"), true),
+        ("PostToolUse", Some("another tool"), false),
+        ("Notification", None, false),
+        ("Stop", None, true),
+        ("UserPromptSubmit", None, true),
+        ("PermissionRequest", None, true),
+    ] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let _operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let waiting = rig.claude_asks(&hook, "k1");
+        rig.settle().await;
+        rig.claude_hook(event, tool_use).await;
+        assert_eq!(rig.open() == 0, ends, "{event} {tool_use:?}");
+        if ends {
+            // The hook hears that nobody answers it any more.
+            assert!(waiting.await.is_err());
+        }
+        // Pressing Esc or No ends the hook.
+        rig.daemon.disconnect(hook.conn);
+        rig.settle().await;
+        assert_eq!(rig.open(), 0);
+        assert_eq!(rig.steps().await, ["claude asked", "system answered"]);
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_looks_claude_is_not_kept_waiting() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _reader = rig.connect(Role::Deck, None, false);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let waiting = rig.claude_asks(&hook, "k1");
+    assert_eq!(waiting.await.unwrap(), Ok(Reply::Approval(None)));
+    assert!(rig.steps().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_hook_that_asks_again_on_another_connection_is_answered_there() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let _before = rig.claude_asks(&hook, "k1");
+    let again = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let waiting = rig.claude_asks(&again, "k1");
+    rig.daemon.disconnect(hook.conn);
+    rig.settle().await;
+    let id = rig.only_open();
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    let Ok(Reply::Approval(Some(answer))) = waiting.await.unwrap() else {
+        panic!("no answer");
+    };
+    assert_eq!(answer.choice, "accept");
+    assert_eq!(rig.steps().await, ["claude asked", "human given"]);
+}
+
+#[tokio::test]
+async fn only_a_hook_asks_for_claude() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let refused = rig.claude_asks(&operator, "k1").await.unwrap();
+    assert_eq!(refused.unwrap_err().code, RefusalCode::WrongRole);
 }

@@ -3,7 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use super::{agent_of, small};
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{ApprovalKind, ChoiceEffect};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
@@ -13,7 +13,12 @@ use crate::deck::model::Model;
 pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let open = &model.world.open_approvals;
     let mut cards: Vec<ui::InboxCard> = open.values().map(card).collect();
-    let of_helpers = small(model.status.approvals.pending).saturating_sub(small(open.len() as u64));
+    let of_codex = model
+        .status
+        .approvals
+        .pending
+        .saturating_sub(open.len() as u64);
+    let of_helpers = small(of_codex);
     if of_helpers > 0 {
         cards.push(ui::InboxCard::new(
             ui::InboxKind::Approval,
@@ -21,6 +26,16 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             ui::Agent::Codex,
             model.world.agent(Agent::Codex).since_ms,
             "Codex waits for your approval: answer it in its terminal.",
+        ));
+    }
+    let of_claude = open.values().any(|asked| asked.agent == Agent::Claude);
+    if model.status.agents.claude.state == AgentState::Waiting && !of_claude {
+        cards.push(ui::InboxCard::new(
+            ui::InboxKind::Approval,
+            "claude-waits",
+            ui::Agent::Claude,
+            model.world.agent(Agent::Claude).since_ms,
+            "Claude waits for you in its own pane.",
         ));
     }
     cards

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::entry::ApprovalRequest;
 use crate::id::EntryId;
 
 /// Arguments of [`Command::AnswerApproval`](super::Command::AnswerApproval).
@@ -11,6 +12,36 @@ pub struct AnswerApprovalParams {
     /// The request.
     pub id: EntryId,
     /// One of its choices, by id.
+    pub choice: String,
+    /// What the agent is told with a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Arguments of [`Command::AskApproval`](super::Command::AskApproval).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskApprovalParams {
+    /// What is asked.
+    pub request: ApprovalRequest,
+    /// What else the person should read.
+    #[serde(default)]
+    pub details: String,
+    /// The Claude that asks.
+    #[serde(default)]
+    pub claude_pid: Option<u32>,
+    /// Names the use of the tool that it is about, as [`HookParams::tool_use`] does when it ran.
+    ///
+    /// [`HookParams::tool_use`]: super::HookParams::tool_use
+    #[serde(default)]
+    pub tool_use: Option<String>,
+}
+
+/// What the operator answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalAnswer {
+    /// The choice's id.
     pub choice: String,
     /// What the agent is told with a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Role;
 use super::{
-    AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AttendParams, ClearParams,
-    CompactParams, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, HookParams,
-    IdsParams, LedgerListParams, NoteParams, ProposeParams, QueueChangeParams, QueueDrainParams,
-    ReadContextParams, RunGatesParams, SendParams, StopParams, TrustParams, WaitMessagesParams,
+    AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AttendParams,
+    ClearParams, CompactParams, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
+    HookParams, IdsParams, LedgerListParams, NoteParams, ProposeParams, QueueChangeParams,
+    QueueDrainParams, ReadContextParams, RunGatesParams, SendParams, StopParams, TrustParams,
+    WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
@@ -90,6 +91,10 @@ pub enum Command {
     /// The hook's output, with these bodies in it, was taken by Claude.
     #[serde(rename = "hook/handed")]
     HookHanded(IdsParams),
+    /// Claude asks the person before a tool. Answered when the operator has answered, or somebody
+    /// else has; at once when no operator looks.
+    #[serde(rename = "approval/ask")]
+    AskApproval(AskApprovalParams),
     /// This connection is the doorbell of a Claude process; rings as [`Notification::Ring`].
     #[serde(rename = "doorbell/attach")]
     DoorbellAttach,
@@ -167,6 +172,7 @@ impl Command {
             Self::RegisterAgent => "agent/register",
             Self::Hook(_) => "hook/report",
             Self::HookHanded(_) => "hook/handed",
+            Self::AskApproval(_) => "approval/ask",
             Self::DoorbellAttach => "doorbell/attach",
             Self::EnsureCodex => "codex/ensure",
             Self::Decide(_) => "finality/decide",
@@ -203,7 +209,7 @@ impl Command {
             Self::ProposeFinal(params) => speaks_for(params.agent),
             // Only Claude has hooks.
             Self::HookHanded(params) => role == Role::Hook && params.agent == Agent::Claude,
-            Self::Hook(_) | Self::DoorbellAttach => role == Role::Hook,
+            Self::Hook(_) | Self::AskApproval(_) | Self::DoorbellAttach => role == Role::Hook,
             // It begins a process: for a person's clients, not for what an agent runs.
             Self::EnsureCodex => matches!(role, Role::Deck | Role::Cli),
             Self::ReadContext(_)

@@ -268,6 +268,9 @@ pub struct HookParams {
     /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
     #[serde(default)]
     pub monitor_runs: Option<bool>,
+    /// `PostToolUse`: names the use of the tool that has run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use: Option<String>,
 }
 
 /// Arguments of [`Command::Decide`](super::Command::Decide).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{GateReport, GatesReport};
+use super::{ApprovalAnswer, GateReport, GatesReport};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
@@ -51,6 +51,8 @@ pub enum Reply {
     QueueChanged(Vec<EntryId>),
     /// What a hook should print.
     Hook(HookReply),
+    /// What the operator answered; `None` when it is answered elsewhere, or nobody looks.
+    Approval(Option<ApprovalAnswer>),
     /// Where the Codex terminal can join.
     Codex(CodexJoin),
     /// The session was sealed.

@@ -1,0 +1,111 @@
+//! What Claude asks the person: its hook waits here, beside Claude's own dialog.
+
+use crate::core::agent::Agent;
+use crate::core::entry::ApprovalEnd;
+use crate::core::snapshot::APPROVALS_OPEN_MAX;
+use crate::daemon::approvals::AskingHook;
+use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::wire::control::{AskApprovalParams, Refusal, RefusalCode, Reply, Role};
+
+/// The most of each text that is taken, in characters: the hook cuts them far earlier.
+const TEXT_CHARS_MAX: usize = 250_000;
+
+/// The most choices that are taken.
+const CHOICES_MAX: usize = 16;
+
+impl Daemon {
+    pub(in crate::daemon) fn ask_approval(
+        &mut self,
+        conn: ConnId,
+        params: AskApprovalParams,
+        reply: ReplySender,
+    ) {
+        let AskApprovalParams {
+            request,
+            details,
+            claude_pid,
+            tool_use,
+        } = params;
+        let texts = [&request.subject, &request.key, &details];
+        let is_long = |text: &&String| text.chars().nth(TEXT_CHARS_MAX).is_some();
+        if texts.iter().any(is_long) || request.choices.len() > CHOICES_MAX {
+            let refusal = Refusal::new(
+                RefusalCode::TooLarge,
+                "the question is too long",
+                "it is answered in Claude's own terminal",
+            );
+            return answer(reply, Err(refusal));
+        }
+        let pair = self
+            .clients
+            .get(conn)
+            .map(|it| &it.hello.runtime_session_id);
+        let is_receivers = pair
+            .cloned()
+            .is_some_and(|pair| self.is_receivers_hook(&pair, claude_pid));
+        let is_looked_at =
+            (self.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
+        let known = self
+            .approvals
+            .known(self.recorder.world(), Agent::Claude, &request.key);
+        let has_room = self.recorder.world().open_approvals.len() < APPROVALS_OPEN_MAX;
+        if !is_receivers || known.is_none() && !(is_looked_at && has_room) {
+            return answer(reply, Ok(Reply::Approval(None)));
+        }
+        let hook = AskingHook {
+            conn,
+            reply: Some(reply),
+            tool_use,
+        };
+        if let Some(id) = known {
+            return self.approvals.claude_waits(id, hook);
+        }
+        let key = request.key.clone();
+        let entry = self.asked_entry(Agent::Claude, request, &details);
+        let id = entry.id.clone();
+        self.approvals.asked(key.clone(), id.clone());
+        self.approvals.claude_waits(id.clone(), hook);
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                daemon.approvals.recorded(&key);
+                if result.is_err() {
+                    // Nobody can be asked about what is not in the record.
+                    if let Some(reply) = daemon.approvals.take_hook(&id) {
+                        answer(reply, Ok(Reply::Approval(None)));
+                    }
+                }
+                daemon.status_changed();
+            }),
+        );
+    }
+
+    /// A hook that was not answered is gone.
+    pub(in crate::daemon) fn asking_hook_left(&mut self, conn: ConnId) {
+        if let Some(id) = self.approvals.hook_left(conn) {
+            self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
+        }
+    }
+
+    /// Claude goes on, as one of its hooks shows.
+    pub(in crate::daemon) fn claude_goes_on(&mut self, event: &str, tool_use: Option<&str>) {
+        // It asks for one thing after the other (Claude Code 2.1.330, observed), so that what it
+        // asked before is over when it asks again.
+        let is_over = !matches!(event, "PostToolUse" | "Notification");
+        if event == "Notification" {
+            return;
+        }
+        for id in self.approvals.claude_goes_on(tool_use, is_over) {
+            self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
+        }
+    }
+
+    /// No Claude is here any more.
+    pub(in crate::daemon) fn end_claude_approvals(&mut self) {
+        for id in self.approvals.claude_goes_on(None, true) {
+            self.end_approval(id, Agent::Claude, ApprovalEnd::Lost);
+        }
+    }
+}
