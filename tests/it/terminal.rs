@@ -182,6 +182,8 @@ fn one_cell_is_enough_to_live_in() {
     deck.resize(120, 40);
     deck.wait_for_text("● daemon");
     deck.resize(1, 1);
+    // A key that comes together with a new size may be read with the next one only.
+    deck.wait_for_screen("one cell", |screen| screen.trim() == "…");
     deck.press(Key::Char('q'));
     assert_eq!(deck.wait_exit(), 0);
 }
