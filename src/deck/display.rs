@@ -235,14 +235,17 @@ fn draw(
     wishes: &mpsc::Sender<Effect>,
     keep_theme: &KeepTheme,
 ) {
-    if let Ok((columns, rows)) = screen.size() {
-        update(&mut deck, Msg::Resize(columns, rows));
-    }
     let mut effects = Vec::new();
     let mut was_away = false;
     loop {
         // Clock and ages are those of the moment in which they are drawn, whatever woke us.
         effects.extend(update(&mut deck, Msg::Tick(now_ms())));
+        // Asked each time: a new size that comes together with a key may not be told.
+        if let Ok((columns, rows)) = screen.size()
+            && deck.size() != (columns, rows)
+        {
+            effects.extend(update(&mut deck, Msg::Resize(columns, rows)));
+        }
         if screen.draw(&deck).is_err() {
             return;
         }
@@ -295,10 +298,6 @@ fn draw(
                     }
                     // A view may have come meanwhile.
                     was_away = true;
-                    // It may have another size by now.
-                    if let Ok((columns, rows)) = screen.size() {
-                        update(&mut deck, Msg::Resize(columns, rows));
-                    }
                 }
                 Effect::CopyText(text) => {
                     let _ = screen.copy(&text);
