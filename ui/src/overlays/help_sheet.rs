@@ -8,6 +8,7 @@ use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
+use crate::key::Key;
 use crate::keymap::{Binding, KeyContext};
 use crate::model::{Agent, AgentState, OutcomeState, Party};
 use crate::text;
@@ -85,18 +86,20 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
         KeyContext::Input => &[KeyContext::Overlay, KeyContext::Global],
         _ => &[KeyContext::Global],
     };
-    let is_said = |binding: &Binding| {
+    let is_said = |action: Action, key: &Key| {
         said_by.iter().any(|context| {
             let mut others = deck.keymap.bindings(*context).iter();
-            others.any(|other| {
-                let has = |key| other.keys.contains(key);
-                other.action == binding.action && binding.keys.iter().all(has)
-            })
+            others.any(|other| other.action == action && other.keys.contains(key))
         })
     };
-    let bindings = deck.keymap.bindings(context).iter();
-    let shown: Vec<&Binding> = bindings
-        .filter(|binding| !binding.keys.is_empty() && !is_said(binding))
+    let bindings = deck.keymap.bindings(context).iter().cloned();
+    let shown: Vec<Binding> = bindings
+        .map(|mut binding| {
+            let action = binding.action;
+            binding.keys.retain(|key| !is_said(action, key));
+            binding
+        })
+        .filter(|binding| !binding.keys.is_empty())
         .collect();
     let find = |action| shown.iter().find(|binding| binding.action == action);
     let mut rows = Vec::new();
@@ -104,10 +107,10 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
         let pair = |(first, second, words): &(Action, Action, &'static str)| {
             let (first, second) = (find(*first)?, find(*second)?);
             let is_either = [first.action, second.action].contains(&binding.action);
-            is_either.then_some((*first, *second, *words))
+            is_either.then_some((first, second, *words))
         };
         if let Action::Focus(_) = binding.action {
-            let panes: Vec<&&Binding> = shown
+            let panes: Vec<&Binding> = shown
                 .iter()
                 .filter(|other| matches!(other.action, Action::Focus(_)))
                 .collect();
@@ -124,7 +127,7 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
         }
         match PAIRS.iter().find_map(pair) {
             Some((first, second, words)) if first.action == binding.action => {
-                rows.push((first_keys(&[&first, &second]), words.to_owned()));
+                rows.push((first_keys(&[first, second]), words.to_owned()));
             }
             Some(_) => {}
             None => rows.push((binding.keys_text(), binding.desc.clone())),
@@ -134,7 +137,7 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
 }
 
 /// The first key of each: the others do the same.
-fn first_keys(bindings: &[&&Binding]) -> String {
+fn first_keys(bindings: &[&Binding]) -> String {
     let keys = bindings.iter().filter_map(|binding| binding.keys.first());
     keys.map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
