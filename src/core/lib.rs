@@ -13,6 +13,7 @@ pub mod id;
 pub mod marker;
 pub mod panicked;
 pub mod redact;
+pub mod row_class;
 pub mod snapshot;
 pub mod trace;
 pub mod whole;

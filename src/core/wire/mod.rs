@@ -8,3 +8,4 @@ pub mod jsonrpc;
 pub mod line;
 pub mod search;
 pub mod status;
+pub mod window;

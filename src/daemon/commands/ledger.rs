@@ -1,7 +1,12 @@
 //! Reading the record, as on disk.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::checks::not_found;
 use crate::core::id::{EntryId, Seq};
+use crate::core::row_class::RowResult;
+use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::ConnId;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
@@ -9,6 +14,7 @@ use crate::daemon::reply::ReplySender;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
 use crate::wire::control::{EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};
+use crate::wire::window::WindowParams;
 
 /// Entries per page when nobody names a number.
 const PAGE: u32 = 100;
@@ -26,6 +32,38 @@ pub(super) fn list<T>(
 ) {
     let ledger = recorder.ledger().clone();
     readers.read(conn, reply, move || page(&ledger, &params));
+}
+
+/// The rows of a timeline around a place.
+pub(super) fn window<T>(
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    params: WindowParams,
+    reply: ReplySender,
+) {
+    let ledger = recorder.ledger().clone();
+    let world = Arc::clone(recorder.world());
+    readers.read(reply, move || {
+        let wants = params.query.results.contains(&RowResult::Waits);
+        let waiting = if wants {
+            waiting(&world)
+        } else {
+            BTreeSet::new()
+        };
+        let page = ledger.window(&params, &waiting);
+        page.map(Reply::Window).map_err(|error| unreadable(&error))
+    });
+}
+
+/// The lines of what waits for somebody: messages without proof, proposals, questions.
+fn waiting(world: &Snapshot) -> BTreeSet<u64> {
+    let messages = world.unsettled.values().map(|message| message.seq.0);
+    let proposals = world
+        .pending_proposals
+        .values()
+        .map(|proposal| proposal.seq.0);
+    let questions = world.open_questions.keys().map(|seq| seq.0);
+    messages.chain(proposals).chain(questions).collect()
 }
 
 /// One entry, by its id or its place; `full`: with all of a long text.

@@ -92,6 +92,9 @@ impl Daemon {
             Command::LedgerShow { entry, full } => {
                 ledger::show(&self.recorder, &self.readers, conn, entry, full, reply)
             }
+            Command::LedgerWindow(params) => {
+                ledger::window(&self.recorder, &self.readers, params, reply)
+            }
             Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
             Command::LedgerRebuild(params) => {
                 answer(reply, search::rebuild(&self.dirs, &self.recorder, &params))

@@ -1,5 +1,6 @@
 //! [`Ledger`]: the handle to an open ledger.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -10,10 +11,12 @@ use std::time::Duration;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};
 use ctxrelay_core::wire::line::Stored;
+use ctxrelay_core::wire::window::{WindowPage, WindowParams};
 
 use super::error::LedgerError;
 use super::page::{self, EntryFilter, Page};
 use super::shared::SharedLedger;
+use super::window;
 use super::writer::{Job, TOKEN_OF_WAITERS};
 
 /// Why an append was not taken. Nothing of it was recorded.
@@ -164,6 +167,15 @@ impl Ledger {
         limit: usize,
     ) -> io::Result<Page> {
         page::page(&self.shared, filter, from, ascending, limit)
+    }
+
+    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
+        window::window(&self.shared, params, waiting)
     }
 
     /// The figures at this moment.

@@ -10,13 +10,15 @@ use super::page::EntryFilter;
 use super::slots::{Slot, Slots};
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::row_class::{RowClass, type_of_word};
 
 /// The words behind the codes of the slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct SlotWords {
-    types: Names,
-    sources: Names,
-    targets: Names,
+    /// The words of [`RowClass`], which tell more than the `type`.
+    pub(super) types: Names,
+    pub(super) sources: Names,
+    pub(super) targets: Names,
     sessions: Names,
 }
 
@@ -101,7 +103,7 @@ impl EntryIndex {
             seq,
             id: hash(&entry.id),
             codes: [
-                self.words.types.code(Some(entry.kind.type_name())),
+                self.words.types.code(Some(RowClass::word(&entry.kind))),
                 self.words.sources.code(Some(entry.source.as_str())),
                 self.words
                     .targets
@@ -182,6 +184,11 @@ impl EntryIndex {
         self.slots.last()
     }
 
+    /// The slots themselves, for who walks along them.
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
     pub(super) fn words(&self) -> &SlotWords {
         &self.words
     }
@@ -194,11 +201,12 @@ struct Wanted {
     until_ms: i64,
 }
 
-#[derive(Clone, Copy)]
 enum Want {
     Any,
     /// This code, or one that says nothing.
     Only(u8),
+    /// The codes of the words that a type has, or one that says nothing.
+    Among(Box<[bool; 256]>),
     /// The same, or no word at all.
     OnlyOrNone(u8),
 }
@@ -208,10 +216,20 @@ impl Wanted {
         let only = |names: &Names, word: Option<&str>| {
             word.map_or(Want::Any, |word| Want::Only(names.find(word)))
         };
+        let of_type = |names: &Names, wanted: Option<&str>| {
+            wanted.map_or(Want::Any, |wanted| {
+                let mut codes = Box::new([false; 256]);
+                for (code, word) in names.iter() {
+                    codes[usize::from(code)] = word == wanted || type_of_word(word) == wanted;
+                }
+                codes[usize::from(OTHER)] = true;
+                Want::Among(codes)
+            })
+        };
         let session = filter.runtime_session.as_ref();
         Self {
             codes: [
-                only(&words.types, filter.entry_type.as_deref()),
+                of_type(&words.types, filter.entry_type.as_deref()),
                 only(&words.sources, filter.source.as_ref().map(|p| p.as_str())),
                 only(&words.targets, filter.target.as_ref().map(|p| p.as_str())),
                 session.map_or(Want::Any, |session| {
@@ -227,6 +245,7 @@ impl Wanted {
         let fits = |(want, code): (&Want, u8)| match want {
             Want::Any => true,
             Want::Only(wanted) => code == *wanted || code == OTHER,
+            Want::Among(codes) => codes[usize::from(code)],
             Want::OnlyOrNone(wanted) => code == *wanted || code == OTHER || code == NONE,
         };
         self.codes.iter().zip(slot.codes).all(fits)

@@ -31,6 +31,8 @@ mod slots;
 mod verify;
 mod verify_blobs;
 mod walk;
+mod window;
+mod window_walk;
 mod writer;
 
 #[cfg(test)]

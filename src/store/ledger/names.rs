@@ -40,6 +40,11 @@ impl Names {
         at.and_then(|at| u8::try_from(at + 1).ok()).unwrap_or(OTHER)
     }
 
+    /// All words that have a code, with it.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &str)> {
+        (1..OTHER).zip(self.0.iter().map(String::as_str))
+    }
+
     /// Whether every code in use stands for a word; a file may say otherwise.
     pub(super) fn is_sound(&self) -> bool {
         self.0.len() < usize::from(OTHER)

@@ -1,5 +1,6 @@
 //! [`Reading`]: a ledger file at random places, for whoever does not write it.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
@@ -13,9 +14,11 @@ use super::page::{self, EntryFilter, Page};
 use super::progress::ReadProgress;
 use super::scan::scan_after;
 use super::shared::{LedgerHealth, SharedLedger};
+use super::window;
 use crate::dirs::open_private;
 use ctxrelay_core::id::{EntryId, Seq, SessionId};
 use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::wire::window::{WindowPage, WindowParams};
 
 /// A ledger as it was when it was opened. Takes no lock, mends nothing, and does not follow what
 /// is appended later.
@@ -83,6 +86,15 @@ impl Reading {
         limit: usize,
     ) -> io::Result<Page> {
         page::page(&self.shared, filter, from, ascending, limit)
+    }
+
+    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
+        window::window(&self.shared, params, waiting)
     }
 
     /// The file.

@@ -16,3 +16,4 @@ mod page;
 mod tamper;
 mod tamper_anywhere;
 mod whole;
+mod window;

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
+use crate::wire::window::WindowParams;
 
 /// Everything a client may ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,9 @@ pub enum Command {
         #[serde(default)]
         full: bool,
     },
+    /// The rows of a timeline around a place of the record.
+    #[serde(rename = "ledger/window")]
+    LedgerWindow(WindowParams),
     /// Words in the record.
     #[serde(rename = "ledger/search")]
     LedgerSearch(SearchParams),
@@ -164,6 +168,7 @@ impl Command {
             Self::ReadStatus => "status/read",
             Self::LedgerList(_) => "ledger/list",
             Self::LedgerShow { .. } => "ledger/show",
+            Self::LedgerWindow(_) => "ledger/window",
             Self::LedgerSearch(_) => "ledger/search",
             Self::LedgerRebuild(_) => "ledger/rebuild",
             Self::QueueList => "queue/list",
@@ -217,6 +222,7 @@ impl Command {
             | Self::ReadStatus
             | Self::LedgerList(_)
             | Self::LedgerShow { .. }
+            | Self::LedgerWindow(_)
             | Self::LedgerSearch(_)
             | Self::LedgerRebuild(_)
             | Self::QueueList

@@ -12,6 +12,7 @@ use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::snapshot::Snapshot;
 use crate::wire::search::{IndexReport, SearchPage};
 use crate::wire::status::Status;
+use crate::wire::window::WindowPage;
 
 /// The answer to a [`Command`](super::Command).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,8 @@ pub enum Reply {
     Entries(EntryPage),
     /// One entry as on disk.
     Entry(Value),
+    /// Rows of the timeline.
+    Window(WindowPage),
     /// What a search found.
     Found(SearchPage),
     /// How far what is derived is.
