@@ -45,7 +45,7 @@ pub enum RowResult {
 pub enum MachineRow {
     /// A step whose result stands elsewhere: below its message, or on the agent's card.
     Step,
-    /// The daemon began or ended, an agent left.
+    /// The daemon began or ended, an agent left or waits for its human.
     News,
 }
 
@@ -76,10 +76,11 @@ const WORDS: &[(&str, &str)] = &[
     (DELIVERY, MACHINE),
     (DELIVERY_FAILED, MACHINE),
     (AGENT, MACHINE),
-    (AGENT_LEFT, MACHINE),
+    (AGENT_NEWS, MACHINE),
     (AGENT_LIMITED, MACHINE),
     (TURN, MACHINE),
     (TURN_FAILED, MACHINE),
+    (APPROVAL, MACHINE),
 ];
 
 const MACHINE: &str = "runtime_event";
@@ -93,9 +94,10 @@ const NOTE_DECISION: &str = "note/decision";
 const DELIVERY: &str = "runtime_event/delivery";
 const DELIVERY_FAILED: &str = "runtime_event/delivery_failed";
 const AGENT: &str = "runtime_event/agent";
-const AGENT_LEFT: &str = "runtime_event/agent_left";
+const AGENT_NEWS: &str = "runtime_event/agent_news";
 const AGENT_LIMITED: &str = "runtime_event/agent_limited";
 const TURN: &str = "runtime_event/turn";
+const APPROVAL: &str = "runtime_event/approval";
 const TURN_FAILED: &str = "runtime_event/turn_failed";
 
 impl RowClass {
@@ -123,13 +125,15 @@ impl RowClass {
             },
             EntryKind::AgentChanged(change) => match change.state {
                 AgentState::Limited | AgentState::Stale => AGENT_LIMITED,
-                AgentState::Offline => AGENT_LEFT,
+                AgentState::Offline | AgentState::Waiting => AGENT_NEWS,
+                AgentState::Idle if change.why.is_some() => AGENT_NEWS,
                 _ => AGENT,
             },
             EntryKind::Turn(turn) => match turn.status {
                 TurnStatus::Interrupted | TurnStatus::Failed => TURN_FAILED,
                 _ => TURN,
             },
+            EntryKind::Approval(_) => APPROVAL,
             _ => kind.type_name(),
         }
     }
@@ -143,11 +147,11 @@ impl RowClass {
             "artifact" | "release_gate" => (RowKind::Artifact, None),
             ARTIFACT_PASSED | GATE_PASSED => (RowKind::Artifact, Some(RowResult::Done)),
             ARTIFACT_FAILED | GATE_FAILED => (RowKind::Artifact, Some(RowResult::Failed)),
-            "finality_proposal" => (RowKind::Finality, None),
+            "finality_proposal" | APPROVAL => (RowKind::Finality, None),
             APPROVED => (RowKind::Finality, Some(RowResult::Done)),
             REJECTED => (RowKind::Finality, Some(RowResult::Failed)),
             "error" => (RowKind::Error, Some(RowResult::Failed)),
-            MACHINE | DELIVERY | AGENT | AGENT_LEFT | AGENT_LIMITED | TURN => {
+            MACHINE | DELIVERY | AGENT | AGENT_NEWS | AGENT_LIMITED | TURN => {
                 (RowKind::System, None)
             }
             DELIVERY_FAILED | TURN_FAILED => (RowKind::System, Some(RowResult::Failed)),
@@ -158,7 +162,7 @@ impl RowClass {
             result,
             machine: match word {
                 DELIVERY | DELIVERY_FAILED | AGENT | TURN => Some(MachineRow::Step),
-                MACHINE | AGENT_LEFT => Some(MachineRow::News),
+                MACHINE | AGENT_NEWS => Some(MachineRow::News),
                 _ => None,
             },
             is_decision: matches!(word, APPROVED | REJECTED | NOTE_DECISION),

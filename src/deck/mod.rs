@@ -18,6 +18,8 @@ pub mod opening;
 mod perform;
 mod present;
 mod reading;
+mod row_window;
 pub mod run;
 pub mod term;
+mod timeline;
 mod work;

@@ -1,16 +1,14 @@
 //! [`Model`]: what the daemon told so far. The same fold as the daemon's keeps it current, so
 //! that an entry costs no call.
 
-mod line_gaps;
-
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use self::line_gaps::LineGaps;
-use super::present::RowFilter;
 use super::run::DeckAbout;
+use super::timeline::Timeline;
 use super::work::WorkIndex;
+use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -18,9 +16,10 @@ use crate::core::snapshot::Snapshot;
 use crate::wire::control::EntryPage;
 use crate::wire::line;
 use crate::wire::status::Status;
+use crate::wire::window::{WindowPage, WindowPlace, WindowRow};
 
-/// How many entries are kept for the timeline unless the operator scrolls further back.
-const ENTRIES_MAX: usize = 2_000;
+/// How many steps of deliveries are kept: more than the messages on any screen have.
+const STEPS_MAX: usize = 8_192;
 
 /// How we stand to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,25 +49,22 @@ pub struct Model {
     pub unread: Option<String>,
     /// The folded world.
     pub world: Snapshot,
-    /// The latest entries, oldest first.
-    pub entries: VecDeque<Entry>,
-    /// What became of messages, and when: the steps among the entries that are kept.
-    pub deliveries: BTreeMap<EntryId, Vec<(DeliveryRecord, i64)>>,
-    /// Where older entries can be read on.
-    pub older: Option<String>,
-    /// How often older ones were read.
-    pub pages: u64,
+    /// What became of messages, and when, by the lines of those steps.
+    pub deliveries: BTreeMap<EntryId, BTreeMap<u64, (DeliveryRecord, i64)>>,
+    /// The rows of the timeline.
+    pub timeline: Timeline,
     /// What names the work tree ([`pin`](crate::core::entry::WorkTree::pin)); `None` until somebody looked.
     pub tree: Option<String>,
     /// Agents that were started from this deck: when, ms since the epoch.
-    pub started: BTreeMap<crate::core::agent::Agent, i64>,
+    pub started: BTreeMap<Agent, i64>,
     /// Its open handoffs as rows.
     pub work: WorkIndex,
     /// Whose deck it is.
     pub about: DeckAbout,
-    /// Of the part of the record that is loaded.
-    bad_lines: LineGaps,
-    keep: usize,
+    /// How many steps there are among `deliveries`.
+    steps: usize,
+    /// Who has written an entry that was read.
+    writers: BTreeSet<Agent>,
 }
 
 impl Model {
@@ -80,39 +76,85 @@ impl Model {
             is_read: false,
             unread: None,
             world: Snapshot::default(),
-            entries: VecDeque::new(),
             deliveries: BTreeMap::new(),
-            older: None,
-            pages: 0,
+            timeline: Timeline::default(),
             tree: None,
             started: BTreeMap::new(),
             work: WorkIndex::default(),
             about,
-            bad_lines: LineGaps::default(),
-            keep: ENTRIES_MAX,
+            steps: 0,
+            writers: BTreeSet::new(),
         }
     }
 
-    /// Begins again from what was just read, the page newest first.
-    pub fn reset(&mut self, world: Snapshot, page: EntryPage) {
+    /// Begins again from what was just read. What was appended between the two reads comes as a
+    /// notification too.
+    pub fn reset(&mut self, world: Snapshot, rows: WindowPage) {
+        let is_same = self.world.session_id == world.session_id;
         self.world = world;
         self.work = WorkIndex::of(&self.world, self.world.last_at_ms);
         self.is_read = true;
         self.unread = None;
-        self.entries.clear();
-        self.deliveries.clear();
-        self.bad_lines.clear();
-        self.older.clone_from(&page.cursor);
-        let has_places = has_places(&page);
-        let mut entries = entries(page);
-        // What was appended between the two reads comes as a notification too.
-        entries.retain(|entry| entry.seq <= self.world.seq);
-        if has_places {
-            self.note_bad_lines(&entries);
+        if !is_same {
+            self.deliveries.clear();
+            self.steps = 0;
+            self.writers.clear();
         }
-        for entry in entries.into_iter().rev() {
-            self.remember(entry);
+        self.take_steps(&rows);
+        let mut timeline = std::mem::take(&mut self.timeline);
+        timeline.reset(self, rows, is_same);
+        self.timeline = timeline;
+    }
+
+    /// Rows that were asked for.
+    pub fn take_rows(&mut self, place: WindowPlace, rows: WindowPage) {
+        self.take_steps(&rows);
+        let mut timeline = std::mem::take(&mut self.timeline);
+        timeline.take(self, place, rows);
+        self.timeline = timeline;
+        self.forget_steps();
+    }
+
+    /// Whether an agent has written anything of what was read.
+    pub fn has_written(&self, agent: Agent) -> bool {
+        self.writers.contains(&agent)
+    }
+
+    fn take_steps(&mut self, rows: &WindowPage) {
+        let sources = rows.rows.iter().filter_map(|row| match row {
+            WindowRow::Entry { entry, .. } => entry.source.agent(),
+            _ => None,
+        });
+        self.writers.extend(sources);
+        for step in &rows.steps {
+            self.take_step(step.line, &step.record, step.at_ms);
         }
+    }
+
+    fn take_step(&mut self, line: u64, record: &DeliveryRecord, at_ms: i64) {
+        let steps = self
+            .deliveries
+            .entry(record.message_id.clone())
+            .or_default();
+        let is_new = steps.insert(line, (record.clone(), at_ms)).is_none();
+        self.steps += usize::from(is_new);
+    }
+
+    /// Lets go of steps of messages that are nowhere on the screen, when there are too many.
+    fn forget_steps(&mut self) {
+        if self.steps <= STEPS_MAX {
+            return;
+        }
+        // The latest stay: their messages may be told of, and opened, at any time.
+        let oldest = self.world.seq.0.saturating_sub(STEPS_MAX as u64 / 2);
+        let timeline = &self.timeline;
+        self.deliveries.retain(|id, steps| {
+            let is_late = steps
+                .last_key_value()
+                .is_some_and(|(line, _)| *line >= oldest);
+            is_late || timeline.has(id)
+        });
+        self.steps = self.deliveries.values().map(BTreeMap::len).sum();
     }
 
     /// An entry was appended. Returns `false` when one before it is missing: read again.
@@ -130,30 +172,12 @@ impl Model {
         let touched = WorkIndex::touched(&self.world, entry);
         fold(&mut self.world, entry);
         self.work.take(&self.world, touched);
-        self.remember(entry.clone());
+        self.remember(entry);
+        self.writers.extend(entry.source.agent());
+        let mut timeline = std::mem::take(&mut self.timeline);
+        timeline.append(self, entry);
+        self.timeline = timeline;
         in_order
-    }
-
-    /// Older entries were read, newest first. Returns whether there was a row among them.
-    pub fn prepend(&mut self, page: EntryPage) -> bool {
-        self.older.clone_from(&page.cursor);
-        self.pages += 1;
-        self.keep += page.entries.len();
-        let has_places = has_places(&page);
-        let entries = entries(page);
-        let has_bad_lines = has_places && self.note_bad_lines(&entries);
-        let mut rows = RowFilter::default();
-        let has_row = entries.iter().rev().any(|entry| rows.takes(entry));
-        for entry in entries {
-            if let EntryKind::Delivery(record) = &entry.kind {
-                self.deliveries
-                    .entry(record.message_id.clone())
-                    .or_default()
-                    .insert(0, (record.clone(), entry.timestamp_ms));
-            }
-            self.entries.push_front(entry);
-        }
-        has_row || has_bad_lines
     }
 
     /// Time has passed, which makes handoffs stale.
@@ -161,68 +185,26 @@ impl Model {
         self.work.advance(&self.world, now_ms);
     }
 
-    /// The lines among those that are loaded which could not be read.
-    pub fn bad_lines(&self) -> &LineGaps {
-        &self.bad_lines
-    }
-
-    /// Notes the lines that are missing among these entries, newest first, which stand right before
-    /// those that are loaded. Returns whether there are any.
-    fn note_bad_lines(&mut self, entries: &[Entry]) -> bool {
-        let loaded = self.entries.front().map(|entry| entry.seq.0);
-        let beginning = self.older.is_none().then_some(0);
-        let lines = entries.iter().map(|entry| entry.seq.0);
-        let lines: Vec<u64> = loaded.into_iter().chain(lines).chain(beginning).collect();
-        let mut has_some = false;
-        for pair in lines.windows(2) {
-            has_some |= self.bad_lines.note_between(pair[1], pair[0]);
-        }
-        has_some
-    }
-
-    fn remember(&mut self, entry: Entry) {
+    fn remember(&mut self, entry: &Entry) {
         if let EntryKind::Delivery(record) = &entry.kind {
-            self.deliveries
-                .entry(record.message_id.clone())
-                .or_default()
-                .push((record.clone(), entry.timestamp_ms));
-        }
-        if self.entries.len() == self.keep {
-            self.drop_oldest();
-        }
-        self.entries.push_back(entry);
-    }
-
-    /// Lets go of the oldest entry; whoever scrolls back reads it again.
-    fn drop_oldest(&mut self) {
-        let Some(gone) = self.entries.pop_front() else {
-            return;
-        };
-        if let EntryKind::Delivery(record) = &gone.kind
-            && let Some(steps) = self.deliveries.get_mut(&record.message_id)
-        {
-            // They stand in the order of the record.
-            steps.remove(0);
-            if steps.is_empty() {
-                self.deliveries.remove(&record.message_id);
+            self.take_step(entry.seq.0, record, entry.timestamp_ms);
+            // Not with each of them: looking through them costs.
+            if self.steps.is_multiple_of(STEPS_MAX) {
+                self.forget_steps();
             }
-        }
-        // A cursor is the line before which the next page ends. What has no number of its own, from
-        // a daemon of an earlier build, gives none.
-        let oldest = self
-            .entries
-            .front()
-            .map_or(gone.seq.0 + 1, |entry| entry.seq.0);
-        if gone.seq > Seq(0) {
-            self.older = Some(oldest.to_string());
-            self.bad_lines.forget_before(oldest);
         }
     }
 }
 
-/// Whether it says where its entries stand: a daemon of an earlier build does not.
-fn has_places(page: &EntryPage) -> bool {
-    page.places.len() == page.entries.len()
+/// The rows of a daemon of an earlier build, which gives none: the newest entries, one by one.
+pub fn rows_of(page: EntryPage) -> WindowPage {
+    let rows = entries(page).into_iter().rev();
+    let rows: Vec<WindowRow> = rows.map(WindowRow::of).collect();
+    WindowPage {
+        head: rows.last().map_or(0, WindowRow::last),
+        rows,
+        ..WindowPage::default()
+    }
 }
 
 /// The entry of a line as JSON, with the number of that line where it is known: what ContextRelay 3

@@ -1,12 +1,18 @@
 //! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
 
+use std::time::Duration;
+
 use ctxrelay_ui::model::{self as ui, EntryPlace, Level};
 use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use super::attention;
+use super::clock::now_ms;
 use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
+use super::timeline::Timeline;
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
@@ -14,19 +20,15 @@ use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    HandoffParams, LedgerListParams, NoteParams, QueueChange, QueueChangeParams, Reply,
-    RunGatesParams, SendParams,
+    HandoffParams, NoteParams, QueueChange, QueueChangeParams, Reply, RunGatesParams, SendParams,
 };
 use crate::wire::search::SearchParams;
 
 /// Hits that are listed; nobody scrolls through more instead of typing another word.
 const FOUND_MAX: u32 = 100;
 
-/// Entries that are read at once when the operator scrolls back.
-const OLDER: u32 = 500;
-
-/// Pages without a row that are passed for one wish, so that the screen hears of it in between.
-const PAGES_AT_ONCE: usize = 10;
+/// While the index is being built a search is made again this often.
+const SEARCH_AGAIN: Duration = Duration::from_millis(500);
 
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
 pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model) -> Option<Msg> {
@@ -137,27 +139,9 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             Some(written(operator.call(note).await, &done))
         }
         Effect::OpenEntry { place } => open(operator, model, place).await,
-        Effect::Search { words } => Some(search(operator, words).await),
-        Effect::LoadOlder => {
-            // Pages of nothing but the machine's own steps are passed.
-            for _ in 0..PAGES_AT_ONCE {
-                let after = model.older.clone()?;
-                let page = Command::LedgerList(LedgerListParams {
-                    limit: Some(OLDER),
-                    after: Some(after),
-                    ..LedgerListParams::default()
-                });
-                match operator.call(page).await {
-                    Ok(Reply::Entries(page)) => {
-                        if model.prepend(page) {
-                            break;
-                        }
-                    }
-                    other => return Some(notice(other, "")),
-                }
-            }
-            None
-        }
+        Effect::ShowTimeline(wish) => show_timeline(operator, model, &wish).await,
+        // It is made beside everything else.
+        Effect::Search { .. } => None,
         Effect::Quit(_)
         | Effect::CopyText(_)
         | Effect::LookAtTree
@@ -228,15 +212,47 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
     }
 }
 
-async fn search(operator: &Client, words: String) -> Msg {
-    let search = Command::LedgerSearch(SearchParams {
-        words: words.clone(),
-        limit: Some(FOUND_MAX),
-        after: None,
-    });
-    match operator.call(search).await {
-        Ok(Reply::Found(page)) => Msg::Found(Box::new(found(words, page))),
-        other => notice(other, ""),
+/// Reads the rows that are wanted. What cannot be read is told, and the wish is answered all the
+/// same: with the rows that there were.
+async fn show_timeline(
+    operator: &Client,
+    model: &mut Model,
+    wish: &ui::TimelineWish,
+) -> Option<Msg> {
+    for params in model.timeline.asks(wish, now_ms()) {
+        let place = params.place;
+        match operator.call(Command::LedgerWindow(params)).await {
+            Ok(Reply::Window(page)) => model.take_rows(place, page),
+            other => return Some(notice(other, "")),
+        }
+    }
+    None
+}
+
+/// Searches the record, again for as long as its index is being built. A fault is an answer too: it
+/// stands where the hits would.
+pub(super) async fn search(
+    operator: Client,
+    words: String,
+    chips: ui::Chips,
+    number: u64,
+    answers: mpsc::Sender<Msg>,
+) {
+    loop {
+        let search = Command::LedgerSearch(SearchParams {
+            words: words.clone(),
+            limit: Some(FOUND_MAX),
+            after: None,
+            query: Timeline::query_of(&chips, now_ms()),
+        });
+        let found = found(number, words.clone(), operator.call(search).await);
+        let behind = found.behind;
+        let told = answers.send(Msg::Found(Box::new(found))).await;
+        if behind == 0 || told.is_err() {
+            return;
+        }
+        // Nobody tells how far the index is.
+        sleep(SEARCH_AGAIN).await;
     }
 }
 

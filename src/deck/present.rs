@@ -8,9 +8,7 @@ mod rows;
 use ctxrelay_ui::model as ui;
 
 use missing::missing;
-pub(in crate::deck) use rows::RowFilter;
-pub(in crate::deck) use rows::detail;
-use rows::timeline;
+pub(in crate::deck) use rows::{detail, machine_text, row};
 
 use super::attention;
 use super::model::{DaemonLink, Model, session_name};
@@ -27,6 +25,7 @@ const SLOW_START_MS: i64 = 5_000;
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
     let status = &model.status;
+    let (timeline, window) = model.timeline.shown();
     ui::DeckView {
         now_ms,
         utc_offset_s: model.about.utc_offset_s,
@@ -61,8 +60,8 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         } else {
             Vec::new()
         },
-        timeline: timeline(model),
-        older: model.older.is_some().then_some(model.pages),
+        timeline,
+        window,
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
         inbox: inbox(model, now_ms),
@@ -83,10 +82,8 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
 
 /// Both agents have written something: the pair was complete once.
 fn has_worked(model: &Model) -> bool {
-    Agent::ALL.into_iter().all(|agent| {
-        let is_its = |entry: &crate::core::entry::Entry| entry.source == agent.into();
-        model.entries.iter().any(is_its)
-    })
+    let mut agents = Agent::ALL.into_iter();
+    agents.all(|agent| model.has_written(agent))
 }
 
 fn daemon(model: &Model) -> ui::HeaderDaemon {

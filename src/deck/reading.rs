@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use super::model::Model;
+use super::model::{Model, rows_of};
 use crate::client::{Client, ClientError};
 use crate::wire::control::{Command, LedgerListParams, Reply};
-
-/// Entries that the timeline begins with.
-const FIRST_PAGE: u32 = 500;
 
 /// Subscribes first and reads after, so that nothing falls between.
 ///
@@ -23,23 +20,29 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
         Ok(_) => {}
         failed => return Err(unreadable("the record", failed)),
     }
-    let page = Command::LedgerList(LedgerListParams {
-        limit: Some(FIRST_PAGE),
-        ..LedgerListParams::default()
-    });
     let world = match client.call(Command::ReadSnapshot).await {
         Ok(Reply::Snapshot(world)) => world,
         failed => return Err(unreadable("the state of the record", failed)),
     };
-    let page = match client.call(page).await {
-        Ok(Reply::Entries(page)) => page,
-        failed => return Err(unreadable("the record", failed)),
+    let rows = match client
+        .call(Command::LedgerWindow(model.timeline.params()))
+        .await
+    {
+        Ok(Reply::Window(rows)) => rows,
+        // A daemon of an earlier build gives no rows.
+        _ => match client
+            .call(Command::LedgerList(LedgerListParams::default()))
+            .await
+        {
+            Ok(Reply::Entries(page)) => rows_of(page),
+            failed => return Err(unreadable("the record", failed)),
+        },
     };
     let status = match client.call(Command::ReadStatus).await {
         Ok(Reply::Status(status)) => status,
         failed => return Err(unreadable("the daemon's status", failed)),
     };
-    model.reset(Arc::unwrap_or_clone(world), page);
+    model.reset(Arc::unwrap_or_clone(world), rows);
     model.status = *status;
     Ok(())
 }

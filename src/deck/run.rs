@@ -9,12 +9,13 @@ use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Effect, Msg, QuitChoice};
 use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
 use super::clock::now_ms;
 use super::display::Display;
 use super::model::{DaemonLink, Model};
-use super::perform::{agent_of, perform};
+use super::perform::{agent_of, perform, search};
 use super::present::present;
 use super::reading::read_all;
 use crate::client::{Client, Connection};
@@ -121,6 +122,8 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut connection = options.client.connection();
     let mut told_to_end = options.told_to_end.clone();
     let (trees, mut tree_read) = mpsc::channel(1);
+    let (answers, mut answered) = mpsc::channel(1);
+    let mut searching: Option<AbortHandle> = None;
     let mut proposals = Vec::new();
     let mut stale = true;
     let mut status_due: Option<Instant> = None;
@@ -222,6 +225,17 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 if let Effect::Quit(choice) = effect {
                     return DeckExit::Chosen(choice);
                 }
+                if let Effect::Search { words, chips, number } = effect {
+                    // Each key press asks anew: the answer to the one before is not waited for.
+                    if let Some(before) = searching.take() {
+                        before.abort();
+                    }
+                    let answers = answers.clone();
+                    let operator = options.operator.clone();
+                    let search = search(operator, words, chips, number, answers);
+                    searching = Some(tokio::spawn(search).abort_handle());
+                    continue;
+                }
                 if effect == Effect::LookAtTree {
                     look_at_tree(&options, &trees);
                     continue;
@@ -263,6 +277,11 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     return DeckExit::Gone;
                 }
                 view_due = Some(Instant::now());
+            }
+            Some(found) = answered.recv() => {
+                if !display.tell(found) {
+                    return DeckExit::Gone;
+                }
             }
             Some(tree) = tree_read.recv() => {
                 model.tree = Some(WorkTree::pin(tree.as_ref()).to_owned());

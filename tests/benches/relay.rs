@@ -29,6 +29,7 @@ mod search;
 mod starts;
 #[path = "../support/mod.rs"]
 mod support;
+mod timeline;
 mod wake;
 
 use figure::Table;
@@ -36,7 +37,7 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -47,6 +48,7 @@ const PARTS: [Part; 10] = [
     ("ledger", ledger::measure),
     ("search", search::measure),
     ("busy", busy::measure),
+    ("timeline", timeline::measure),
 ];
 
 fn main() {

@@ -82,11 +82,7 @@ fn of(entries: u64, table: &mut Table) {
     .unwrap();
     assert!(search.wait_for(entries, PATIENCE));
     for (typed, what) in SEARCHES {
-        let request = SearchRequest {
-            query: Query::parse(typed).unwrap(),
-            before: None,
-            limit: 50,
-        };
+        let request = SearchRequest::new(Query::parse(typed).unwrap(), 50);
         let mut times = Series::default();
         let mut total = 0;
         for _ in 0..ROUNDS {

@@ -218,8 +218,9 @@ fn a_line_that_cannot_be_read_has_a_row_between_its_neighbours() {
     let mut deck = deck(&project, 160, 50);
     let row = format!("line {bad} could not be read");
     deck.wait_for_text(&row);
-    deck.type_text("2/could not be read");
+    deck.type_text(&format!("2#{bad}"));
     deck.press(Key::Enter);
+    deck.wait_for_text(&format!("Line {bad}"));
     deck.press(Key::Enter);
     deck.wait_for_text(&format!("Line {bad}"));
     deck.wait_for_text("ctxrelay ledger verify");

@@ -35,3 +35,4 @@ mod search;
 mod support;
 mod terminal;
 mod tidy;
+mod timeline;

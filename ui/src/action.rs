@@ -25,13 +25,25 @@ pub enum Action {
     HalfUp,
     /// To the newest entry; the timeline follows again.
     Newest,
-    /// To the oldest entry that is loaded.
+    /// To the oldest entry.
     Oldest,
+    /// To an entry's number or a time, to be typed.
+    GoTo,
+    /// To the decision, failure or message of the operator's before the selected entry.
+    LandmarkOlder,
+    /// To the next one after it.
+    LandmarkNewer,
+    /// Where one was before a jump.
+    Return,
+    /// One chip on or off.
+    ToggleChip,
+    /// All chips off.
+    ClearChips,
     /// Open what is selected; agree to what an overlay says.
     Open,
     /// Close the overlay in front, drop the search, the filter.
     Back,
-    /// Search the timeline.
+    /// Search the whole record.
     Search,
     /// The next match.
     SearchNext,
@@ -132,6 +144,12 @@ const NAMES: &[(&str, Action)] = &[
     ("half up", Action::HalfUp),
     ("newest", Action::Newest),
     ("oldest", Action::Oldest),
+    ("go to", Action::GoTo),
+    ("landmark older", Action::LandmarkOlder),
+    ("landmark newer", Action::LandmarkNewer),
+    ("return", Action::Return),
+    ("toggle chip", Action::ToggleChip),
+    ("clear chips", Action::ClearChips),
     ("open", Action::Open),
     ("back", Action::Back),
     ("search", Action::Search),

@@ -17,11 +17,13 @@ use crate::model::{
 use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::receipt::Receipt;
+use crate::record_search::RecordSearch;
 use crate::source_error::SourceError;
 use crate::task_list::TaskList;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
+use crate::visited_places::VisitedPlaces;
 use crate::widgets::ListState;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
@@ -114,8 +116,8 @@ pub struct Deck {
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
     pub(crate) fetched: BTreeMap<EntryPlace, Fetched>,
-    /// [`crate::Effect::LoadOlder`] was asked for when [`DeckView::older`] said this, at this time.
-    pub(crate) asked_older: Option<(u64, i64)>,
+    pub(crate) search: RecordSearch,
+    pub(crate) visited: VisitedPlaces,
     pub(crate) detail: DetailState,
     /// The pane in focus has the whole screen.
     pub(crate) is_zoomed: bool,
@@ -154,7 +156,8 @@ impl Deck {
             notice: None,
             drafts: Drafts::default(),
             fetched: BTreeMap::new(),
-            asked_older: None,
+            search: RecordSearch::default(),
+            visited: VisitedPlaces::default(),
             detail: DetailState::default(),
             is_zoomed: false,
             problems: settings.problems,

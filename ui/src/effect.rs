@@ -1,6 +1,6 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::{Agent, EntryPlace};
+use crate::model::{Agent, Chips, EntryPlace, TimelineWish};
 
 /// How to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,11 +192,15 @@ pub enum Effect {
     },
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {
-        /// What was typed; never empty.
+        /// What was typed; never blank.
         words: String,
+        /// What it is narrowed to.
+        chips: Chips,
+        /// Comes back with the answer. Only the last question needs one.
+        number: u64,
     },
-    /// Give more of the timeline with the next view.
-    LoadOlder,
+    /// Give these rows of the timeline with the next view.
+    ShowTimeline(TimelineWish),
     /// Do this step of the first run (the id of [`crate::model::StepAct::Run`]).
     RunHint(String),
     /// Put this on the clipboard (OSC 52).

@@ -26,6 +26,11 @@ impl Glyphs {
         }
     }
 
+    /// Between groups of one line.
+    pub fn bar(self) -> &'static str {
+        self.pick("│", "|")
+    }
+
     /// An agent.
     pub fn agent(self, agent: Agent) -> &'static str {
         match agent {

@@ -35,13 +35,17 @@ pub enum KeyContext {
     Card,
     /// A line to type in.
     Input,
+    /// A search being typed.
+    Search,
+    /// Chips being chosen.
+    Chips,
     /// A message or handoff being written.
     Composer,
 }
 
 impl KeyContext {
     /// All, in the order of the help.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Global,
         Self::Agents,
         Self::Timeline,
@@ -52,6 +56,8 @@ impl KeyContext {
         Self::Entry,
         Self::Agent,
         Self::Composer,
+        Self::Search,
+        Self::Chips,
         Self::Overlay,
         Self::Input,
     ];
@@ -79,6 +85,8 @@ impl KeyContext {
             Self::Agent => "agent",
             Self::Card => "card",
             Self::Input => "input",
+            Self::Search => "search",
+            Self::Chips => "chips",
             Self::Composer => "composer",
         }
     }
@@ -97,6 +105,8 @@ impl KeyContext {
             Self::Agent => "An agent",
             Self::Card => "A card of the inbox",
             Self::Input => "A line to type in",
+            Self::Search => "The search",
+            Self::Chips => "What is shown",
             Self::Composer => "Writing",
         }
     }

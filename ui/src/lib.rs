@@ -25,13 +25,16 @@ mod inbox_rows;
 pub mod key;
 pub mod keymap;
 mod layout;
+mod marked_words;
 pub mod model;
 pub mod msg;
 mod overlays;
 mod own_files;
 pub mod pane;
 mod panes;
+mod place_words;
 mod receipt;
+mod record_search;
 pub mod sanitize;
 #[cfg(feature = "scenes")]
 pub mod scenes;
@@ -45,6 +48,7 @@ mod timeline_state;
 mod tracked_list;
 mod update;
 mod view;
+mod visited_places;
 mod widgets;
 
 pub use action::Action;

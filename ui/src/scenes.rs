@@ -2,6 +2,7 @@
 //! without a daemon use the same ones.
 
 mod asked;
+mod far_back;
 mod found;
 mod pieces;
 mod worlds;
@@ -19,6 +20,7 @@ use crate::update::update;
 use crate::view::view;
 
 pub use asked::asked;
+pub use far_back::far_back;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
 use pieces::opened_handoff;
@@ -176,7 +178,7 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "found",
         world: pair_at_work,
-        keys: "/cookie<enter>",
+        keys: "/cookie",
         told: Some(|| Msg::Found(Box::new(found_entries()))),
         size: (120, 40),
     },
@@ -233,6 +235,27 @@ pub const SCENES: &[Scene] = &[
         name: "trouble",
         world: trouble,
         keys: "",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "far_back",
+        world: far_back,
+        keys: "2",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "chips",
+        world: pair_at_work,
+        keys: "2fl<space>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "go_to",
+        world: pair_at_work,
+        keys: "#12 noon<enter>",
         told: None,
         size: (120, 40),
     },

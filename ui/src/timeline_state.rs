@@ -1,84 +1,24 @@
-//! [`TimelineState`]: which rows are shown in which order, the search, and following.
+//! [`TimelineState`]: which rows are shown in which order, which others are asked for, the search,
+//! and following.
 
-use crate::model::{Agent, DeckView, OutcomeState, Party, TimelineRow};
+use crate::model::{Chips, DeckView, TimelineGo, TimelineRow, TimelineWindow, TimelineWish};
 use crate::widgets::ListState;
 
-/// What the timeline shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Filter {
-    /// Everything.
-    #[default]
-    All,
-    /// Messages and handoffs.
-    Talk,
-    /// Proposals, decisions, approvals, notes.
-    Decisions,
-    /// What failed, is ambiguous, is not confirmed, or could not be read.
-    Trouble,
-    /// From or to one agent.
-    Agent(Agent),
-}
+/// Rows at the edge of what is loaded: with the selection among them more is asked for.
+const EDGE: usize = 60;
 
-impl Filter {
-    /// All, in the order of the dialogue.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::All,
-        Self::Talk,
-        Self::Decisions,
-        Self::Trouble,
-        Self::Agent(Agent::Claude),
-        Self::Agent(Agent::Codex),
-    ];
+/// What failed to be loaded may be asked for again after this long, ms.
+const ASK_AGAIN_MS: i64 = 2_000;
 
-    /// Its word.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Talk => "talk",
-            Self::Decisions => "decisions",
-            Self::Trouble => "trouble",
-            Self::Agent(agent) => agent.as_str(),
-        }
-    }
+/// Folded rows that stand one by one at most; of more nobody remembers which.
+const UNFOLDED_MAX: usize = 64;
 
-    /// What it shows.
-    pub(crate) fn desc(self) -> &'static str {
-        match self {
-            Self::All => "every entry",
-            Self::Talk => "messages and handoffs",
-            Self::Decisions => "proposals, decisions, approvals, notes",
-            Self::Trouble => "failed, unconfirmed or needing a look",
-            Self::Agent(Agent::Claude) => "from or to Claude",
-            Self::Agent(Agent::Codex) => "from or to Codex",
-        }
-    }
-
-    fn shows(self, row: &TimelineRow) -> bool {
-        match self {
-            Self::All => true,
-            Self::Talk => matches!(row.kind.as_str(), "message" | "handoff" | "reply"),
-            Self::Decisions => matches!(
-                row.kind.as_str(),
-                "finality" | "proposal" | "decision" | "approval" | "note"
-            ),
-            Self::Trouble => {
-                row.kind == "error"
-                    || row.bad_lines.is_some()
-                    || row.outcome.as_ref().is_some_and(|outcome| {
-                        matches!(
-                            outcome.state,
-                            OutcomeState::Failed
-                                | OutcomeState::Attention
-                                | OutcomeState::Unconfirmed
-                        )
-                    })
-            }
-            Self::Agent(agent) => {
-                let party = Party::Agent(agent);
-                row.from == party || row.to.as_ref() == Some(&party)
-            }
-        }
-    }
+/// A wish that was not answered yet.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    number: u64,
+    at_ms: i64,
+    go: TimelineGo,
 }
 
 /// The state of the timeline.
@@ -88,11 +28,18 @@ pub(crate) struct TimelineState {
     /// Indices into the view's rows, in the order of the screen.
     pub(crate) order: Vec<usize>,
     pub(crate) follow: bool,
-    pub(crate) filter: Filter,
-    /// What is searched for, lower case; empty when nothing is.
+    pub(crate) chips: Chips,
+    /// The first lines of folded rows that stand one by one.
+    unfolded: Vec<u64>,
+    /// How many wishes there were.
+    wishes: u64,
+    asked: Option<Asked>,
+    /// What is asked for when the wish before it is answered.
+    next: Option<TimelineGo>,
+    /// The scroll bar is held.
+    pub(crate) is_dragged: bool,
+    /// What is marked where it stands; empty when nothing is searched for.
     pub(crate) search: String,
-    /// How many rows match it; counted when something changes, not when it is drawn.
-    pub(crate) found: usize,
     newest_first: bool,
     /// The newest entry when following was paused.
     paused_at_seq: Option<u64>,
@@ -119,9 +66,13 @@ impl TimelineState {
             list: ListState::default(),
             order: Vec::new(),
             follow: true,
-            filter: Filter::default(),
+            chips: Chips::default(),
+            unfolded: Vec::new(),
+            wishes: 0,
+            asked: None,
+            next: None,
+            is_dragged: false,
             search: String::new(),
-            found: 0,
             newest_first,
             paused_at_seq: None,
             cursor: TimelineCursor::default(),
@@ -139,28 +90,6 @@ impl TimelineState {
         if self.follow {
             self.select_newest();
         }
-    }
-
-    /// Another filter; the selection stays on its row, or goes to its nearest neighbour.
-    pub(crate) fn set_filter(&mut self, rows: &[TimelineRow], filter: Filter) {
-        self.filter = filter;
-        self.arrange(rows);
-        self.place(rows, self.cursor);
-        if self.follow {
-            self.select_newest();
-        }
-    }
-
-    /// The rows under the cursor and on top.
-    pub(crate) fn cursor(&self) -> TimelineCursor {
-        self.cursor
-    }
-
-    /// Puts cursor and top on these rows, or on what stands nearest. They stay what is meant: a row
-    /// that a filter hides is under the cursor again without it.
-    pub(crate) fn put_back(&mut self, rows: &[TimelineRow], cursor: TimelineCursor) {
-        self.cursor = cursor;
-        self.place(rows, cursor);
     }
 
     fn place(&mut self, rows: &[TimelineRow], cursor: TimelineCursor) {
@@ -193,13 +122,10 @@ impl TimelineState {
     }
 
     fn arrange(&mut self, rows: &[TimelineRow]) {
-        self.order = (0..rows.len())
-            .filter(|index| self.filter.shows(&rows[*index]))
-            .collect();
+        self.order = (0..rows.len()).collect();
         if self.newest_first {
             self.order.reverse();
         }
-        self.count(rows);
     }
 
     /// Where an entry stands on the screen, or the one that comes nearest.
@@ -211,15 +137,6 @@ impl TimelineState {
             self.order.partition_point(|index| place(index) < seq)
         };
         found.min(self.order.len().saturating_sub(1))
-    }
-
-    /// Selects an entry and stops following, if it is shown.
-    pub(crate) fn go_to(&mut self, rows: &[TimelineRow], seq: u64) {
-        let at = self.position(rows, seq);
-        if self.row(rows, at).is_some_and(|row| row.seq == seq) {
-            self.pause(rows);
-            self.list.selected = at;
-        }
     }
 
     /// Stops following.
@@ -237,9 +154,141 @@ impl TimelineState {
         self.select_newest();
     }
 
-    /// Whether a step that way leads to older entries.
-    pub(crate) fn goes_older(&self, forward: bool) -> bool {
-        forward == self.newest_first
+    /// Another record has begun.
+    pub(crate) fn begin_again(&mut self) {
+        self.unfolded.clear();
+        self.asked = None;
+        self.next = None;
+        self.resume();
+    }
+
+    /// Asks for the rows at this place.
+    pub(crate) fn ask(&mut self, go: TimelineGo, now_ms: i64) -> TimelineWish {
+        self.wishes += 1;
+        self.asked = Some(Asked {
+            number: self.wishes,
+            at_ms: now_ms,
+            go,
+        });
+        TimelineWish {
+            number: self.wishes,
+            go,
+            chips: self.chips.clone(),
+            unfolded: self.unfolded.clone(),
+        }
+    }
+
+    /// As [`Self::ask`], once what was asked for before has come: of many that are asked for
+    /// meanwhile only the last one.
+    pub(crate) fn ask_next(&mut self, go: TimelineGo, now_ms: i64) -> Option<TimelineWish> {
+        if self.is_waiting(now_ms) {
+            self.next = Some(go);
+            return None;
+        }
+        Some(self.ask(go, now_ms))
+    }
+
+    /// What was put off, when it may be asked for now.
+    pub(crate) fn take_next(&mut self, now_ms: i64) -> Option<TimelineWish> {
+        let next = self.next.take_if(|_| self.asked.is_none())?;
+        Some(self.ask(next, now_ms))
+    }
+
+    fn is_waiting(&self, now_ms: i64) -> bool {
+        let asked = self.asked.as_ref();
+        asked.is_some_and(|asked| now_ms.saturating_sub(asked.at_ms) < ASK_AGAIN_MS)
+    }
+
+    /// Asks for more rows when the selection comes near the end of what is loaded.
+    pub(crate) fn slide(&mut self, window: &TimelineWindow, now_ms: i64) -> Option<TimelineWish> {
+        if self.is_waiting(now_ms) {
+            return None;
+        }
+        let len = self.order.len();
+        let (first, last) = (
+            self.list.selected,
+            len.saturating_sub(self.list.selected + 1),
+        );
+        let (newer, older) = if self.newest_first {
+            (first, last)
+        } else {
+            (last, first)
+        };
+        if older < EDGE && window.has_older {
+            Some(self.ask(TimelineGo::Older, now_ms))
+        } else if newer < EDGE && window.has_newer && !self.follow {
+            Some(self.ask(TimelineGo::Newer, now_ms))
+        } else {
+            None
+        }
+    }
+
+    /// Rows have come: goes where they were asked for. Says so where there is nothing.
+    pub(crate) fn answered(
+        &mut self,
+        rows: &[TimelineRow],
+        window: &TimelineWindow,
+    ) -> Option<&'static str> {
+        let asked = self
+            .asked
+            .take_if(|asked| asked.number <= window.answered)?;
+        let is_jump = !matches!(asked.go, TimelineGo::Older | TimelineGo::Newer);
+        if !is_jump {
+            return None;
+        }
+        if asked.go == TimelineGo::Newest {
+            self.resume();
+            return None;
+        }
+        let Some(line) = window.line else {
+            return Some(match asked.go {
+                TimelineGo::LandmarkOlder(_) => {
+                    "no decision, failure or message of yours before this"
+                }
+                TimelineGo::LandmarkNewer(_) => {
+                    "no decision, failure or message of yours after this"
+                }
+                _ => "there is nothing to go to",
+            });
+        };
+        self.pause(rows);
+        self.list.selected = self.at_or_before(rows, line);
+        // In the middle, where what comes before and after it is seen too.
+        self.list.top = self.list.selected.saturating_sub(self.shown / 2);
+        self.cursor = TimelineCursor::default();
+        None
+    }
+
+    /// Where the row stands that has this line, or the nearest one before it.
+    pub(crate) fn at_or_before(&self, rows: &[TimelineRow], line: u64) -> usize {
+        let place = |index: &usize| rows.get(*index).map_or(0, |row| row.seq);
+        let found = if self.newest_first {
+            self.order.partition_point(|index| place(index) > line)
+        } else {
+            let behind = self.order.partition_point(|index| place(index) <= line);
+            behind.saturating_sub(1)
+        };
+        found.min(self.order.len().saturating_sub(1))
+    }
+
+    /// Shows the rows that are folded here one by one from now on.
+    pub(crate) fn unfold(&mut self, line: u64) {
+        if self.unfolded.len() == UNFOLDED_MAX {
+            self.unfolded.remove(0);
+        }
+        self.unfolded.push(line);
+    }
+
+    /// Folds everything again; whether there was anything.
+    pub(crate) fn fold(&mut self) -> bool {
+        let was_open = !self.unfolded.is_empty();
+        self.unfolded.clear();
+        was_open
+    }
+
+    /// Whether the newest row is on top.
+    pub(crate) fn newest_first(&self) -> bool {
+        self.newest_first
     }
 
     fn select_newest(&mut self) {
@@ -255,12 +304,6 @@ impl TimelineState {
         } else {
             0
         };
-    }
-
-    /// The selection stands on the oldest row that is loaded.
-    pub(crate) fn at_oldest(&self) -> bool {
-        let last = self.order.len().saturating_sub(1);
-        self.list.selected == if self.newest_first { last } else { 0 }
     }
 
     /// Rows that came while the timeline was paused and stand beyond the screen.
@@ -295,58 +338,12 @@ impl TimelineState {
             .take(self.shown.max(1))
             .filter_map(|index| view.timeline.get(*index))
     }
-
-    /// Searches for this from now on.
-    pub(crate) fn set_search(&mut self, rows: &[TimelineRow], text: &str) {
-        self.search = text.to_lowercase();
-        self.count(rows);
-    }
-
-    fn count(&mut self, rows: &[TimelineRow]) {
-        self.found = if self.search.is_empty() {
-            0
-        } else {
-            self.order
-                .iter()
-                .filter(|index| self.hit(&rows[**index]))
-                .count()
-        };
-    }
-
-    fn hit(&self, row: &TimelineRow) -> bool {
-        !self.search.is_empty()
-            && (row.text.to_lowercase().contains(&self.search)
-                || row.kind.contains(&self.search)
-                || row.id.contains(&self.search))
-    }
-
-    /// Moves to the next match from the selection, `forward` down the screen; the selection
-    /// itself counts when `here`. False when there is none.
-    pub(crate) fn find(&mut self, rows: &[TimelineRow], forward: bool, here: bool) -> bool {
-        let len = self.order.len();
-        let found = (usize::from(!here)..len + usize::from(!here)).find_map(|distance| {
-            let distance = distance % len.max(1);
-            let index = if forward {
-                self.list.selected + distance
-            } else {
-                self.list.selected + len - distance
-            } % len;
-            self.row(rows, index)
-                .is_some_and(|row| self.hit(row))
-                .then_some(index)
-        });
-        if let Some(index) = found {
-            self.pause(rows);
-            self.list.selected = index;
-        }
-        found.is_some()
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, TimelineState};
-    use crate::model::{Agent, TimelineRow};
+    use super::TimelineState;
+    use crate::model::{Agent, TimelineGo, TimelineRow, TimelineWindow};
 
     fn rows(seqs: std::ops::RangeInclusive<u64>) -> Vec<TimelineRow> {
         seqs.map(|seq| {
@@ -362,6 +359,11 @@ mod tests {
         .collect()
     }
 
+    fn go_to(state: &mut TimelineState, rows: &[TimelineRow], seq: u64) {
+        state.pause(rows);
+        state.list.selected = state.at_or_before(rows, seq);
+    }
+
     fn selected(state: &TimelineState, rows: &[TimelineRow]) -> u64 {
         state.selected(rows).map_or(0, |row| row.seq)
     }
@@ -373,7 +375,7 @@ mod tests {
             let first = rows(1..=5);
             state.update(&first);
             assert_eq!(selected(&state, &first), 5);
-            state.go_to(&first, 3);
+            go_to(&mut state, &first, 3);
             let more = rows(1..=9);
             state.remember(&first);
             state.update(&more);
@@ -396,51 +398,60 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_keeps_the_nearest_row() {
-        let mut state = TimelineState::new(true);
-        let all = rows(1..=9);
-        state.update(&all);
-        state.remember(&all);
-        state.go_to(&all, 4);
-        state.remember(&all);
-        state.set_filter(&all, Filter::Talk);
-        assert_eq!(selected(&state, &all), 3);
-        assert_eq!(state.order.len(), 5);
-    }
-
-    #[test]
-    fn what_stands_for_a_hidden_row_stays_until_the_filter_goes() {
+    fn what_stands_for_a_row_that_is_gone_stays_until_it_is_back() {
         let mut state = TimelineState::new(true);
         let all = rows(3..=9);
         state.update(&all);
         state.remember(&all);
-        state.go_to(&all, 4);
+        go_to(&mut state, &all, 4);
         state.remember(&all);
-        state.set_filter(&all, Filter::Talk);
+        let talk: Vec<_> = all
+            .iter()
+            .filter(|row| row.kind == "message")
+            .cloned()
+            .collect();
+        state.update(&talk);
+        state.remember(&talk);
+        assert_eq!(selected(&state, &talk), 3);
+        state.update(&all);
         state.remember(&all);
-        let before = selected(&state, &all);
-        let more = rows(1..=12);
-        state.update(&more);
-        state.remember(&more);
-        assert_eq!(selected(&state, &more), before, "nearer ones came");
-        state.set_filter(&more, Filter::All);
-        assert_eq!(selected(&state, &more), 4);
+        assert_eq!(selected(&state, &all), 3, "the nearest one stays");
     }
 
     #[test]
-    fn a_search_goes_round_the_end() {
-        let mut state = TimelineState::new(true);
-        let all = rows(1..=30);
-        state.update(&all);
-        state.remember(&all);
-        state.set_search(&all, "Text 2");
-        assert_eq!(state.found, 11);
-        assert!(state.find(&all, true, true));
-        assert_eq!(selected(&state, &all), 29);
-        assert!(state.find(&all, false, false));
-        assert_eq!(selected(&state, &all), 2);
-        state.set_search(&all, "nowhere");
-        assert!(!state.find(&all, true, false));
-        assert!(!TimelineState::new(true).find(&[], true, false));
+    fn more_is_asked_for_once_near_the_end_and_a_jump_selects_its_row() {
+        for newest_first in [true, false] {
+            let mut state = TimelineState::new(newest_first);
+            let all = rows(101..=300);
+            state.update(&all);
+            let mut window = TimelineWindow {
+                has_older: true,
+                head: 300,
+                ..TimelineWindow::default()
+            };
+            assert_eq!(state.slide(&window, 0), None, "far from the old end");
+            go_to(&mut state, &all, 120);
+            let wish = state.slide(&window, 0).map(|wish| (wish.number, wish.go));
+            assert_eq!(wish, Some((1, TimelineGo::Older)));
+            assert_eq!(state.slide(&window, 1_000), None, "once");
+            assert!(state.slide(&window, 3_000).is_some(), "it never came");
+
+            let wish = state.ask(TimelineGo::Line(7), 3_000);
+            let there = rows(1..=90);
+            window.answered = wish.number;
+            window.line = Some(7);
+            state.update(&there);
+            assert_eq!(state.answered(&there, &window), None);
+            assert_eq!(selected(&state, &there), 7);
+            assert!(!state.follow);
+            state.ask(TimelineGo::LandmarkOlder(7), 4_000);
+            assert_eq!(state.ask_next(TimelineGo::Line(9), 4_001), None);
+            window.answered += 1;
+            window.line = None;
+            assert!(state.answered(&there, &window).is_some(), "it is said");
+            assert_eq!(selected(&state, &there), 7, "where it was");
+            let next = state.take_next(4_002).map(|wish| wish.go);
+            assert_eq!(next, Some(TimelineGo::Line(9)));
+        }
     }
 }

@@ -2,13 +2,13 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep,
-    FoundEntries, HandoffRow, HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome,
-    StepAct, TaskColumn, Tasks, TimelineRow, Verdict,
+    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, HandoffRow,
+    HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TaskColumn,
+    Tasks, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, asked, empty_first_run, found_entries, handed_over, held_up, keys, long_session,
-    pair_at_work, quiet, terminal,
+    NOW_MS, asked, empty_first_run, handed_over, held_up, keys, long_session, pair_at_work, quiet,
+    terminal,
 };
 use ctxrelay_ui::{
     Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -634,6 +634,7 @@ fn a_zoomed_pane_has_the_screen_until_it_gives_it_back() {
 #[test]
 fn an_opened_entry_scrolls_to_its_end_and_no_further() {
     let mut view = pair_at_work();
+    view.window.has_older = false;
     view.timeline[0].text = (0..200).map(|n| format!("line {n}\n")).collect();
     let mut deck = deck(view);
     keys(&mut deck, "2G<enter>G");
@@ -677,21 +678,6 @@ fn the_timeline_pauses_under_the_cursor_and_follows_again() {
 }
 
 #[test]
-fn older_entries_are_asked_for_once_at_the_end() {
-    let mut view = long_session();
-    let mut deck = deck(view.clone());
-    assert_eq!(keys(&mut deck, "2G"), [Effect::LoadOlder]);
-    assert_eq!(keys(&mut deck, "jGkG"), []);
-    view.older = Some(1);
-    view.timeline.insert(
-        0,
-        TimelineRow::new(1, 0, Agent::Claude, None, "note", "the first"),
-    );
-    update(&mut deck, Msg::View(Box::new(view)));
-    assert_eq!(keys(&mut deck, "G"), [Effect::LoadOlder]);
-}
-
-#[test]
 fn nothing_is_claimed_before_it_was_read() {
     let opening = DeckView {
         opening: Some("opening the record … 61 %".to_owned()),
@@ -725,125 +711,6 @@ fn nothing_is_claimed_before_it_was_read() {
         let screen = terminal(&deck, size).backend().to_string();
         assert!(!screen.contains("opening the record"), "{screen}");
     }
-}
-
-#[test]
-fn pages_without_rows_are_passed_until_the_screen_is_full_or_the_record_ends() {
-    let mut view = pair_at_work();
-    view.timeline.clear();
-    let mut deck = deck_at(view.clone(), NO_DETAIL);
-    for loaded in 1..5 {
-        view.older = Some(loaded);
-        let asked = update(&mut deck, Msg::View(Box::new(view.clone())));
-        assert_eq!(asked, [Effect::LoadOlder], "after {loaded} empty pages");
-        let again = update(&mut deck, Msg::View(Box::new(view.clone())));
-        assert_eq!(again, [], "once is enough");
-    }
-    let mut full = long_session();
-    full.older = Some(5);
-    assert_eq!(update(&mut deck, Msg::View(Box::new(full.clone()))), []);
-    assert_eq!(keys(&mut deck, "2G"), [Effect::LoadOlder]);
-    // It failed: the keys ask again, the screen does not by itself.
-    full.now_ms += 60_000;
-    assert_eq!(update(&mut deck, Msg::View(Box::new(full.clone()))), []);
-    assert_eq!(keys(&mut deck, "G"), [Effect::LoadOlder]);
-    full.older = None;
-    full.timeline.truncate(3);
-    assert_eq!(update(&mut deck, Msg::View(Box::new(full))), []);
-    assert_eq!(keys(&mut deck, "gG"), []);
-}
-
-#[test]
-fn a_search_jumps_while_it_is_typed_and_escape_goes_back() {
-    let mut deck = deck(pair_at_work());
-    keys(&mut deck, "/single-flight");
-    assert!(shown(&deck).contains("5 entries"));
-    assert_eq!(keys(&mut deck, "<enter>nn<enter>"), [open_entry(1_198)]);
-    keys(&mut deck, "<esc><esc>");
-    assert!(
-        !shown(&deck).contains("/single-flight"),
-        "escape drops the search"
-    );
-    keys(&mut deck, "g/goal<esc>");
-    assert!(shown(&deck).contains("following"), "as before");
-}
-
-#[test]
-fn a_search_goes_on_in_the_record_where_the_loaded_rows_end() {
-    let mut deck = deck(pair_at_work());
-    let asked = [Effect::Search {
-        words: "nowhere".into(),
-    }];
-    assert_eq!(keys(&mut deck, "/nowhere<enter>"), asked);
-    assert!(shown(&deck).contains("searching the whole record"));
-    assert_eq!(keys(&mut deck, "n"), asked, "nothing loaded has it either");
-    let nothing = FoundEntries {
-        rows: Vec::new(),
-        total: 0,
-        ..found_entries()
-    };
-    update(&mut deck, Msg::Found(Box::new(nothing)));
-    assert!(shown(&deck).contains("nothing in the record has cookie"));
-
-    update(&mut deck, Msg::Found(Box::new(found_entries())));
-    let screen = shown(&deck);
-    assert!(screen.contains("5 entries have cookie."), "{screen}");
-    assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
-    assert_eq!(keys(&mut deck, "jj<enter>"), [open_entry(512)]);
-    assert!(shown(&deck).contains("Entry 512"));
-}
-
-#[test]
-fn a_hit_that_is_loaded_is_selected_and_one_step_past_the_oldest_asks_the_record() {
-    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
-    let effects = keys(&mut deck, "/single-flight<enter>nnnnn");
-    assert_eq!(
-        effects,
-        [Effect::Search {
-            words: "single-flight".into()
-        }]
-    );
-    let mut found = found_entries();
-    found.rows[0].seq = 1_198;
-    found.total = 10_000;
-    found.total_is_at_least = true;
-    found.behind = 7;
-    update(&mut deck, Msg::Found(Box::new(found)));
-    let screen = shown(&deck);
-    assert!(screen.contains("10 000 or more entries have cookie; the newest 5"));
-    assert!(screen.contains("7 entries were not searched"));
-    assert_eq!(keys(&mut deck, "<enter>"), [open_entry(1_198)]);
-    keys(&mut deck, "<esc>");
-    assert_eq!(keys(&mut deck, "<enter>"), [], "it was asked for just now");
-    assert!(
-        shown(&deck).contains("Entry 1 198"),
-        "the timeline stands on it"
-    );
-}
-
-#[test]
-fn what_was_found_late_does_not_cover_what_was_opened_meanwhile() {
-    let mut deck = deck(pair_at_work());
-    keys(&mut deck, "?");
-    update(&mut deck, Msg::Found(Box::new(found_entries())));
-    assert!(!shown(&deck).contains("Found in the record"));
-
-    let mut alone = pair_at_work();
-    alone.daemon.state = DaemonState::Reconnecting;
-    let mut deck = self::deck(alone);
-    assert_eq!(keys(&mut deck, "/nowhere<enter>"), []);
-    assert!(shown(&deck).contains("the rest cannot be read now"));
-}
-
-#[test]
-fn a_filter_hides_and_says_so() {
-    let mut deck = deck(pair_at_work());
-    keys(&mut deck, "fj<enter>");
-    let screen = shown(&deck);
-    assert!(screen.contains("only talk"));
-    assert!(!screen.contains("test report"));
-    keys(&mut deck, "2<esc>");
-    assert!(shown(&deck).contains("test report"));
 }
 
 #[test]

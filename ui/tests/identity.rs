@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::model::{
-    Agent, BadLines, DaemonState, DeckView, HandoffRow, HandoffStage, TaskColumn, TimelineRow,
+    Agent, BadLines, Chip, Chips, DaemonState, DeckView, FoldedRows, HandoffRow, HandoffStage,
+    TaskColumn, TimelineGo, TimelineRow, TimelineWish,
 };
 use ctxrelay_ui::scenes::terminal;
 use ctxrelay_ui::text::grouped;
@@ -25,10 +26,8 @@ enum Step {
     Resize(u16, u16),
     /// So many new entries.
     Append(u64),
-    /// A page of older ones.
-    Page(u64),
-    /// The oldest ones are let go of.
-    Drop(usize),
+    /// What was asked for comes.
+    Answer,
     /// A task moves on.
     Move(u64, u8),
 }
@@ -36,7 +35,8 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let keys = [
         "j", "k", "g", "G", "ctrl-d", "ctrl-u", "space", "tab", "2", "4", "5", "f", "down",
-        "enter", "esc", "n", "N", "/", "7", "z", "left", "right",
+        "enter", "esc", "n", "N", "/", "7", "#", "[", "]", "ctrl-o", "right", "left", "space",
+        "end", "z",
     ];
     prop_oneof![
         8 => prop::sample::select(keys.to_vec()).prop_map(Step::Key),
@@ -44,8 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..SIZE.0, 0..SIZE.1, any::<bool>()).prop_map(|(x, y, down)| Step::Wheel(x, y, down)),
         1 => (100u16..=SIZE.0, 30u16..=SIZE.1).prop_map(|(x, y)| Step::Resize(x, y)),
         3 => (1u64..40).prop_map(Step::Append),
-        1 => (1u64..80).prop_map(Step::Page),
-        1 => (1usize..9).prop_map(Step::Drop),
+        6 => Just(Step::Answer),
         1 => (0u64..400, 0u8..5).prop_map(|(line, column)| Step::Move(line, column)),
     ]
 }
@@ -60,6 +59,20 @@ fn is_bad(line: u64) -> bool {
     line % 10 == 1 && !is_handoff(line)
 }
 
+/// Three of ten lines are the machine's, and stand as one row.
+fn run_of(line: u64) -> Option<u64> {
+    (line % 10 >= 7).then(|| line - line % 10 + 7)
+}
+
+fn kind_of(line: u64) -> &'static str {
+    match line % 4 {
+        _ if run_of(line).is_some() => "system",
+        0 => "note",
+        1 => "error",
+        _ => "message",
+    }
+}
+
 fn timeline_row(line: u64) -> TimelineRow {
     if is_bad(line) {
         let lines = BadLines {
@@ -68,13 +81,15 @@ fn timeline_row(line: u64) -> TimelineRow {
         };
         return TimelineRow::of_bad_lines(lines, 0);
     }
-    let kind = match line % 4 {
-        0 => "note",
-        1 => "error",
-        _ => "message",
-    };
     let from = [Agent::Claude, Agent::Codex][usize::from(line.is_multiple_of(2))];
-    TimelineRow::new(line, 0, from, None, kind, format!("entry-{line}-text"))
+    TimelineRow::new(
+        line,
+        0,
+        from,
+        None,
+        kind_of(line),
+        format!("entry-{line}-text"),
+    )
 }
 
 fn handoff_row(line: u64) -> HandoffRow {
@@ -90,27 +105,76 @@ fn handoff_row(line: u64) -> HandoffRow {
     }
 }
 
+/// Rows of one page, and of what is kept.
+const PAGE: u64 = 70;
+const KEPT: u64 = 160;
+
 struct World {
     view: DeckView,
     newest: u64,
+    /// The lines that are loaded.
+    loaded: (u64, u64),
+    chips: Chips,
+    unfolded: Vec<u64>,
+    wish: Option<TimelineWish>,
 }
 
 impl World {
     fn new() -> Self {
         let mut view = DeckView {
             session_id: "s".to_owned(),
-            older: Some(0),
             ..DeckView::default()
         };
         view.daemon.state = DaemonState::Hosting;
-        let mut world = Self { view, newest: 199 };
+        let mut world = Self {
+            view,
+            newest: 339,
+            loaded: (270, 339),
+            chips: Chips::default(),
+            unfolded: Vec::new(),
+            wish: None,
+        };
         world.append(60);
         world
     }
 
+    fn shows(&self, line: u64) -> bool {
+        let is_chosen = |chip: &Chip| chip.as_str() == kind_of(line) && !is_bad(line);
+        self.chips.is_empty() || self.chips.on.iter().any(is_chosen)
+    }
+
+    /// The rows of what is loaded: the machine's as one, unless they are unfolded.
+    fn settle(&mut self) {
+        let mut rows: Vec<TimelineRow> = Vec::new();
+        for line in (self.loaded.0..=self.loaded.1).filter(|line| self.shows(*line)) {
+            let run = run_of(line).filter(|first| !self.unfolded.contains(first));
+            match (run, rows.last_mut()) {
+                (Some(first), Some(last)) if last.seq == first => {
+                    last.folded = Some(FoldedRows {
+                        last: line,
+                        count: line - first + 1,
+                    });
+                }
+                (Some(first), _) => {
+                    let text = format!("entry-{first}-text");
+                    let rows_of = FoldedRows {
+                        last: line,
+                        count: line - first + 1,
+                    };
+                    rows.push(TimelineRow::of_folded(first, 0, rows_of, text));
+                }
+                (None, _) => rows.push(timeline_row(line)),
+            }
+        }
+        self.view.timeline = rows;
+        self.view.window.has_older = self.loaded.0 > 1;
+        self.view.window.has_newer = self.loaded.1 < self.newest;
+        self.view.window.head = self.newest;
+    }
+
     fn append(&mut self, count: u64) {
+        let reaches_end = self.loaded.1 == self.newest;
         for line in self.newest + 1..=self.newest + count {
-            self.view.timeline.push(timeline_row(line));
             if is_handoff(line) {
                 let row = Arc::new(handoff_row(line));
                 self.view.tasks.columns[row.column.index()].insert(Arc::clone(&row));
@@ -118,12 +182,61 @@ impl World {
             }
         }
         self.newest += count;
+        if reaches_end {
+            self.loaded.1 = self.newest;
+        }
+        self.settle();
     }
 
-    fn page(&mut self, count: u64) {
-        let oldest = self.view.timeline.first().map_or(1, |row| row.seq);
-        let older = (oldest.saturating_sub(count).max(1)..oldest).map(timeline_row);
-        self.view.timeline.splice(0..0, older);
+    /// Only the last wish is of interest.
+    fn asks(&mut self, effects: &[Effect]) {
+        for effect in effects {
+            if let Effect::ShowTimeline(wish) = effect {
+                self.wish = Some(wish.clone());
+            }
+        }
+    }
+
+    /// Gives what was asked for. Runs are never cut.
+    fn answer(&mut self, wish: &TimelineWish) {
+        let (mut from, mut to) = self.loaded;
+        self.chips.clone_from(&wish.chips);
+        self.unfolded.clone_from(&wish.unfolded);
+        let mut line = None;
+        let mut around = |at: u64| {
+            line = Some(at);
+            (
+                at.saturating_sub(PAGE / 2).max(1),
+                (at + PAGE / 2).min(self.newest),
+            )
+        };
+        let is_landmark = |line: &u64| line.is_multiple_of(13);
+        (from, to) = match wish.go {
+            TimelineGo::Newest => around(self.newest),
+            TimelineGo::Oldest => around(1),
+            TimelineGo::Line(at) => around(at.clamp(1, self.newest)),
+            TimelineGo::Time(_) => around(self.newest / 2),
+            TimelineGo::LandmarkOlder(at) => (1..at)
+                .rev()
+                .find(is_landmark)
+                .map_or((from, to), &mut around),
+            TimelineGo::LandmarkNewer(at) => (at + 1..=self.newest)
+                .find(is_landmark)
+                .map_or((from, to), &mut around),
+            TimelineGo::Older => {
+                from = from.saturating_sub(PAGE).max(1);
+                (from, to.min(from + KEPT))
+            }
+            TimelineGo::Newer => {
+                to = (to + PAGE).min(self.newest);
+                (from.max(to.saturating_sub(KEPT)), to)
+            }
+        };
+        from = run_of(from).unwrap_or(from).max(1);
+        self.loaded = (from, to);
+        self.view.window.answered = wish.number;
+        self.view.window.line = line;
+        self.settle();
     }
 }
 
@@ -181,13 +294,12 @@ proptest! {
         let mut world = World::new();
         let mut size = SIZE;
         update(&mut deck, Msg::Resize(size.0, size.1));
-        update(&mut deck, Msg::View(Box::new(world.view.clone())));
+        world.asks(&update(&mut deck, Msg::View(Box::new(world.view.clone()))));
         prop_assert!(selected(&deck, size).is_some());
         for step in steps {
             let before = selected(&deck, size);
             let follows = terminal(&deck, size).backend().to_string().contains("following");
             let top_before = top(&deck, size);
-            let at_old_end = matches!(step, Step::Drop(_));
             let had_room = has_room(&deck, size);
             let opens = matches!(step, Step::Key("enter"));
             let (effects, is_of_world) = match step {
@@ -216,20 +328,24 @@ proptest! {
                     world.append(count);
                     (Vec::new(), true)
                 }
-                Step::Page(count) => {
-                    world.page(count);
-                    (Vec::new(), true)
-                }
-                Step::Drop(count) => {
-                    let cut = count.min(world.view.timeline.len() / 2);
-                    let gone = world.view.timeline.get(cut).map_or(0, |row| row.seq);
-                    // The cursor's own row may come back on a page, and with it the cursor.
-                    let is_kept = deck.focus() == Pane::Timeline && before.is_some_and(|line| line > gone);
-                    if !is_kept || top_before.is_some_and(|line| line <= gone) {
-                        continue;
+                Step::Answer => {
+                    let Some(wish) = world.wish.take() else { continue };
+                    world.answer(&wish);
+                    let view = Box::new(world.view.clone());
+                    world.asks(&update(&mut deck, Msg::View(view)));
+                    let is_slide = matches!(wish.go, TimelineGo::Older | TimelineGo::Newer);
+                    let now = selected(&deck, size);
+                    let line = world.view.window.line;
+                    if is_slide && !follows && deck.focus() == Pane::Timeline {
+                        prop_assert!(before.is_none() || now == before, "{before:?} {now:?}");
+                    } else if let (Some(line), Some(now), Pane::Timeline) = (line, now, deck.focus())
+                        && !is_slide
+                    {
+                        let rows = &world.view.timeline;
+                        let wanted = rows.iter().rfind(|row| row.seq <= line).or(rows.first());
+                        prop_assert_eq!(wanted.map(|row| row.seq), Some(now));
                     }
-                    world.view.timeline.drain(..cut);
-                    (Vec::new(), true)
+                    continue;
                 }
                 Step::Move(line, column) => {
                     let to = TaskColumn::ALL[usize::from(column)];
@@ -249,13 +365,12 @@ proptest! {
                 }
             };
             if is_of_world {
-                update(&mut deck, Msg::View(Box::new(world.view.clone())));
+                world.asks(&update(&mut deck, Msg::View(Box::new(world.view.clone()))));
                 // Following means that the timeline stands on the newest.
                 if !follows {
                     let now = selected(&deck, size);
                     prop_assert!(before.is_none() || now == before);
-                    // At the old end nothing is left to fill the room below.
-                    if !at_old_end && !had_room {
+                    if !had_room {
                         prop_assert_eq!(top(&deck, size), top_before);
                     }
                 }
@@ -266,11 +381,14 @@ proptest! {
                 prop_assert!(screen.contains(&title), "{title} is opened");
                 prop_assert!(effects.is_empty(), "nothing is read of it: {effects:?}");
             }
+            world.asks(&effects);
             for effect in effects {
                 if let Effect::OpenEntry { place } = effect {
+                    // Beside the panes stands what is selected now.
+                    let meant = if opens { before } else { selected(&deck, size) };
                     prop_assert!(
-                        before.is_none_or(|line| line == place.line),
-                        "{before:?} was under the cursor, {} was opened",
+                        meant.is_none_or(|line| line == place.line),
+                        "{meant:?} was under the cursor, {} was opened",
                         place.line
                     );
                     let screen = terminal(&deck, size).backend().to_string();

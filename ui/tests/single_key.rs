@@ -45,7 +45,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
     match effect {
         Effect::OpenEntry { .. }
         | Effect::Search { .. }
-        | Effect::LoadOlder
+        | Effect::ShowTimeline(_)
         | Effect::CopyText(_)
         | Effect::LookAtTree
         | Effect::SetTheme(_)

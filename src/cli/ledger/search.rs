@@ -55,6 +55,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         words: args.words.join(" "),
         limit: Some(args.limit),
         after: args.after.clone(),
+        ..SearchParams::default()
     };
     let page = match args.session.as_deref() {
         None => runtime()?.block_on(current(context, &params))?,

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{EntryId, SessionId};
+use crate::wire::window::RowQuery;
 
 /// Arguments of [`super::control::Command::LedgerSearch`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -16,6 +17,9 @@ pub struct SearchParams {
     pub limit: Option<u32>,
     /// Go on from here: the `cursor` of the page before.
     pub after: Option<String>,
+    /// Only rows of the timeline that are wanted.
+    #[serde(skip_serializing_if = "RowQuery::is_empty")]
+    pub query: RowQuery,
 }
 
 /// What was found.

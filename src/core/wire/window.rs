@@ -171,6 +171,8 @@ pub struct WindowPage {
     /// So much was read without coming to an end: go on before or after this line. Rows that were
     /// found until then are there.
     pub stopped_at: Option<u64>,
+    /// The same at the newer end of rows around a place.
+    pub newer_stopped_at: Option<u64>,
     /// The last line of the record.
     pub head: u64,
     /// What stands out in the whole record, oldest first.
@@ -189,7 +191,12 @@ pub enum WindowRow {
         is_cut: bool,
     },
     /// Neighbouring rows of the machine.
-    Machine(MachineRun),
+    Machine {
+        /// Which.
+        run: MachineRun,
+        /// The text of the first news in it; empty without news.
+        text: String,
+    },
     /// Lines that could not be read.
     Bad {
         /// The first one.
@@ -234,7 +241,7 @@ impl WindowRow {
     pub fn first(&self) -> u64 {
         match self {
             Self::Entry { entry, .. } => entry.seq.0,
-            Self::Machine(run) => run.first,
+            Self::Machine { run, .. } => run.first,
             Self::Bad { first, .. } => *first,
         }
     }
@@ -243,7 +250,7 @@ impl WindowRow {
     pub fn last(&self) -> u64 {
         match self {
             Self::Entry { entry, .. } => entry.seq.0,
-            Self::Machine(run) => run.last,
+            Self::Machine { run, .. } => run.last,
             Self::Bad { last, .. } => *last,
         }
     }
@@ -277,6 +284,8 @@ pub struct MachineRun {
     pub steps: u64,
     /// News: the daemon, agents that left.
     pub news: u64,
+    /// The line of the first of them.
+    pub news_line: Option<u64>,
 }
 
 impl MachineRun {
@@ -290,6 +299,7 @@ impl MachineRun {
             deliveries: u64::from(class.is_delivery),
             steps: u64::from(!is_news && !class.is_delivery),
             news: u64::from(is_news),
+            news_line: is_news.then_some(line),
         }
     }
 
@@ -302,6 +312,7 @@ impl MachineRun {
     pub fn extend(&mut self, later: &Self) {
         if self.news == 0 && later.news > 0 {
             self.at_ms = later.at_ms;
+            self.news_line = later.news_line;
         }
         self.last = later.last;
         self.deliveries += later.deliveries;

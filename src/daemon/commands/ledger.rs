@@ -38,12 +38,13 @@ pub(super) fn list<T>(
 pub(super) fn window<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
+    conn: ConnId,
     params: WindowParams,
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
     let world = Arc::clone(recorder.world());
-    readers.read(reply, move || {
+    readers.read(conn, reply, move || {
         let wants = params.query.results.contains(&RowResult::Waits);
         let waiting = if wants {
             waiting(&world)
@@ -56,7 +57,7 @@ pub(super) fn window<T>(
 }
 
 /// The lines of what waits for somebody: messages without proof, proposals, questions.
-fn waiting(world: &Snapshot) -> BTreeSet<u64> {
+pub(super) fn waiting(world: &Snapshot) -> BTreeSet<u64> {
     let messages = world.unsettled.values().map(|message| message.seq.0);
     let proposals = world
         .pending_proposals

@@ -93,7 +93,7 @@ impl Daemon {
                 ledger::show(&self.recorder, &self.readers, conn, entry, full, reply)
             }
             Command::LedgerWindow(params) => {
-                ledger::window(&self.recorder, &self.readers, params, reply)
+                ledger::window(&self.recorder, &self.readers, conn, params, reply)
             }
             Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
             Command::LedgerRebuild(params) => {

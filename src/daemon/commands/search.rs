@@ -1,7 +1,8 @@
 //! Search in the record. The loop only hands the question on: the answer comes from the searching
 //! thread.
 
-use super::ledger::unreadable;
+use super::ledger::{unreadable, waiting};
+use crate::core::row_class::RowResult;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::derived;
@@ -12,7 +13,7 @@ use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 
 /// Hands the question on.
 pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: ReplySender) {
-    let request = match SearchRequest::of(params) {
+    let mut request = match SearchRequest::of(params) {
         Ok(request) => request,
         Err(error) => {
             let refusal = Refusal::new(
@@ -23,6 +24,9 @@ pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: Repl
             return answer(reply, Err(refusal));
         }
     };
+    if request.rows.results.contains(&RowResult::Waits) {
+        request.waiting = waiting(recorder.world());
+    }
     recorder.search().find(request, move |found| {
         let found = found.map(|found| Reply::Found(found.into_page(None)));
         answer(reply, found.map_err(|error| refusal(&error)));

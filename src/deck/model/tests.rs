@@ -1,113 +1,54 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use serde_json::json;
+use ctxrelay_ui::model as ui;
+use serde_json::{Value, json};
 
-use super::{DaemonLink, Model};
+use super::{DaemonLink, Model, rows_of};
 use crate::core::fold::fold;
 use crate::core::id::Seq;
 use crate::core::snapshot::Snapshot;
 use crate::deck::present::present;
 use crate::deck::run::DeckAbout;
 use crate::wire::control::EntryPage;
+use crate::wire::window::{MachineRun, WindowPage, WindowPlace, WindowRow};
 
 fn model() -> Model {
     Model::new(DaemonLink::Attached, DeckAbout::default())
 }
 
-/// A page of what ContextRelay 3 wrote, newest first: no `seq` on any line. Line 3 is none.
-fn unchained_page() -> EntryPage {
-    let places = vec![5, 4, 2, 1];
-    let entry = |place: &u64| {
-        json!({"schema": "v1", "id": format!("e{place}"), "timestamp": 1_000 * place,
-            "sessionId": "s", "type": "message", "source": "claude", "target": "codex",
-            "content": format!("text {place}")})
-    };
-    EntryPage {
-        entries: places.iter().map(entry).collect(),
-        places,
-        cursor: None,
-    }
+fn message(line: u64) -> Value {
+    json!({"schema": "v1", "id": format!("e{line}"), "timestamp": 1_000 * line,
+        "sessionId": "s", "type": "message", "source": "claude", "target": "codex",
+        "content": format!("text {line}")})
 }
 
-#[test]
-fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
-    let mut model = model();
-    let mut world = Snapshot::default();
-    for mut entry in super::entries(unchained_page()).into_iter().rev() {
-        entry.seq = Seq(entry.seq.0.max(1));
-        fold(&mut world, &entry);
-    }
-    model.reset(world, unchained_page());
-    let view = present(&model, 0);
-    let rows: Vec<(u64, &str)> = view
-        .timeline
-        .iter()
-        .map(|row| (row.seq, row.text.as_str()))
-        .collect();
-    assert_eq!(
+/// What became of message `e1`.
+fn step(line: u64) -> Value {
+    json!({"schema": "v1", "id": format!("d{line}"), "timestamp": 1_000 * line, "sessionId": "s",
+        "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
+        {"kind": "message_delivery", "status": "confirmed", "messageId": "e1", "to": "codex"}})
+}
+
+fn lifecycle(line: u64) -> Value {
+    json!({"schema": "v1", "id": format!("l{line}"), "timestamp": 1_000 * line, "sessionId": "s",
+        "type": "runtime_event", "source": "system", "content": "daemon started", "runtimeEvent":
+        {"kind": "lifecycle", "status": "daemon_started", "event": "daemon_started"}})
+}
+
+fn entry(value: Value, line: u64) -> crate::core::entry::Entry {
+    super::entry(value, Some(line)).unwrap()
+}
+
+fn row(line: u64) -> WindowRow {
+    WindowRow::of(entry(message(line), line))
+}
+
+fn page(rows: Vec<WindowRow>, head: u64) -> WindowPage {
+    WindowPage {
         rows,
-        [
-            (1, "text 1"),
-            (2, "text 2"),
-            (3, "line 3 could not be read"),
-            (4, "text 4"),
-            (5, "text 5")
-        ]
-    );
-    assert_eq!(view.session_id, "s", "the record that the rows are of");
-
-    let older = unchained_page();
-    model.entries.clear();
-    model.prepend(older);
-    let lines: Vec<u64> = model.entries.iter().map(|entry| entry.seq.0).collect();
-    assert_eq!(lines, [1, 2, 4, 5], "on a page of older ones too");
-}
-
-#[test]
-fn a_page_without_a_row_ends_nothing() {
-    let mut model = model();
-    let step = |place: u64| {
-        json!({"schema": "v1", "id": format!("d{place}"), "timestamp": place, "sessionId": "s",
-            "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
-            {"kind": "message_delivery", "status": "confirmed", "messageId": "e1", "to": "codex"}})
-    };
-    let steps = EntryPage {
-        entries: (6..900).rev().map(step).collect(),
-        places: (6..900).rev().collect(),
-        cursor: Some("6".to_owned()),
-    };
-    model.reset(Snapshot::default(), EntryPage::default());
-    assert!(!model.prepend(steps), "no row came");
-    let view = present(&model, 0);
-    assert_eq!((view.timeline.len(), view.older), (0, Some(1)));
-    assert!(
-        model.prepend(unchained_page()),
-        "four rows and a bad line came"
-    );
-    let view = present(&model, 0);
-    assert_eq!((view.timeline.len(), view.older), (5, None));
-    let outcome = view.timeline[0]
-        .outcome
-        .as_ref()
-        .map(|outcome| outcome.state);
-    assert_eq!(
-        outcome,
-        Some(ctxrelay_ui::model::OutcomeState::Done),
-        "a step that was read before its message is known"
-    );
-}
-
-/// A page of chained entries, newest first.
-fn page(lines: &[u64], cursor: Option<&str>) -> EntryPage {
-    let entry = |line: &u64| {
-        json!({"schema": "v1", "id": format!("e{line}"), "timestamp": line, "sessionId": "s",
-            "seq": line, "type": "message", "source": "claude", "target": "codex",
-            "content": format!("text {line}")})
-    };
-    EntryPage {
-        entries: lines.iter().map(entry).collect(),
-        places: lines.to_vec(),
-        cursor: cursor.map(str::to_owned),
+        head,
+        at: Some(head),
+        ..WindowPage::default()
     }
 }
 
@@ -118,85 +59,258 @@ fn world_at(line: u64) -> Snapshot {
     }
 }
 
-/// The timeline's rows; those of bad lines as first and last line.
-fn rows(model: &Model) -> Vec<(u64, Option<u64>)> {
+/// A model that has read these rows.
+fn read(rows: Vec<WindowRow>, head: u64) -> Model {
+    let mut model = model();
+    model.reset(world_at(head), page(rows, head));
+    model
+}
+
+/// Rows as their first line and what they say.
+fn told(model: &Model) -> Vec<(u64, String)> {
     let rows = present(model, 0).timeline.into_iter();
-    rows.map(|row| (row.seq, row.bad_lines.map(|lines| lines.last)))
-        .collect()
+    rows.map(|row| (row.seq, row.text)).collect()
 }
 
-#[test]
-fn lines_that_could_not_be_read_have_a_row_on_a_page_between_pages_and_at_the_beginning() {
-    let mut model = model();
-    model.reset(world_at(20), page(&[20, 19, 17], Some("17")));
-    let first = [(17, None), (18, Some(18)), (19, None), (20, None)];
-    assert_eq!(rows(&model), first, "nothing is said of what is not loaded");
-
-    assert!(model.prepend(page(&[12, 11], Some("11"))));
-    let mut both = vec![(11, None), (12, None), (13, Some(16))];
-    both.extend(first);
-    assert_eq!(rows(&model), both, "between two pages");
-
-    assert!(model.prepend(page(&[], None)), "bad lines are rows");
-    both.insert(0, (1, Some(10)));
-    assert_eq!(rows(&model), both, "before the first entry");
-
-    let new = super::entries(page(&[21], None)).remove(0);
-    assert!(model.append(&new));
-    both.push((21, None));
-    assert_eq!(rows(&model), both, "after an append");
+fn lines(model: &Model) -> Vec<u64> {
+    told(model).into_iter().map(|(line, _)| line).collect()
 }
 
-#[test]
-fn an_entry_that_was_not_told_of_is_no_bad_line() {
-    let mut model = model();
-    model.reset(world_at(2), page(&[4, 2, 1], None));
-    let late = super::entries(page(&[5], None)).remove(0);
-    assert!(!model.append(&late), "read again");
-    assert_eq!(rows(&model), [(1, None), (2, None), (5, None)]);
-}
-
-#[test]
-fn a_daemon_that_names_no_places_has_no_bad_lines() {
-    let mut model = model();
-    let mut unnamed = page(&[9, 4], None);
-    unnamed.places.clear();
-    model.reset(world_at(9), unnamed);
-    assert_eq!(rows(&model), [(4, None), (9, None)]);
-}
-
-#[test]
-fn what_was_let_go_of_is_read_again_with_its_bad_lines() {
-    let mut model = model();
-    model.reset(world_at(6), page(&[6, 5, 3, 1], None));
-    assert_eq!(rows(&model)[1], (2, Some(2)));
-    let new: Vec<u64> = (7..2_005).rev().collect();
-    for entry in super::entries(page(&new, None)).into_iter().rev() {
-        assert!(model.append(&entry));
+fn wish(go: ui::TimelineGo) -> ui::TimelineWish {
+    ui::TimelineWish {
+        number: 1,
+        go,
+        chips: ui::Chips::default(),
+        unfolded: Vec::new(),
     }
-    assert_eq!(rows(&model).first(), Some(&(5, None)), "the oldest one");
-    assert_eq!(model.older.as_deref(), Some("5"), "where it goes on");
-    assert!(model.prepend(page(&[3, 1], None)));
-    let oldest = [(1, None), (2, Some(2)), (3, None), (4, Some(4)), (5, None)];
-    assert_eq!(rows(&model)[..5], oldest);
 }
 
 #[test]
-fn a_message_that_is_read_again_has_the_steps_that_were_kept() {
+fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
+    let places = vec![5, 4, 2, 1];
+    let unnumbered = EntryPage {
+        entries: places.iter().map(|place| message(*place)).collect(),
+        places,
+        cursor: None,
+    };
+    let mut world = Snapshot::default();
+    for mut entry in super::entries(unnumbered.clone()).into_iter().rev() {
+        entry.seq = Seq(entry.seq.0.max(1));
+        fold(&mut world, &entry);
+    }
     let mut model = model();
-    model.reset(world_at(1), page(&[1], None));
-    let step = json!({"schema": "v1", "id": "d2", "timestamp": 2, "sessionId": "s", "seq": 2,
-        "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
-        {"kind": "message_delivery", "status": "confirmed", "messageId": "e1", "to": "codex"}});
-    assert!(model.append(&super::entry(step, None).unwrap()));
-    let new: Vec<u64> = (3..2_002).rev().collect();
-    let mut new = super::entries(page(&new, None)).into_iter().rev();
-    assert!(new.all(|entry| model.append(&entry)));
-    assert_eq!(rows(&model).first(), Some(&(3, None)), "message 1 is gone");
-    assert!(model.prepend(page(&[1], None)));
+    let bad = WindowRow::Bad {
+        first: 3,
+        last: 3,
+        at_ms: 0,
+    };
+    let rows = vec![row(1), row(2), bad, row(4), row(5)];
+    model.reset(world, page(rows, 5));
+    let rows = [
+        (1, "text 1"),
+        (2, "text 2"),
+        (3, "line 3 could not be read"),
+        (4, "text 4"),
+        (5, "text 5"),
+    ];
+    assert_eq!(
+        told(&model),
+        rows.map(|(line, text)| (line, text.to_owned()))
+    );
+    assert_eq!(
+        present(&model, 0).session_id,
+        "s",
+        "the record that the rows are of"
+    );
+    let alone: Vec<u64> = rows_of(unnumbered)
+        .rows
+        .iter()
+        .map(WindowRow::first)
+        .collect();
+    assert_eq!(alone, [1, 2, 4, 5], "from a daemon that gives no rows");
+}
+
+#[test]
+fn steps_of_the_machine_fold_while_they_come_and_an_outcome_stands_at_its_message() {
+    let mut model = read(vec![row(1)], 1);
+    assert!(model.append(&entry(step(2), 2)));
+    assert_eq!(lines(&model), [1], "a step alone is no row");
     let outcome = present(&model, 0).timeline[0].outcome.clone();
     assert_eq!(
         outcome.map(|outcome| outcome.state),
-        Some(ctxrelay_ui::model::OutcomeState::Done)
+        Some(ui::OutcomeState::Done)
     );
+    assert!(model.append(&entry(lifecycle(3), 3)));
+    assert!(model.append(&entry(step(4), 4)));
+    assert_eq!(
+        told(&model)[1],
+        (2, "daemon started · 2 steps of deliveries".to_owned())
+    );
+    assert!(model.append(&entry(message(5), 5)));
+    assert!(model.append(&entry(lifecycle(6), 6)));
+    let rows = present(&model, 0).timeline;
+    let folded: Vec<_> = rows.iter().map(|row| row.folded).collect();
+    let run = |last, count| Some(ui::FoldedRows { last, count });
+    assert_eq!(folded, [None, run(4, 3), None, run(6, 1)]);
+    assert_eq!(rows[1].mark.as_deref(), Some("+3"));
+}
+
+#[test]
+fn what_is_loaded_stays_bounded_however_far_the_reader_goes() {
+    let mut model = read((1_801..=2_000).map(row).collect(), 2_000);
+    let mut oldest = 1_801_u64;
+    let mut most = 0;
+    while oldest > 1 {
+        // The first page has to know that there is more.
+        let rows = (oldest.saturating_sub(200).max(1)..oldest)
+            .map(row)
+            .collect();
+        let older = WindowPage {
+            has_older: oldest > 201,
+            ..page(rows, 2_000)
+        };
+        model.take_rows(WindowPlace::Before(oldest), older);
+        oldest = lines(&model)[0];
+        most = most.max(lines(&model).len());
+    }
+    assert!(most <= 600, "{most}");
+    let window = present(&model, 0).window;
+    assert_eq!((window.has_older, window.has_newer), (false, true));
+    let asked = model.timeline.asks(&wish(ui::TimelineGo::Newer), 0);
+    let [asked] = &asked[..] else {
+        panic!("{asked:?}")
+    };
+    let WindowPlace::After(last) = asked.place else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(lines(&model).last(), Some(&last));
+    // What is appended meanwhile does not come between.
+    assert!(model.append(&entry(message(2_001), 2_001)));
+    assert_eq!(lines(&model).last(), Some(&last));
+    model.take_rows(
+        WindowPlace::After(last),
+        page((last + 1..=2_001).map(row).collect(), 2_001),
+    );
+    assert_eq!(lines(&model).last(), Some(&2_001));
+    assert!(lines(&model).len() <= 600);
+    assert!(model.append(&entry(message(2_002), 2_002)));
+    assert_eq!(
+        lines(&model).last(),
+        Some(&2_002),
+        "it reaches the end again"
+    );
+}
+
+#[test]
+fn an_entry_of_a_page_that_is_told_of_afterwards_stands_once() {
+    let mut model = model();
+    // The page was read after the world, and has an entry that is still to be told of.
+    model.reset(world_at(2), page((1..=3).map(row).collect(), 3));
+    assert!(model.append(&entry(message(3), 3)));
+    assert!(model.append(&entry(message(4), 4)));
+    assert_eq!(lines(&model), [1, 2, 3, 4]);
+}
+
+#[test]
+fn an_entry_that_was_not_told_of_is_read_again() {
+    let mut model = read(vec![row(1), row(2)], 2);
+    assert!(!model.append(&entry(message(5), 5)));
+}
+
+#[test]
+fn chips_hold_for_what_comes_later_and_runs_end_at_what_they_hide() {
+    let mut model = read(vec![row(1)], 1);
+    let mut system = wish(ui::TimelineGo::Newest);
+    system.chips.toggle(ui::Chip::System);
+    let asked = model.timeline.asks(&system, 0);
+    assert_eq!(
+        asked.len(),
+        1,
+        "once, though the newest rows are what is wanted"
+    );
+    model.take_rows(asked[0].place, page(Vec::new(), 1));
+    for line in [2, 3] {
+        assert!(model.append(&entry(step(line), line)));
+    }
+    assert!(model.append(&entry(message(4), 4)));
+    assert!(model.append(&entry(step(5), 5)));
+    assert_eq!(lines(&model), [2, 5]);
+    let last = |row: &ui::TimelineRow| row.folded.map(|folded| folded.last);
+    let rows = present(&model, 0).timeline;
+    assert_eq!(
+        rows.iter().map(last).collect::<Vec<_>>(),
+        [Some(3), Some(5)]
+    );
+}
+
+#[test]
+fn a_jump_to_nowhere_leaves_the_rows() {
+    let mut model = read((1..=9).map(row).collect(), 9);
+    let asked = model
+        .timeline
+        .asks(&wish(ui::TimelineGo::LandmarkOlder(5)), 0);
+    model.take_rows(
+        asked[0].place,
+        WindowPage {
+            head: 9,
+            ..WindowPage::default()
+        },
+    );
+    assert_eq!(lines(&model).len(), 9);
+    let window = present(&model, 0).window;
+    assert_eq!((window.answered, window.line), (1, None));
+}
+
+#[test]
+fn steps_of_messages_that_are_nowhere_are_let_go_of() {
+    let mut model = read(vec![row(1)], 1);
+    for line in 2..20_000 {
+        let mut value = step(line);
+        value["runtimeEvent"]["messageId"] = format!("e{}", line - 1).into();
+        assert!(model.append(&entry(value, line)));
+    }
+    assert!(
+        model.deliveries.len() <= 8_192,
+        "{}",
+        model.deliveries.len()
+    );
+    assert!(
+        model.deliveries.contains_key(&"e1".into()),
+        "it is on the screen"
+    );
+}
+
+#[test]
+fn a_run_that_is_read_in_pieces_is_one_row() {
+    let run = |first, last, news: u64| WindowRow::Machine {
+        run: MachineRun {
+            first,
+            last,
+            at_ms: 0,
+            deliveries: last - first + 1 - news,
+            steps: 0,
+            news,
+            news_line: (news > 0).then_some(first),
+        },
+        text: if news > 0 {
+            "daemon started".to_owned()
+        } else {
+            String::new()
+        },
+    };
+    let mut model = read(vec![row(90)], 90);
+    let around = WindowPage {
+        has_newer: true,
+        ..page(vec![row(1), run(2, 5, 0)], 90)
+    };
+    model.take_rows(WindowPlace::Line(1), around);
+    assert_eq!(lines(&model), [1]);
+    let newer = WindowPage {
+        has_newer: true,
+        ..page(vec![run(6, 9, 1), row(10)], 90)
+    };
+    model.take_rows(WindowPlace::After(5), newer);
+    assert_eq!(lines(&model), [1, 2, 10]);
+    let folded = present(&model, 0).timeline[1].folded;
+    assert_eq!(folded, Some(ui::FoldedRows { last: 9, count: 8 }));
 }

@@ -1,70 +1,26 @@
 //! The rows of the timeline, and what became of each message.
 
+use std::collections::BTreeMap;
+
 use ctxrelay_ui::model as ui;
+use ctxrelay_ui::text::grouped;
 
 use super::party_of;
-use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
-    AgentChanged, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent,
-    TurnStatus, WorkTree,
+    ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, WorkTree,
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
 use crate::deck::model::Model;
+use crate::wire::window::MachineRun;
 
 /// The longest text that a timeline row carries; opening it asks for the rest.
 const ROW_CHARS_MAX: usize = 400;
 
-/// Which entries have a row. Mechanics have none: a delivery stands below its message, and an
-/// agent's work stands in its pane.
-///
-/// The record says that Claude is idle both when it comes and at the end of each turn, and only what
-/// came before tells which of them it is: to be asked for one entry after the other.
-#[derive(Debug, Default)]
-pub(in crate::deck) struct RowFilter {
-    /// Claude's state and process, while it is known to be there.
-    claude: Option<(AgentState, Option<u32>)>,
-}
-
-impl RowFilter {
-    pub(in crate::deck) fn takes(&mut self, entry: &Entry) -> bool {
-        match &entry.kind {
-            EntryKind::Delivery(record) => record.result == DeliveryResult::Requeued,
-            EntryKind::AgentChanged(change) => {
-                let ends_turn = change.agent == Agent::Claude && self.ends_turn(change);
-                change.state != AgentState::Busy && !ends_turn
-            }
-            EntryKind::Turn(turn) => match turn.status {
-                TurnStatus::InProgress => turn.started_by == Party::Human,
-                TurnStatus::Completed => false,
-                TurnStatus::Interrupted | TurnStatus::Failed => true,
-            },
-            EntryKind::Lifecycle {
-                event: LifecycleEvent::DaemonStarted | LifecycleEvent::DaemonTakenOver,
-            } => {
-                // Whoever was attached comes anew.
-                self.claude = None;
-                true
-            }
-            _ => true,
-        }
-    }
-
-    /// Whether Claude is idle because it has done its work, and not because it has come.
-    fn ends_turn(&mut self, change: &AgentChanged) -> bool {
-        let now = (change.state, change.pid);
-        let before = std::mem::replace(
-            &mut self.claude,
-            Some(now).filter(|(state, _)| state.is_attached()),
-        );
-        let has_worked =
-            before.is_some_and(|(state, pid)| state != AgentState::Idle && pid == change.pid);
-        has_worked && change.state == AgentState::Idle && change.why.is_none()
-    }
-}
-
-fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
+/// The row of an entry; `is_cut`: there is more of its text than it holds.
+pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::TimelineRow {
     let cut: String = entry.content.chars().take(ROW_CHARS_MAX).collect();
     let (kind, mark) = words(entry);
     ui::TimelineRow {
@@ -74,30 +30,36 @@ fn row(model: &Model, entry: &Entry) -> ui::TimelineRow {
         from: party_of(&entry.source),
         to: entry.target.as_ref().map(party_of),
         kind,
-        text_cut: cut.len() < entry.content.len(),
+        text_cut: is_cut || cut.len() < entry.content.len(),
         text: cut,
         verdict: verdict(entry),
         mark,
         outcome: outcome(model, entry),
         bad_lines: None,
+        folded: None,
     }
 }
 
-/// The rows of the timeline, oldest first, with one for lines between them that could not be read.
-pub(super) fn timeline(model: &Model) -> Vec<ui::TimelineRow> {
-    let mut filter = RowFilter::default();
-    let mut bad_lines = model.bad_lines().iter().peekable();
-    let mut rows = Vec::new();
-    for entry in &model.entries {
-        while let Some((first, last)) = bad_lines.next_if(|(first, _)| *first < entry.seq.0) {
-            let lines = ui::BadLines { first, last };
-            rows.push(ui::TimelineRow::of_bad_lines(lines, entry.timestamp_ms));
-        }
-        if filter.takes(entry) {
-            rows.push(row(model, entry));
-        }
-    }
-    rows
+/// What a folded row says: the first news in it, and how many of what there are.
+pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
+    let count = |n: u64, one: &str, many: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{} {many}", grouped(n))),
+    };
+    let told = (!news.is_empty()).then(|| news.to_owned());
+    let rest = run.news - u64::from(told.is_some() && run.news > 0);
+    let parts = [
+        told,
+        count(
+            rest,
+            "more of the daemon and agents",
+            "more of the daemon and agents",
+        ),
+        count(run.deliveries, "step of a delivery", "steps of deliveries"),
+        count(run.steps, "step of an agent", "steps of agents"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
@@ -181,7 +143,8 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
 pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
     let to = entry.receiver()?;
     let records = model.deliveries.get(&entry.id);
-    let Some((last, at_ms)) = records.and_then(|records| records.last()) else {
+    let last = records.and_then(|records| records.last_key_value());
+    let Some((_, (last, at_ms))) = last else {
         return model
             .world
             .unsettled
@@ -195,7 +158,7 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
     };
     let first_proof = records
         .into_iter()
-        .flatten()
+        .flat_map(BTreeMap::values)
         .find(|(record, _)| record.result == DeliveryResult::Confirmed);
     let took_ms = first_proof
         .map(|(_, proven_ms)| u64::try_from(proven_ms - entry.timestamp_ms).unwrap_or(0));
@@ -309,7 +272,8 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
             .collect::<Vec<_>>()
             .join(", "),
     );
-    for (record, _) in model.deliveries.get(&entry.id).into_iter().flatten() {
+    let steps = model.deliveries.get(&entry.id).into_iter();
+    for (record, _) in steps.flat_map(BTreeMap::values) {
         let attempt = record
             .attempt_id
             .as_ref()

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};
 use ctxrelay_core::wire::line::Stored;
-use ctxrelay_core::wire::window::{WindowPage, WindowParams};
+use ctxrelay_core::wire::window::{RowQuery, WindowPage, WindowParams};
 
 use super::error::LedgerError;
 use super::page::{self, EntryFilter, Page};
@@ -176,6 +176,11 @@ impl Ledger {
     /// As [`Self::read`].
     pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
         window::window(&self.shared, params, waiting)
+    }
+
+    /// Keeps the lines whose entries a query may want.
+    pub(crate) fn sieve(&self, query: &RowQuery, waiting: &BTreeSet<u64>, lines: &mut Vec<u64>) {
+        window::sieve(&self.shared, query, waiting, lines);
     }
 
     /// The figures at this moment.

@@ -11,7 +11,7 @@ use super::shared::SharedLedger;
 use super::slots::Slot;
 use super::window_walk::{Piece, Sieve, Walk};
 use ctxrelay_core::entry::EntryKind;
-use ctxrelay_core::id::EntryId;
+use ctxrelay_core::id::{EntryId, Seq};
 use ctxrelay_core::row_class::{MachineRow, RowClass};
 use ctxrelay_core::wire::window::{
     DeliveryStep, MARKS_MAX, MachineRun, RecordMark, RowQuery, WINDOW_ROWS_MAX, WindowPage,
@@ -62,6 +62,21 @@ pub(super) fn window(
         page.marks = marks(shared, params.marks.min(MARKS_MAX));
     }
     Ok(page)
+}
+
+/// Keeps the lines whose entries a query may want.
+pub(super) fn sieve(
+    shared: &SharedLedger,
+    query: &RowQuery,
+    waiting: &BTreeSet<u64>,
+    lines: &mut Vec<u64>,
+) {
+    let index = shared.index();
+    let sieve = Sieve::new(query, index.words());
+    lines.retain(|line| {
+        let slot = index.get(Seq(*line));
+        slot.is_some_and(|slot| sieve.takes(&slot, waiting))
+    });
 }
 
 struct WindowReader<'a> {
@@ -129,6 +144,7 @@ impl WindowReader<'_> {
         let seam = self.seam(line);
         // What was asked for and what comes after it, then what comes before.
         let newer = self.side(seam.saturating_sub(1), true, limit.div_ceil(2))?;
+        self.left_out = 0;
         let visible = newer.rows.iter().filter(|row| self.is_shown(row)).count();
         let older = self.side(seam, false, limit.saturating_sub(visible).max(1))?;
         let mut rows = older.rows;
@@ -139,6 +155,8 @@ impl WindowReader<'_> {
             at: Some(line),
             has_older: older.has_more,
             has_newer: newer.has_more,
+            stopped_at: older.stopped_at,
+            newer_stopped_at: newer.stopped_at,
             ..WindowPage::default()
         })
     }
@@ -169,7 +187,7 @@ impl WindowReader<'_> {
 
     fn is_shown(&self, row: &WindowRow) -> bool {
         match row {
-            WindowRow::Machine(run) => run.news > 0 || self.query.shows_steps(),
+            WindowRow::Machine { run, .. } => run.news > 0 || self.query.shows_steps(),
             _ => true,
         }
     }
@@ -221,7 +239,14 @@ impl WindowReader<'_> {
                         }
                     }
                     Piece::Machine(run) => {
-                        let row = WindowRow::Machine(run);
+                        let news = run.news_line.map(|line| self.shared.read(Seq(line)));
+                        let news = news.transpose()?.flatten();
+                        let news = news.map(|news| WindowRow::of(news.entry));
+                        let text = match news {
+                            Some(WindowRow::Entry { entry, .. }) => entry.content,
+                            _ => String::new(),
+                        };
+                        let row = WindowRow::Machine { run, text };
                         shown += usize::from(self.is_shown(&row));
                         side.rows.push(row);
                     }

@@ -1,5 +1,6 @@
 //! [`find`]: one search in the open ledger, by the index and past its end.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use crate::ledger::{EntryFilter, Ledger, Stored};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::id::{EntryId, Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::window::RowQuery;
 
 /// The most hits of one search.
 pub const LIMIT_MAX: usize = 1_000;
@@ -36,6 +38,23 @@ pub struct SearchRequest {
     pub before: Option<u64>,
     /// At most this many hits, [`LIMIT_MAX`] at most.
     pub limit: usize,
+    /// Only rows of the timeline that are wanted.
+    pub rows: RowQuery,
+    /// The lines of what waits for somebody, where that is asked for.
+    pub waiting: BTreeSet<u64>,
+}
+
+impl SearchRequest {
+    /// The newest entries with these words.
+    pub fn new(query: Query, limit: usize) -> Self {
+        Self {
+            query,
+            before: None,
+            limit,
+            rows: RowQuery::default(),
+            waiting: BTreeSet::new(),
+        }
+    }
 }
 
 /// An entry that was found.
@@ -128,6 +147,10 @@ impl<'a> Collector<'a> {
     pub(super) fn take(&mut self, stored: &Stored) {
         match self.matching(stored) {
             Some(hit) => self.found.hits.push(hit),
+            // The codes of the ledger's index may not tell.
+            None if !self.request.rows.is_empty() => {
+                self.found.total = self.found.total.saturating_sub(1);
+            }
             None => tracing::warn!(
                 seq = stored.entry.seq.0,
                 "the search index names an entry that does not match"
@@ -152,6 +175,11 @@ impl<'a> Collector<'a> {
     }
 
     fn matching(&self, stored: &Stored) -> Option<Hit> {
+        let line = stored.entry.seq.0;
+        let waits = || self.request.waiting.contains(&line);
+        if !self.request.rows.takes(&stored.entry, waits) {
+            return None;
+        }
         let text = Text::of(&stored.entry, self.redactor);
         self.request
             .query
@@ -179,23 +207,32 @@ pub(super) fn find(
             let Some(mark) = index.mark()?.filter(|mark| mark.session == *session) else {
                 return Ok((0, Rows::default()));
             };
-            let rows = index.find(
-                &request.query,
-                request.before,
-                collector.wanted(),
-                TOTAL_MAX,
-            )?;
+            let narrowed = !request.rows.is_empty();
+            // What is narrowed is sieved below: all that is counted has to be known for that.
+            let wanted = if narrowed {
+                TOTAL_MAX as usize
+            } else {
+                collector.wanted()
+            };
+            let mut rows = index.find(&request.query, request.before, wanted, TOTAL_MAX)?;
+            if narrowed {
+                ledger.sieve(&request.rows, &request.waiting, &mut rows.seqs);
+                rows.total = rows.seqs.len() as u64;
+            }
             Ok((mark.seq, rows))
         })?,
         None => (0, Rows::default()),
     };
     let behind = look_past(ledger, indexed_to, &mut collector).map_err(unreadable)?;
-    for seq in rows.seqs.iter().take(collector.wanted()) {
-        if let Some(stored) = ledger.read(Seq(*seq)).map_err(unreadable)? {
+    collector.count(&rows);
+    for seq in rows.seqs {
+        if collector.wanted() == 0 {
+            break;
+        }
+        if let Some(stored) = ledger.read(Seq(seq)).map_err(unreadable)? {
             collector.take(&stored);
         }
     }
-    collector.count(&rows);
     Ok(collector.finish(indexed_to, behind))
 }
 

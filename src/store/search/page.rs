@@ -46,9 +46,9 @@ impl SearchRequest {
         };
         let limit = params.limit.unwrap_or(LIMIT) as usize;
         Ok(Self {
-            query: Query::parse(&params.words)?,
             before,
-            limit: limit.clamp(1, LIMIT_MAX),
+            rows: params.query.clone(),
+            ..Self::new(Query::parse(&params.words)?, limit.clamp(1, LIMIT_MAX))
         })
     }
 }

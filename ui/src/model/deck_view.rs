@@ -6,6 +6,7 @@ use super::hint::FirstStep;
 use super::inbox::InboxCard;
 use super::task::Tasks;
 use super::timeline::TimelineRow;
+use super::timeline_window::TimelineWindow;
 
 /// How bad something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -147,13 +148,11 @@ pub struct DeckView {
     pub ledger: HeaderLedger,
     /// The agents, Claude first.
     pub agents: Vec<AgentCard>,
-    /// The newest rows, oldest first. The caller caps them and gives more on
-    /// [`crate::Effect::LoadOlder`].
+    /// The rows around the reader, oldest first. The caller caps them and gives others on
+    /// [`crate::Effect::ShowTimeline`].
     pub timeline: Vec<TimelineRow>,
-    /// `None` when the rows begin with the session's first one. Otherwise how often older ones were
-    /// loaded: with each other number they may be asked for again, whether any of them was a row or
-    /// not.
-    pub older: Option<u64>,
+    /// Which part of the record they are.
+    pub window: TimelineWindow,
     /// Tasks by column.
     pub tasks: Tasks,
     /// Handoffs that are open, all of them.
@@ -177,10 +176,11 @@ impl DeckView {
         self.agents.iter().find(|card| card.agent == agent)
     }
 
-    /// Whether the row of this line is one of lines that could not be read.
-    pub(crate) fn is_bad_line(&self, line: u64) -> bool {
+    /// Whether the row of this line is no entry: lines that could not be read, or rows of the
+    /// machine.
+    pub(crate) fn is_no_entry(&self, line: u64) -> bool {
         let rows = &self.timeline;
         rows.binary_search_by_key(&line, |row| row.seq)
-            .is_ok_and(|row| rows[row].bad_lines.is_some())
+            .is_ok_and(|row| rows[row].bad_lines.is_some() || rows[row].folded.is_some())
     }
 }

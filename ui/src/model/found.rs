@@ -5,6 +5,8 @@ use super::agent::Party;
 /// What was found, also of what the timeline has not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundEntries {
+    /// As in [`crate::Effect::Search`].
+    pub number: u64,
     /// What was searched for, as typed.
     pub words: String,
     /// Newest first.
@@ -15,6 +17,8 @@ pub struct FoundEntries {
     pub total_is_at_least: bool,
     /// How many entries could not be searched yet.
     pub behind: u64,
+    /// Why nothing could be searched, one sentence.
+    pub fault: Option<String>,
 }
 
 /// One entry that was found.
@@ -24,8 +28,16 @@ pub struct FoundRow {
     pub seq: u64,
     /// `message`, `handoff`, `note` …
     pub kind: String,
+    /// The session of another record that it stands in.
+    pub session: Option<String>,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
     /// Who.
     pub from: Party,
+    /// For whom.
+    pub to: Option<Party>,
     /// The piece of its text with the words in it; raw.
     pub snippet: String,
+    /// What of it was found: ranges in characters, from and to.
+    pub marks: Vec<(u32, u32)>,
 }

@@ -7,6 +7,7 @@
 mod agent;
 mod asked;
 mod attention;
+mod chips;
 mod deck_view;
 mod found;
 mod handoff_rows;
@@ -14,10 +15,12 @@ mod hint;
 mod inbox;
 mod task;
 mod timeline;
+mod timeline_window;
 
 pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts};
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
+pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
@@ -26,4 +29,7 @@ pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
-pub use timeline::{BadLines, EntryPlace, Field, OutcomeState, RowOutcome, TimelineRow, Verdict};
+pub use timeline::{
+    BadLines, EntryPlace, Field, FoldedRows, OutcomeState, RowOutcome, TimelineRow, Verdict,
+};
+pub use timeline_window::{TimelineGo, TimelineMark, TimelineWindow, TimelineWish};

@@ -115,6 +115,15 @@ impl BadLines {
     }
 }
 
+/// Neighbouring rows of the machine that stand as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoldedRows {
+    /// The last line; the first one is the row's own.
+    pub last: u64,
+    /// How many entries they are.
+    pub count: u64,
+}
+
 /// A named detail of an entry, shown when it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
@@ -152,6 +161,8 @@ pub struct TimelineRow {
     pub outcome: Option<RowOutcome>,
     /// The row is no entry: it stands for these lines.
     pub bad_lines: Option<BadLines>,
+    /// The row stands for these entries of the machine.
+    pub folded: Option<FoldedRows>,
 }
 
 impl TimelineRow {
@@ -162,6 +173,15 @@ impl TimelineRow {
         Self {
             bad_lines: Some(lines),
             ..Self::new(lines.first, at_ms, Party::System, None, "record", text)
+        }
+    }
+
+    /// The row of entries of the machine, by the first one's line.
+    pub fn of_folded(seq: u64, at_ms: i64, rows: FoldedRows, text: impl Into<String>) -> Self {
+        Self {
+            folded: Some(rows),
+            mark: Some(format!("+{}", text::grouped(rows.count))),
+            ..Self::new(seq, at_ms, Party::System, None, "system", text)
         }
     }
 
@@ -187,6 +207,7 @@ impl TimelineRow {
             mark: None,
             outcome: None,
             bad_lines: None,
+            folded: None,
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::timeline_state::Filter;
 use crate::widgets::{ListState, blank, fit_line};
 
 /// What an answer does.
@@ -25,12 +24,8 @@ pub(crate) enum Pick {
         /// Deleted.
         discard: bool,
     },
-    /// Shows this part of the timeline.
-    Filter(Filter),
     /// Uses this theme.
     Theme(String),
-    /// Opens this entry, and goes there in the timeline if it is loaded.
-    Entry(u64),
 }
 
 /// One answer.

@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::markdown::markdown;
 use crate::deck::Deck;
+use crate::marked_words::MarkedWords;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -30,7 +31,10 @@ impl<'d> Document<'d> {
     }
 
     pub(super) fn into_lines(self) -> Vec<Line<'static>> {
-        self.lines
+        let marked = MarkedWords::new(&self.deck.timeline.search);
+        let style = self.deck.theme.style(ThemeRole::Match);
+        let lines = self.lines.into_iter();
+        lines.map(|line| marked.mark(line, style)).collect()
     }
 
     pub(super) fn style(&self, role: ThemeRole) -> Style {

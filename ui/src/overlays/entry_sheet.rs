@@ -6,7 +6,7 @@ use super::document::Document;
 use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{EntryPlace, TimelineRow};
+use crate::model::{EntryPlace, FoldedRows, TimelineRow};
 use crate::panes::outcome_line;
 use crate::sanitize;
 use crate::text;
@@ -82,7 +82,7 @@ impl EntrySheet {
             (Action::Copy, "copy"),
             (Action::Back, "close"),
         ];
-        if bad_lines.is_some() {
+        if bad_lines.is_some() || row.is_some_and(|row| row.folded.is_some()) {
             keys.retain(|(action, _)| *action != Action::Raw);
         }
         SheetText {
@@ -104,6 +104,9 @@ impl EntrySheet {
         let row = self.row(deck);
         if let Some(row) = row.filter(|row| row.bad_lines.is_some()) {
             return write_bad_lines(document, &row.text);
+        }
+        if let Some((row, folded)) = row.and_then(|row| Some((row, row.folded?))) {
+            return write_folded(document, row, folded);
         }
         if let Some(row) = row {
             document.line(from_to(deck, row));
@@ -132,6 +135,21 @@ impl EntrySheet {
             document.body(&field.text, ThemeRole::Text);
         }
     }
+}
+
+/// What stands behind a folded row.
+fn write_folded(document: &mut Document<'_>, row: &TimelineRow, folded: FoldedRows) {
+    document.line(from_to(document.deck, row));
+    document.gap();
+    document.text(&row.text, ThemeRole::Text);
+    let count = text::grouped(folded.count);
+    let (first, last) = (text::grouped(row.seq), text::grouped(folded.last));
+    let key = document.deck.key(Action::Open);
+    let text = format!(
+        "{count} entries of the machine, {first} to {last}. In the timeline {key} shows them one by \
+         one."
+    );
+    document.text(&text, ThemeRole::TextMuted);
 }
 
 /// What is known of lines that could not be read, and how to look at them.

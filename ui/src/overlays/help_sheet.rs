@@ -27,7 +27,7 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 8] = [
+const PAIRS: [(Action, Action, &str); 9] = [
     (Action::FocusNext, Action::FocusPrev, "next, previous pane"),
     (Action::MoveDown, Action::MoveUp, "down, up"),
     (Action::MoveFirst, Action::MoveLast, "first, last row"),
@@ -40,6 +40,11 @@ const PAIRS: [(Action, Action, &str); 8] = [
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
     (Action::Newest, Action::Oldest, "newest, oldest entry"),
+    (
+        Action::LandmarkOlder,
+        Action::LandmarkNewer,
+        "decisions and failures",
+    ),
 ];
 
 /// The help.

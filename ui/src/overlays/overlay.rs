@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 
 use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_scroll_max};
 use super::{
-    AgentSheet, CardSheet, CardStage, Choice, Composer, Confirm, EntrySheet, HelpSheet, Palette,
-    SearchLine, Subject,
+    AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
+    Palette, PlaceLine, SearchSheet, Subject,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -23,7 +23,9 @@ pub(crate) enum Overlay {
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
-    Search(SearchLine),
+    Search(SearchSheet),
+    Place(PlaceLine),
+    Chips(ChipSheet),
 }
 
 impl Overlay {
@@ -42,7 +44,9 @@ impl Overlay {
                 CardStage::Rejecting(_) => &[KeyContext::Input],
             },
             Self::Composer(_) => &[KeyContext::Composer],
-            Self::Palette(_) | Self::Confirm(_) | Self::Search(_) => &[KeyContext::Input],
+            Self::Palette(_) | Self::Confirm(_) | Self::Place(_) => &[KeyContext::Input],
+            Self::Search(SearchSheet { chip: None, .. }) => &[KeyContext::Search],
+            Self::Search(_) | Self::Chips(_) => &[KeyContext::Chips],
         }
     }
 
@@ -66,14 +70,15 @@ impl Overlay {
             }) => Some(field),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),
-            Self::Search(search) => Some(&mut search.field),
+            Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
+            Self::Place(place) => Some(&mut place.field),
             _ => None,
         }
     }
 
     /// Whether the panes below stay as they are (a line at the bottom) or step back.
     pub(crate) fn is_modal(&self) -> bool {
-        !matches!(self, Self::Search(_))
+        !matches!(self, Self::Place(_))
     }
 
     /// The scroll position, for overlays that are text.
@@ -119,7 +124,9 @@ impl Overlay {
             Self::Composer(composer) => Some(composer.area(screen)),
             Self::Confirm(confirm) => Some(confirm.area(screen).0),
             Self::Choice(choice) => Some(choice.area(screen).0),
-            Self::Search(_) => None,
+            Self::Search(_) => Some(SearchSheet::area(screen)),
+            Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
+            Self::Place(_) => None,
             Self::Help(_) | Self::Entry(_) | Self::Agent(_) | Self::Card(_) => {
                 sheet_place(screen, |columns| self.sheet(deck, columns))
             }
@@ -134,6 +141,8 @@ impl Overlay {
             Self::Confirm(confirm) => confirm.draw(deck, screen, buf),
             Self::Choice(choice) => choice.draw(deck, screen, buf),
             Self::Search(search) => search.draw(deck, screen, buf),
+            Self::Place(place) => place.draw(deck, screen, buf),
+            Self::Chips(chips) => chips.draw(deck, screen, buf),
             Self::Help(_) | Self::Entry(_) | Self::Agent(_) | Self::Card(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{agents, handoffs, inbox, tasks, timeline};
+use super::{agents, draw_scroll_bar, handoffs, inbox, tasks, timeline};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
@@ -252,7 +252,9 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
         }
         shown += 1;
     }
-    if layout.framed {
+    if pane == Pane::Timeline {
+        draw_scroll_bar(deck, layout, shown, buf);
+    } else if layout.framed {
         let style = theme.style(if focus {
             ThemeRole::BorderFocus
         } else {

@@ -7,7 +7,7 @@ use crate::model::Party;
 use crate::theme::ThemeRole;
 
 /// `◇→◆`, or `◆` and two blanks: three columns.
-pub(super) fn direction(deck: &Deck, from: &Party, to: Option<&Party>) -> Vec<Span<'static>> {
+pub(crate) fn direction(deck: &Deck, from: &Party, to: Option<&Party>) -> Vec<Span<'static>> {
     let glyph = |party: &Party| Span::styled(deck.glyphs.party(party), deck.theme.party(party));
     match to {
         Some(to) => vec![

@@ -1,17 +1,16 @@
 //! The Timeline pane: every entry of the record, as it comes.
 
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::outcome::outcome_line;
 use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::marked_words::MarkedWords;
 use crate::model::TimelineRow;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::timeline_state::Filter;
 use crate::widgets::{RowLines, blank, fit_line, join, spread};
 
 /// From this width on there are seconds, wider columns and a second line of text.
@@ -58,21 +57,44 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
     let search = if timeline.search.is_empty() {
         Line::default()
     } else {
-        let found = timeline.found;
         let text = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
-        Line::from(Span::styled(
-            format!("{text} {}", text::grouped(found as u64)),
-            theme.style(ThemeRole::Match),
-        ))
+        let place = deck.search.found().map_or_else(String::new, |found| {
+            let place = text::grouped(deck.search.selected() as u64 + 1);
+            format!(" {place} of {}", text::grouped(found.total))
+        });
+        let style = theme.style(ThemeRole::Match);
+        Line::from(Span::styled(format!("{text}{place}"), style))
     };
-    let filter = match timeline.filter {
-        Filter::All => Line::from(Span::styled("all", theme.style(ThemeRole::TextFaint))),
-        filter => Line::from(Span::styled(
-            format!("only {}", filter.as_str()),
-            theme.style(ThemeRole::Wait),
-        )),
+    // What it is narrowed to stands below, in full.
+    let chips = if timeline.chips.is_empty() {
+        Line::from(Span::styled("all", theme.style(ThemeRole::TextFaint)))
+    } else {
+        Line::default()
     };
-    join(vec![search, follow, filter], 2)
+    join(vec![search, follow, chips], 2)
+}
+
+/// The chips that are on.
+fn chips(deck: &Deck) -> Option<Line<'static>> {
+    let words = deck.timeline.chips.words();
+    if words.is_empty() {
+        return None;
+    }
+    let theme = &deck.theme;
+    let mut spans = vec![Span::styled("only ", theme.style(ThemeRole::TextMuted))];
+    for word in words {
+        let word = format!("{}{} ", deck.glyphs.well(), sanitize::line(&word));
+        spans.push(Span::styled(word, theme.style(ThemeRole::Wait)));
+    }
+    spans.push(Span::styled(
+        deck.key(Action::Filter),
+        theme.style(ThemeRole::Key),
+    ));
+    spans.push(Span::styled(
+        " changes it",
+        theme.style(ThemeRole::TextMuted),
+    ));
+    Some(Line::from(spans))
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
@@ -139,6 +161,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         vec![text::fit(&clean, room.saturating_sub(mark_columns))]
     };
 
+    let marked = MarkedWords::new(&deck.timeline.search);
     let mut out = RowLines::default();
     if let Some(heading) = day_heading(deck, index, row) {
         out.lines.push(fit_line(heading, columns));
@@ -150,7 +173,8 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         } else {
             vec![blank(indent)]
         };
-        spans.extend(highlighted(deck, text, style));
+        let text = Line::from(Span::styled(text, style));
+        spans.extend(marked.mark(text, theme.style(ThemeRole::Match)).spans);
         let right = if number == 0 {
             mark.clone()
         } else {
@@ -198,43 +222,18 @@ fn day_heading(deck: &Deck, index: usize, row: &TimelineRow) -> Option<Line<'sta
     })
 }
 
-/// The text with what is searched for marked.
-fn highlighted(deck: &Deck, text: String, style: Style) -> Vec<Span<'static>> {
-    let search = &deck.timeline.search;
-    // Lower case can change the length of a text; then positions would not fit, and no mark is
-    // better than a wrong one.
-    let lower = text.to_lowercase();
-    if search.is_empty() || lower.len() != text.len() {
-        return vec![Span::styled(text, style)];
-    }
-    let mut out = Vec::new();
-    let mut rest = 0;
-    for (at, found) in lower.match_indices(search.as_str()) {
-        let (Some(before), Some(hit)) = (text.get(rest..at), text.get(at..at + found.len())) else {
-            break;
-        };
-        out.push(Span::styled(before.to_owned(), style));
-        out.push(Span::styled(
-            hit.to_owned(),
-            deck.theme.style(ThemeRole::Match),
-        ));
-        rest = at + found.len();
-    }
-    out.push(Span::styled(
-        text.get(rest..).unwrap_or_default().to_owned(),
-        style,
-    ));
-    out
-}
-
 pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
     let open: Vec<_> = deck.view.missing.iter().collect();
+    let mut out: Vec<Line<'static>> = chips(deck)
+        .map(|line| fit_line(line, columns))
+        .into_iter()
+        .collect();
     if !deck.view.first_run || open.iter().all(|step| step.done) {
-        return Vec::new();
+        return out;
     }
     let key = deck.key(Action::Steps);
-    let mut out = vec![
+    out.extend([
         Line::from(vec![
             Span::styled(
                 "To make the pair complete",
@@ -245,7 +244,7 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
             Span::styled(" to do it from here", theme.style(ThemeRole::TextMuted)),
         ]),
         Line::default(),
-    ];
+    ]);
     for step in open {
         let state = if step.done {
             crate::model::OutcomeState::Done
@@ -291,15 +290,14 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {
-    match deck.timeline.filter {
-        Filter::All => vec![
+    if deck.timeline.chips.is_empty() {
+        return vec![
             "Nothing has happened in this session yet.".to_owned(),
             "Every message, handoff, note and decision will stand here.".to_owned(),
-        ],
-        filter => vec![format!(
-            "Nothing of '{}' among what is loaded. {} chooses again.",
-            filter.as_str(),
-            deck.key(Action::Filter)
-        )],
+        ];
     }
+    vec![format!(
+        "Nothing in the record is of this sort. {} chooses again.",
+        deck.key(Action::Filter)
+    )]
 }

@@ -1,5 +1,6 @@
 //! What a search in the record of [`super::pair_at_work`] finds beyond what is loaded.
 
+use super::pieces::NOW_MS;
 use crate::model::{Agent, FoundEntries, FoundRow, Party};
 
 /// Five older entries; one is hostile.
@@ -8,9 +9,14 @@ pub fn found_entries() -> FoundEntries {
         seq,
         kind: kind.to_owned(),
         from,
+        to: None,
+        at_ms: NOW_MS - 86_400_000,
+        session: None,
+        marks: marks(snippet),
         snippet: snippet.to_owned(),
     };
     FoundEntries {
+        number: 8,
         words: "cookie".to_owned(),
         rows: vec![
             row(
@@ -47,5 +53,13 @@ pub fn found_entries() -> FoundEntries {
         total: 5,
         total_is_at_least: false,
         behind: 0,
+        fault: None,
     }
+}
+
+/// Where `cookie` stands.
+fn marks(text: &str) -> Vec<(u32, u32)> {
+    let found = text.find("cookie").map(|at| text[..at].chars().count());
+    let from = found.and_then(|from| u32::try_from(from).ok());
+    from.map(|from| (from, from + 6)).into_iter().collect()
 }

@@ -9,7 +9,7 @@ use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
     GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
     OutcomeState, Party, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow,
-    UsageLimit,
+    TimelineWindow, UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -17,7 +17,7 @@ pub fn pair_at_work() -> DeckView {
     let timeline = work();
     DeckView {
         agents: vec![claude(), codex()],
-        older: Some(0),
+        window: part_of(OF_RECORD, true),
         timeline,
         tasks: tasks(),
         handoffs: handoffs(),
@@ -113,7 +113,7 @@ pub fn empty_first_run() -> DeckView {
             "session",
             "started · 019ab3c4 · no predecessor",
         )],
-        older: None,
+        window: part_of(OF_RECORD, false),
         first_run: true,
         missing: vec![
             FirstStep {
@@ -153,7 +153,7 @@ pub fn quiet() -> DeckView {
     timeline.truncate(6);
     DeckView {
         agents: vec![claude, codex],
-        older: None,
+        window: part_of(OF_RECORD, false),
         timeline,
         attached: vec![Agent::Claude, Agent::Codex],
         ..base()
@@ -195,7 +195,7 @@ pub fn hostile_text() -> DeckView {
             row
         })
         .collect();
-    view.older = None;
+    view.window.has_older = false;
     view.project = "acme\x1b[31m\u{202e}ipa".to_owned();
     view.agents[1].detail = vec!["turn: \x1b]8;;http://evil\x07click\r me".to_owned()];
     view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();
@@ -376,4 +376,16 @@ pub fn long_session() -> DeckView {
     rows.append(&mut view.timeline);
     view.timeline = rows;
     view
+}
+
+/// How long the record of the pair at work is.
+const OF_RECORD: u64 = 1_204;
+
+/// The newest rows of a record of so many lines.
+fn part_of(head: u64, has_older: bool) -> TimelineWindow {
+    TimelineWindow {
+        head,
+        has_older,
+        ..TimelineWindow::default()
+    }
 }

@@ -45,6 +45,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::Gates => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
+        Action::Return => !deck.visited.is_empty(),
+        Action::ClearChips => !deck.timeline.chips.is_empty(),
+        Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId => {
@@ -53,6 +56,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Zoom => Layout::is_wide(deck.size),
         Action::Follow | Action::Newest | Action::Oldest => true,
         Action::Raw
+        | Action::ToggleChip
         | Action::Send
         | Action::Newline
         | Action::NextField

@@ -4,8 +4,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::mouse::mouse;
-use super::moving::fill;
-use super::opening::show_found;
+use super::moving::slide;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
 use super::perform::perform;
@@ -29,10 +28,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     let mut effects = match msg {
         Msg::Key(event) => key(deck, event),
         Msg::Mouse(event) => mouse(deck, event),
-        Msg::Paste(text) => {
-            paste(deck, &text);
-            Vec::new()
-        }
+        Msg::Paste(text) => paste(deck, &text),
         Msg::Resize(columns, rows) => {
             deck.size = (columns, rows);
             Vec::new()
@@ -43,7 +39,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::View(view) => {
             take_view(deck, *view);
-            fill(deck)
+            slide(deck)
         }
         Msg::EntryText {
             place,
@@ -62,7 +58,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Found(found) => {
-            show_found(deck, &found);
+            deck.search.take(*found);
             Vec::new()
         }
         Msg::NotSent(why) => {
@@ -121,14 +117,13 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
         (Some(action), _) => overlay_action(deck, action),
         (None, Some(field)) => {
             field.key(event);
-            after_typing(deck);
-            Vec::new()
+            after_typing(deck)
         }
         (None, None) => Vec::new(),
     }
 }
 
-fn paste(deck: &mut Deck, text: &str) {
+fn paste(deck: &mut Deck, text: &str) -> Vec<Effect> {
     let Some(field) = deck
         .overlays
         .last_mut()
@@ -141,10 +136,10 @@ fn paste(deck: &mut Deck, text: &str) {
                 deck.key(Action::Message)
             ),
         );
-        return;
+        return Vec::new();
     };
     let removed = field.paste(text);
-    after_typing(deck);
+    let effects = after_typing(deck);
     match removed {
         0 => {}
         1 => deck.say(
@@ -156,6 +151,7 @@ fn paste(deck: &mut Deck, text: &str) {
             format!("{n} characters that cannot be seen or sent were left out of the paste"),
         ),
     }
+    effects
 }
 
 fn take_view(deck: &mut Deck, view: DeckView) {
@@ -164,19 +160,24 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     deck.mark_stale(&old);
     if old.session_id != deck.view.session_id {
         // Another record: numbers mean other entries now.
-        deck.timeline.resume();
+        deck.timeline.begin_again();
+        deck.visited.clear();
+        deck.search.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
-        deck.asked_older = None;
     }
     let view = &deck.view;
     deck.timeline.update(&view.timeline);
+    let missing = deck.timeline.answered(&view.timeline, &view.window);
     deck.inbox.update(&view.inbox, view.now_ms);
     deck.tasks.arrange(&view.tasks, deck.focus == Pane::Tasks);
     let handoffs = &view.handoffs;
     let is_looked_at = deck.focus == Pane::Handoffs;
     deck.handoffs
         .arrange(|seq| handoffs.place_of(seq), is_looked_at);
+    if let Some(missing) = missing {
+        deck.say(Level::Info, missing);
+    }
 }
 
 /// What stands under the cursor and on top, for the next view.
@@ -235,7 +236,7 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
     let (fetched, view) = (&deck.fetched, &deck.view);
     let is_here = |place: &EntryPlace| {
         let fetched = fetched.get(place);
-        let is_bad = || place.session == view.session_id && view.is_bad_line(place.line);
+        let is_bad = || place.session == view.session_id && view.is_no_entry(place.line);
         fetched.is_some_and(|fetched| !fetched.is_stale) || is_bad()
     };
     let place = deck.detail.asks(is_here, is_opened, now)?;

@@ -9,6 +9,7 @@ mod opening;
 mod overlay_key;
 mod own_files;
 mod perform;
+mod searching;
 mod why_not;
 
 pub(crate) use applies::applies;

@@ -3,18 +3,19 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::moving::step;
+use super::moving::{go, step};
 use super::opening::open_selected;
 use super::overlay_key::{agree, overlay_action, preview};
-use super::perform::{focus, perform};
+use super::perform::{focus, perform, unfold};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::hint_bar::hint_at;
 use crate::layout::Layout;
+use crate::model::TimelineGo;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
-use crate::panes::{board_at, is_board, row_at};
+use crate::panes::{board_at, is_board, place_on_bar, row_at, scroll_bar};
 use crate::view::{TAB_GAP, tabs};
 
 /// Rows of one notch of the wheel.
@@ -26,9 +27,42 @@ pub(super) fn mouse(deck: &mut Deck, event: MouseEvent) -> Vec<Effect> {
     match event.kind {
         MouseEventKind::ScrollDown => wheel(deck, screen, at, 1),
         MouseEventKind::ScrollUp => wheel(deck, screen, at, -1),
-        MouseEventKind::Down(MouseButton::Left) => click(deck, screen, at),
+        MouseEventKind::Down(MouseButton::Left) => match on_scroll_bar(deck, screen, at, false) {
+            Some(to) => {
+                deck.timeline.is_dragged = true;
+                deck.timeline.pause(&deck.view.timeline);
+                go(deck, to)
+            }
+            None => click(deck, screen, at),
+        },
+        MouseEventKind::Drag(MouseButton::Left) if deck.timeline.is_dragged => {
+            let to = on_scroll_bar(deck, screen, at, true);
+            to.map_or_else(Vec::new, |to| drag(deck, to))
+        }
+        MouseEventKind::Up(_) => {
+            deck.timeline.is_dragged = false;
+            Vec::new()
+        }
         _ => Vec::new(),
     }
+}
+
+/// The place of the record that stands at this height of the timeline's scroll bar; `is_held`: the
+/// mouse may have left it sideways, or beyond its ends.
+fn on_scroll_bar(deck: &Deck, screen: Rect, at: Position, is_held: bool) -> Option<TimelineGo> {
+    if !deck.overlays.is_empty() {
+        return None;
+    }
+    let bar = scroll_bar(deck, &Layout::of(deck, screen))?;
+    (is_held || bar.contains(at)).then(|| place_on_bar(deck, bar, at.y))
+}
+
+/// Of many places only the last one is gone to.
+fn drag(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
+    deck.focus = Pane::Timeline;
+    deck.timeline.pause(&deck.view.timeline);
+    let wish = deck.timeline.ask_next(to, deck.view.now_ms);
+    wish.map(Effect::ShowTimeline).into_iter().collect()
 }
 
 fn wheel(deck: &mut Deck, screen: Rect, at: Position, direction: isize) -> Vec<Effect> {
@@ -111,8 +145,11 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     let was_selected = list.selected == row;
     list.selected = row;
     if had_focus && was_selected {
-        open_selected(deck);
-        return Vec::new();
+        let unfolded = unfold(deck);
+        if unfolded.is_empty() {
+            open_selected(deck);
+        }
+        return unfolded;
     }
     if pane == Pane::Timeline && !was_selected {
         deck.timeline.pause(&deck.view.timeline);

@@ -2,7 +2,9 @@
 
 use crate::deck::Deck;
 use crate::effect::Effect;
+use crate::model::TimelineGo;
 use crate::pane::Pane;
+use crate::visited_places::VisitedPlace;
 
 /// Moves by rows; the timeline stops following, and asks for more at its old end.
 pub(super) fn step(deck: &mut Deck, pane: Pane, rows: isize) -> Vec<Effect> {
@@ -18,7 +20,7 @@ pub(super) fn step(deck: &mut Deck, pane: Pane, rows: isize) -> Vec<Effect> {
             if deck.timeline.list.selected != before {
                 deck.timeline.pause(&deck.view.timeline);
             }
-            return older(deck);
+            return slide(deck);
         }
     }
     Vec::new()
@@ -30,48 +32,86 @@ pub(super) fn to_end(deck: &mut Deck, pane: Pane, last: bool) -> Vec<Effect> {
     step(deck, pane, if last { far } else { -far })
 }
 
-/// What failed to be loaded may be asked for again after this long, ms.
-const ASK_AGAIN_MS: i64 = 2_000;
-
-/// Asks for older entries when the selection stands on the last one that is loaded.
-pub(super) fn older(deck: &mut Deck) -> Vec<Effect> {
-    if !deck.timeline.at_oldest() {
-        return Vec::new();
-    }
+/// Asks for what was put off, or for more rows near the end of those that are loaded.
+pub(super) fn slide(deck: &mut Deck) -> Vec<Effect> {
     let now = deck.view.now_ms;
-    if deck
-        .asked_older
-        .is_some_and(|(_, at_ms)| now.saturating_sub(at_ms) >= ASK_AGAIN_MS)
-    {
-        deck.asked_older = None;
-    }
-    ask_older(deck)
+    let next = deck.timeline.take_next(now);
+    let wish = next.or_else(|| deck.timeline.slide(&deck.view.window, now));
+    wish.map(Effect::ShowTimeline).into_iter().collect()
 }
 
-/// Asks for older entries while those that are loaded leave a part of the screen empty.
-pub(super) fn fill(deck: &mut Deck) -> Vec<Effect> {
-    if deck.view.timeline.len() < usize::from(deck.size.1) {
-        ask_older(deck)
+/// Goes to a place of the record; a jump whose answer is still to come is given up for it.
+pub(super) fn go(deck: &mut Deck, go: TimelineGo) -> Vec<Effect> {
+    deck.focus = Pane::Timeline;
+    let wish = deck.timeline.ask(go, deck.view.now_ms);
+    vec![Effect::ShowTimeline(wish)]
+}
+
+/// As [`go`], and remembers where one was.
+pub(super) fn jump(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
+    let place = VisitedPlace {
+        focus: deck.focus,
+        line: (!deck.timeline.follow)
+            .then(|| deck.timeline.selected(&deck.view.timeline))
+            .flatten()
+            .map(|row| row.seq),
+    };
+    deck.visited.leave(place);
+    go(deck, to)
+}
+
+/// To where one was before the last jump.
+pub(super) fn go_back(deck: &mut Deck) -> Vec<Effect> {
+    let Some(place) = deck.visited.back() else {
+        return Vec::new();
+    };
+    let to = place.line.map_or(TimelineGo::Newest, TimelineGo::Line);
+    let effects = go(deck, to);
+    deck.focus = place.focus;
+    effects
+}
+
+/// Shows other rows, around the one that is selected.
+pub(super) fn show_again(deck: &mut Deck) -> Vec<Effect> {
+    let selected = deck.timeline.selected(&deck.view.timeline);
+    let line = selected
+        .map(|row| row.seq)
+        .filter(|_| !deck.timeline.follow);
+    let to = line.map_or(TimelineGo::Newest, TimelineGo::Line);
+    let wish = deck.timeline.ask(to, deck.view.now_ms);
+    vec![Effect::ShowTimeline(wish)]
+}
+
+/// To the newest entry, and follows.
+pub(super) fn newest(deck: &mut Deck) -> Vec<Effect> {
+    if deck.view.window.has_newer {
+        return go(deck, TimelineGo::Newest);
+    }
+    deck.timeline.resume();
+    Vec::new()
+}
+
+/// To the oldest entry.
+pub(super) fn oldest(deck: &mut Deck) -> Vec<Effect> {
+    if deck.view.window.has_older {
+        return go(deck, TimelineGo::Oldest);
+    }
+    deck.timeline.select_oldest(&deck.view.timeline);
+    Vec::new()
+}
+
+/// To the decision, failure or message of the operator's next to the selected row.
+pub(super) fn landmark(deck: &mut Deck, newer: bool) -> Vec<Effect> {
+    let Some(row) = deck.timeline.selected(&deck.view.timeline) else {
+        return Vec::new();
+    };
+    let (first, last) = (row.seq, row.folded.map_or(row.seq, |folded| folded.last));
+    let to = if newer {
+        TimelineGo::LandmarkNewer(last)
     } else {
-        Vec::new()
-    }
-}
-
-/// Once for each time that some were loaded.
-fn ask_older(deck: &mut Deck) -> Vec<Effect> {
-    let asked = deck.asked_older.map(|(loaded, _)| loaded);
-    match deck.view.older {
-        Some(loaded) if asked != Some(loaded) => {
-            deck.asked_older = Some((loaded, deck.view.now_ms));
-            vec![Effect::LoadOlder]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Whether the record has entries that are not loaded.
-pub(super) fn has_more(deck: &Deck) -> bool {
-    deck.view.older.is_some()
+        TimelineGo::LandmarkOlder(first)
+    };
+    go(deck, to)
 }
 
 /// Half of what the pane shows, in rows.

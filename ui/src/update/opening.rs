@@ -1,20 +1,18 @@
 //! Opening overlays: what they ask and say.
 
 use super::applies::{can_start, selected_fold};
-use super::moving::{older, step};
+use super::moving::step;
+use super::searching::search_now;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
-use crate::model::{
-    Agent, AgentState, DaemonState, FirstStep, FoundEntries, InboxCard, Level, Party, StepAct,
-};
+use crate::model::{Agent, AgentState, DaemonState, FirstStep, InboxCard, Level, StepAct};
 use crate::overlays::{
-    Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchLine, Subject, warnings,
+    Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchSheet, Subject, warnings,
 };
 use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
-use crate::timeline_state::Filter;
 use crate::widgets::TextField;
 
 /// What is typed to approve what is not as it was proposed.
@@ -44,79 +42,12 @@ pub(super) fn open_next(deck: &mut Deck, rows: isize) -> Vec<Effect> {
     effects
 }
 
-pub(super) fn open_search(deck: &mut Deck) {
-    deck.focus = Pane::Timeline;
-    deck.overlays.push(Overlay::Search(SearchLine {
-        field: TextField::line("text, kind or id"),
-        before: deck.timeline.cursor(),
-        followed: deck.timeline.follow,
-    }));
-}
-
-/// Searches the record beyond what is loaded.
-pub(super) fn search_record(deck: &mut Deck, words: &str) -> Vec<Effect> {
-    if !deck.view.daemon.state.can_act() {
-        deck.say(
-            Level::Info,
-            "nothing found among what is loaded; the rest cannot be read now",
-        );
-        return Vec::new();
-    }
-    deck.say(Level::Info, "searching the whole record …");
-    vec![Effect::Search {
-        words: words.to_owned(),
-    }]
-}
-
-/// Lists what was found in the record. Not over something that was opened meanwhile.
-pub(super) fn show_found(deck: &mut Deck, found: &FoundEntries) {
-    if !deck.overlays.is_empty() {
-        return;
-    }
-    deck.notice = None;
-    let words = sanitize::line(&found.words);
-    if found.rows.is_empty() {
-        let text = match found.behind {
-            0 => format!("nothing in the record has {words}"),
-            _ => format!("nothing found for {words} yet: the index is being built"),
-        };
-        return deck.say(Level::Info, text);
-    }
-    let total = text::grouped(found.total);
-    let more = if found.total_is_at_least {
-        " or more"
-    } else {
-        ""
-    };
-    let mut lines = vec![match found.total {
-        1 if !found.total_is_at_least => format!("1 entry has {words}."),
-        total_here if total_here as usize > found.rows.len() => format!(
-            "{total}{more} entries have {words}; the newest {} are listed.",
-            found.rows.len()
-        ),
-        _ => format!("{total}{more} entries have {words}."),
-    }];
-    if found.behind > 0 {
-        lines.push(format!(
-            "The index is being built: {} entries were not searched.",
-            text::grouped(found.behind)
-        ));
-    }
-    let options = found.rows.iter().map(|row| {
-        let label = format!(
-            "{:>7}  {}",
-            text::grouped(row.seq),
-            sanitize::line(&row.kind)
-        );
-        let who = match &row.from {
-            Party::Agent(agent) => agent.title().to_owned(),
-            other => sanitize::line(other.title()),
-        };
-        let desc = format!("{who}: {}", sanitize::line(&row.snippet));
-        ChoiceOption::new(label, desc, Pick::Entry(row.seq))
-    });
-    let choice = Choice::new("Found in the record", lines, options.collect());
-    deck.overlays.push(Overlay::Choice(choice));
+/// Opens the search with what was searched for last, to be gone on from.
+pub(super) fn open_search(deck: &mut Deck) -> Vec<Effect> {
+    let words = deck.timeline.search.clone();
+    deck.overlays
+        .push(Overlay::Search(SearchSheet::new(&words)));
+    search_now(deck)
 }
 
 /// Writes to `to`, or to whom it most likely is for.
@@ -142,18 +73,6 @@ fn likely_receiver(deck: &Deck) -> Agent {
         (Some(only), None) => only.agent,
         _ => Agent::Claude,
     }
-}
-
-pub(super) fn ask_filter(deck: &mut Deck) {
-    let options = Filter::ALL
-        .into_iter()
-        .map(|filter| ChoiceOption::new(filter.as_str(), filter.desc(), Pick::Filter(filter)));
-    let mut choice = Choice::new("Show in the timeline", Vec::new(), options.collect());
-    choice.list.selected = Filter::ALL
-        .iter()
-        .position(|filter| *filter == deck.timeline.filter)
-        .unwrap_or(0);
-    deck.overlays.push(Overlay::Choice(choice));
 }
 
 pub(super) fn ask_theme(deck: &mut Deck) {
@@ -408,16 +327,6 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
         }
         Pick::Clear { discard } => {
             confirm_clear(deck, discard);
-            Vec::new()
-        }
-        Pick::Filter(filter) => {
-            deck.timeline.set_filter(&deck.view.timeline, filter);
-            older(deck)
-        }
-        Pick::Entry(seq) => {
-            deck.timeline.go_to(&deck.view.timeline, seq);
-            let opened = Subject::Entry(deck.place(seq)).open();
-            deck.overlays.push(opened);
             Vec::new()
         }
         Pick::Theme(name) => match deck.load_theme(&name) {

@@ -1,11 +1,12 @@
 //! What an action does on the overlay in front.
 
 use super::attend::attend;
-use super::moving::{half_page, has_more};
-use super::opening::{
-    ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now, search_record,
-};
+use super::moving::half_page;
+use super::opening::{ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now};
 use super::perform::{copy_of, perform_anywhere, reason_field, refuse};
+use super::searching::{
+    change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_now, take_hit,
+};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
@@ -21,6 +22,18 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend if super::applies(deck, action) => return vec![Effect::Suspend],
         Action::Suspend => refuse(deck, action),
+        Action::MoveDown | Action::MoveUp
+            if matches!(
+                deck.overlays.last(),
+                Some(Overlay::Search(_) | Overlay::Chips(_))
+            ) =>
+        {
+            return move_in_search(deck, action == Action::MoveDown);
+        }
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
+            choose_chips(deck);
+        }
+        Action::ToggleChip | Action::ClearChips => return change_chips(deck, action),
         Action::MoveDown => scroll(deck, 1),
         Action::MoveUp => scroll(deck, -1),
         Action::HalfDown => scroll(deck, half_page(deck)),
@@ -71,14 +84,11 @@ fn close(deck: &mut Deck) {
             deck.overlays.push(Overlay::Card(card));
         }
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
-        Some(Overlay::Search(search)) => {
-            deck.timeline.set_search(&deck.view.timeline, "");
-            if search.followed {
-                deck.timeline.resume();
-            } else {
-                deck.timeline.put_back(&deck.view.timeline, search.before);
-            }
+        Some(Overlay::Search(mut search)) if search.chip.is_some() => {
+            search.chip = None;
+            deck.overlays.push(Overlay::Search(search));
         }
+        Some(Overlay::Search(_)) => leave_search(deck),
         Some(Overlay::Choice(Choice {
             theme_before: Some(name),
             ..
@@ -158,14 +168,10 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(Overlay::Confirm(confirm));
             Vec::new()
         }
-        Overlay::Search(search) => {
-            if deck.timeline.search.trim().is_empty() || deck.timeline.found > 0 {
-                return Vec::new();
-            }
-            if has_more(deck) {
-                return search_record(deck, &search.field.text());
-            }
-            deck.say(Level::Info, "nothing found");
+        Overlay::Search(search) => take_hit(deck, search),
+        Overlay::Place(place) => go_to_typed(deck, place),
+        chips @ Overlay::Chips(_) => {
+            deck.overlays.push(chips);
             Vec::new()
         }
         Overlay::Card(mut card) => {
@@ -337,20 +343,16 @@ fn write(deck: &mut Deck, action: Action) {
     }
 }
 
-/// What follows from typing: a search jumps, a palette starts at its first row again.
-pub(super) fn after_typing(deck: &mut Deck) {
+/// What follows from typing: a search is made anew, a palette starts at its first row again.
+pub(super) fn after_typing(deck: &mut Deck) -> Vec<Effect> {
     match deck.overlays.last_mut() {
         Some(Overlay::Palette(palette)) => palette.list = Default::default(),
+        Some(Overlay::Place(place)) => place.fault = None,
         Some(Overlay::Search(search)) => {
-            let typed = search.field.text();
-            let (before, followed) = (search.before, search.followed);
-            deck.timeline.set_search(&deck.view.timeline, &typed);
-            // Each letter searches from where the search began, not from the last jump.
-            deck.timeline.put_back(&deck.view.timeline, before);
-            if !deck.timeline.find(&deck.view.timeline, true, true) && followed {
-                deck.timeline.resume();
-            }
+            search.earlier = None;
+            return search_now(deck);
         }
         _ => {}
     }
+    Vec::new()
 }

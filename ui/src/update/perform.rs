@@ -2,18 +2,19 @@
 
 use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
-use super::moving::{half_page, has_more, older, step, to_end};
+use super::moving::{go_back, half_page, landmark, newest, oldest, show_again, step, to_end};
 use super::opening::{
-    ask_clear, ask_filter, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search,
-    open_selected, quit_now, search_record,
+    ask_clear, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search, open_selected,
+    quit_now,
 };
+use super::searching::go_to_hit;
 use super::why_not::{aim, reason};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
-use crate::model::Level;
-use crate::overlays::{HelpSheet, Overlay, Palette, Subject};
+use crate::model::{Chips, Level};
+use crate::overlays::{ChipSheet, HelpSheet, Overlay, Palette, PlaceLine, Subject};
 use crate::pane::Pane;
 use crate::widgets::TextField;
 
@@ -37,24 +38,30 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::HalfUp => return step(deck, pane, -half_page(deck)),
         Action::MoveFirst => return to_end(deck, pane, false),
         Action::MoveLast => return to_end(deck, pane, true),
-        Action::Newest => deck.timeline.resume(),
-        Action::Oldest => {
-            deck.timeline.select_oldest(&deck.view.timeline);
-            return older(deck);
+        Action::Newest => return newest(deck),
+        Action::Oldest => return oldest(deck),
+        Action::LandmarkOlder => return landmark(deck, false),
+        Action::LandmarkNewer => return landmark(deck, true),
+        Action::Return => return go_back(deck),
+        Action::GoTo => deck.overlays.push(Overlay::Place(PlaceLine::new())),
+        Action::ClearChips => {
+            deck.timeline.chips = Chips::default();
+            return show_again(deck);
         }
         Action::Follow => {
             if deck.timeline.follow {
                 deck.timeline.pause(&deck.view.timeline);
             } else {
-                deck.timeline.resume();
+                return newest(deck);
             }
         }
+        Action::Open if selected_run(deck).is_some() => return unfold(deck),
         Action::Open => open_selected(deck),
-        Action::Back => back(deck),
-        Action::Search => open_search(deck),
+        Action::Back => return back(deck),
+        Action::Search => return open_search(deck),
         Action::SearchNext => return search_step(deck, true),
         Action::SearchPrev => return search_step(deck, false),
-        Action::Filter => ask_filter(deck),
+        Action::Filter => deck.overlays.push(Overlay::Chips(ChipSheet::default())),
         Action::Palette => {
             let here = deck.pane_context();
             deck.overlays.push(Overlay::Palette(Palette::new(here)));
@@ -107,6 +114,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::Newline
         | Action::NextField
         | Action::OtherAgent
+        | Action::ToggleChip
         | Action::WhenBusy => {}
     }
     Vec::new()
@@ -144,44 +152,53 @@ pub(super) fn focus(deck: &mut Deck, pane: Pane) {
     }
 }
 
-/// Drops what is said of the last message, the zoom, the search, the filter, a pause.
-fn back(deck: &mut Deck) {
-    let rows = &deck.view.timeline;
+/// Drops what is said of the last message, the zoom, then the search, what is unfolded, a pause. The
+/// chips stay until they are taken away.
+fn back(deck: &mut Deck) -> Vec<Effect> {
     if deck.receipt.take().is_some() {
         // It has been read.
     } else if deck.is_zoomed {
         deck.is_zoomed = false;
     } else if !deck.timeline.search.is_empty() {
-        deck.timeline.set_search(rows, "");
-    } else if deck.timeline.filter != crate::timeline_state::Filter::All {
-        deck.timeline
-            .set_filter(rows, crate::timeline_state::Filter::All);
+        deck.timeline.search.clear();
+        deck.search.clear();
+    } else if deck.focus == Pane::Timeline && deck.timeline.fold() {
+        return show_again(deck);
     } else if !deck.timeline.follow && deck.focus == Pane::Timeline {
-        deck.timeline.resume();
-    }
-}
-
-/// To the next match. Past the oldest one that is loaded the search goes on in the record.
-fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
-    deck.focus = Pane::Timeline;
-    let before = deck.timeline.list;
-    let found = deck.timeline.find(&deck.view.timeline, forward, false);
-    if has_more(deck) && deck.timeline.goes_older(forward) {
-        let now = deck.timeline.list.selected;
-        let went_round = if forward {
-            now <= before.selected
-        } else {
-            now >= before.selected
-        };
-        if !found || went_round {
-            deck.timeline.list = before;
-            let words = deck.timeline.search.clone();
-            return search_record(deck, &words);
-        }
-    } else if !found {
-        deck.say(Level::Info, "nothing found among what is loaded");
+        return newest(deck);
     }
     Vec::new()
+}
+
+/// The folded row under the cursor, by its first line.
+fn selected_run(deck: &Deck) -> Option<u64> {
+    let row = deck.timeline.selected(&deck.view.timeline)?;
+    let is_folded = row.folded.is_some() && deck.focus == Pane::Timeline;
+    is_folded.then_some(row.seq)
+}
+
+/// Shows what is folded under the cursor one by one.
+pub(super) fn unfold(deck: &mut Deck) -> Vec<Effect> {
+    let Some(line) = selected_run(deck) else {
+        return Vec::new();
+    };
+    deck.timeline.pause(&deck.view.timeline);
+    deck.timeline.unfold(line);
+    show_again(deck)
+}
+
+/// To the next hit of the search, wherever in the record it stands. The newest is the first one.
+fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
+    if !deck.search.step(if forward { 1 } else { -1 }) {
+        let text = match (deck.search.hit(), forward) {
+            (None, _) => "nothing was found",
+            (_, true) => "this is the last hit of those that are listed",
+            (_, false) => "this is the first hit",
+        };
+        deck.say(Level::Info, text);
+        return Vec::new();
+    }
+    go_to_hit(deck)
 }
 
 /// Copies what stands there, or its id.

@@ -22,16 +22,17 @@ fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
     let from = if to == "claude" { "codex" } else { "claude" };
     let message = json!({"source": from, "target": to, "content": "look at plum.rs",
         "message": {"onBusy": "queue", "requireReply": false}});
-    assert!(model.append(&entry(1, ID, "message", &message)));
+    let message = entry(1, ID, "message", &message);
+    assert!(model.append(&message));
     for ((status, rung), seq) in steps.iter().zip(2..) {
         let event = json!({"kind": "message_delivery", "status": status, "messageId": ID,
             "to": to, "rung": rung});
         let event = json!({"source": "system", "target": to, "content": "", "runtimeEvent": event});
         assert!(model.append(&entry(seq, &format!("d{seq}"), "runtime_event", &event)));
     }
-    let row = row(&model, &model.entries[0]);
+    let row = row(&model, &message, false);
     let outcome = row.outcome.unwrap();
-    let details = detail(&model, &model.entries[0]);
+    let details = detail(&model, &message);
     let details = details.iter().filter(|field| field.name == "delivery");
     let details: Vec<&str> = details.map(|field| field.text.as_str()).collect();
     format!(
@@ -66,46 +67,25 @@ fn what_the_end_of_a_turn_settled_is_not_called_acknowledged() {
     ");
 }
 
-/// Which of these changes of Claude's have a row.
-fn rows_of_claude(changes: &[Value]) -> Vec<u64> {
-    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
-    for (event, seq) in changes.iter().zip(1..) {
-        // The text is for people: whatever it says, the row does not depend on it.
-        let more = json!({"source": "system", "content": "Claude is idle", "runtimeEvent": event});
-        assert!(model.append(&entry(seq, &format!("c{seq}"), "runtime_event", &more)));
-    }
-    let mut rows = RowFilter::default();
-    let shown = model.entries.iter().filter(|entry| rows.takes(entry));
-    shown.map(|entry| entry.seq.0).collect()
-}
-
 #[test]
-fn claude_that_comes_has_a_row_and_the_end_of_its_turns_has_none() {
-    let claude = |state: &str, pid: u32| json!({"kind": "agent_state", "agent": "claude", "status": state, "pid": pid});
-    let daemon = |event: &str| json!({"kind": "lifecycle", "status": event, "event": event});
-    let why = json!({"kind": "agent_state", "agent": "claude", "status": "idle", "pid": 7,
-        "why": "its bridge died"});
-    let changes = [
-        claude("idle", 7),
-        claude("busy", 7),
-        claude("idle", 7),
-        claude("waiting", 7),
-        claude("idle", 7),
-        // Another Claude in its place, at work or not.
-        claude("busy", 7),
-        claude("idle", 8),
-        claude("offline", 8),
-        claude("idle", 8),
-        // With a reason it is news.
-        claude("busy", 7),
-        why,
-        claude("busy", 7),
-        daemon("daemon_taken_over"),
-        claude("idle", 7),
-        claude("busy", 7),
-        daemon("daemon_started"),
-        claude("idle", 7),
+fn a_folded_row_says_its_first_news_and_how_many_of_what_there_are() {
+    let run = |deliveries, steps, news| MachineRun {
+        first: 1,
+        last: 9,
+        at_ms: 0,
+        deliveries,
+        steps,
+        news,
+        news_line: None,
+    };
+    let told = [
+        machine_text(&run(8, 0, 3), "daemon started"),
+        machine_text(&run(1, 1, 1), "daemon started"),
+        machine_text(&run(1_800, 2, 0), ""),
     ];
-    let rows = [1, 4, 7, 8, 9, 11, 13, 14, 16, 17];
-    assert_eq!(rows_of_claude(&changes), rows);
+    insta::assert_snapshot!(told.join("\n"), @"
+    daemon started · 2 more of the daemon and agents · 8 steps of deliveries
+    daemon started · 1 step of a delivery · 1 step of an agent
+    1 800 steps of deliveries · 2 steps of agents
+    ");
 }

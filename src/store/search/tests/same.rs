@@ -65,7 +65,7 @@ proptest! {
         }
         for query in queries {
             let Ok(query) = Query::parse(&query) else { continue };
-            let mut request = SearchRequest { query, before: None, limit };
+            let mut request = SearchRequest::new(query, limit);
             loop {
                 let read = bench.search_file(&request, false);
                 let live = ask(&search, request.clone());
@@ -90,7 +90,7 @@ proptest! {
         match Query::parse(&typed) {
             Ok(query) => {
                 let search = bench.search();
-                let found = ask(&search, SearchRequest { query, before: None, limit: 5 });
+                let found = ask(&search, SearchRequest::new(query, 5));
                 prop_assert_eq!(found.total, 0);
                 search.close();
             }

@@ -146,11 +146,7 @@ impl Bench {
 }
 
 pub fn request(typed: &str) -> SearchRequest {
-    SearchRequest {
-        query: Query::parse(typed).unwrap(),
-        before: None,
-        limit: 1_000,
-    }
+    SearchRequest::new(Query::parse(typed).unwrap(), 1_000)
 }
 
 /// Asks the searching thread.

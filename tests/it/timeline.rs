@@ -1,0 +1,81 @@
+//! The timeline of a long record in a real terminal: any entry is a few keys away.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use serde_json::json;
+
+use crate::support::contextrelay3::{SESSION, fill, ledger};
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+
+/// Adds so many notes to a record of ContextRelay 3, which has no numbers on its lines. One of them
+/// has a word of its own.
+fn lengthen(project: &Project, notes: usize, word_in: usize) {
+    let path = project
+        .root()
+        .join(format!(".contextrelay/sessions/{SESSION}.jsonl"));
+    let mut text = String::new();
+    for number in 1..=notes {
+        let word = if number == word_in { " zweihander" } else { "" };
+        let note = json!({"schema": "v1", "id": format!("long-{number}"),
+            "timestamp": 1_789_000_000_000_u64 + 1_000 * number as u64, "sessionId": SESSION,
+            "type": "note", "source": "codex", "content": format!("note-{number} is here{word}")});
+        writeln!(text, "{note}").unwrap();
+    }
+    let mut file = OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+/// Goes to the oldest and newest entry, to a number, and to what a search finds.
+fn get_about(notes: usize) {
+    let project = Project::new();
+    fill(&project, true);
+    let imported = ledger().len();
+    let word_in = notes / 3;
+    lengthen(&project, notes, word_in);
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 33).labelled("deck");
+    deck.wait_for_text(&format!("note-{notes} is here"));
+
+    deck.type_text("2G");
+    deck.wait_for_text("look at the parser");
+    deck.wait_until_gone("following");
+    let middle = notes / 2;
+    deck.type_text(&format!("#{}", imported + middle));
+    deck.press(Key::Enter);
+    deck.wait_for_text(&format!("note-{middle} is here"));
+    // Up and down from there, past what was read at first.
+    let further = middle.saturating_sub(30);
+    deck.press_until(Key::Ctrl('d'), "older rows", |screen| {
+        screen.contains(&format!("note-{further} is here"))
+    });
+    deck.type_text("g");
+    deck.wait_for_text("following");
+    deck.wait_for_text(&format!("note-{notes} is here"));
+
+    deck.type_text("/zweihander");
+    deck.wait_for_text("1 of 1 in the whole record");
+    deck.press(Key::Enter);
+    deck.wait_for_text(&format!("note-{word_in} is here zweihander"));
+    deck.wait_for_text(&format!("note-{} is here", word_in + 1));
+    deck.press(Key::Ctrl('o'));
+    deck.wait_for_text("following");
+    deck.type_text("#noon");
+    deck.press(Key::Enter);
+    deck.wait_for_text("neither a number nor a time");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("neither a number nor a time");
+    deck.press(Key::Ctrl('c'));
+    assert_eq!(deck.wait_exit(), 0);
+}
+
+#[test]
+fn any_entry_of_an_imported_record_is_a_few_keys_away() {
+    get_about(900);
+}
+
+#[test]
+fn any_entry_of_a_hundred_thousand_is_a_few_keys_away() {
+    get_about(100_000);
+}

@@ -1,0 +1,280 @@
+//! [`SearchSheet`]: a search of the whole record, while it is typed.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::chip_bar::chip_lines;
+use super::sheet::{draw_box, key_footer, overlay_area};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::FoundRow;
+use crate::panes::direction;
+use crate::sanitize;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::{TextField, blank, fit_line};
+
+/// Columns of an entry's number.
+const NUMBER: usize = 9;
+/// Columns of the kind.
+const KIND: usize = 8;
+/// Columns of the time.
+const TIME: usize = 8;
+/// From this width on there are times and directions.
+const ROOMY: usize = 72;
+
+/// A search being typed.
+#[derive(Debug, Clone)]
+pub(crate) struct SearchSheet {
+    pub(crate) field: TextField,
+    /// The chip under the cursor, while chips are chosen.
+    pub(crate) chip: Option<usize>,
+    /// Which of the earlier searches stands in the field, counted from the latest.
+    pub(crate) earlier: Option<usize>,
+}
+
+impl SearchSheet {
+    pub(crate) fn new(words: &str) -> Self {
+        Self {
+            field: TextField::line("words, \"a phrase\", begin*").with_text(words),
+            chip: None,
+            earlier: None,
+        }
+    }
+
+    pub(super) fn area(screen: Rect) -> Rect {
+        let rows = usize::from(screen.height).saturating_sub(4).min(24);
+        overlay_area(screen, screen.width.saturating_sub(2), rows)
+    }
+
+    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let area = Self::area(screen);
+        let title = Line::styled("Search", theme.style(ThemeRole::TitleFocus));
+        let inner = draw_box(deck, area, buf, title, self.mark(deck));
+        if inner.height < 2 {
+            return;
+        }
+        self.field
+            .draw(Rect { height: 1, ..inner }, buf, theme, self.chip.is_none());
+        let columns = usize::from(inner.width);
+        let mut foot = chip_lines(deck, &deck.timeline.chips, self.chip, columns);
+        foot.truncate(usize::from(inner.height / 3).max(1));
+        foot.push(self.footer(deck));
+        let foot_top = inner.bottom().saturating_sub(foot.len() as u16);
+        for (line, y) in foot.iter().zip(foot_top..inner.bottom()) {
+            if y > inner.y {
+                buf.set_line(inner.x, y, line, inner.width);
+            }
+        }
+        let list = Rect {
+            y: inner.y + 1,
+            height: foot_top.saturating_sub(inner.y + 2),
+            ..inner
+        };
+        self.draw_hits(deck, list, buf);
+    }
+
+    /// How many there are, of the whole record.
+    fn mark(&self, deck: &Deck) -> Line<'static> {
+        let theme = &deck.theme;
+        let search = &deck.search;
+        if self.field.is_blank() {
+            return Line::styled("the whole record", theme.style(ThemeRole::TextMuted));
+        }
+        let Some(found) = search.found() else {
+            return Line::styled("searching …", theme.style(ThemeRole::TextMuted));
+        };
+        let at_least = if found.total_is_at_least {
+            " or more"
+        } else {
+            ""
+        };
+        let total = text::grouped(found.total);
+        let place = if found.rows.is_empty() {
+            0
+        } else {
+            search.selected() + 1
+        };
+        let behind = match found.behind {
+            0 => String::new(),
+            behind => format!(", {} not searched yet", text::grouped(behind)),
+        };
+        let place = text::grouped(place as u64);
+        Line::styled(
+            format!("{place} of {total}{at_least} in the whole record{behind}"),
+            theme.style(ThemeRole::Match),
+        )
+    }
+
+    fn footer(&self, deck: &Deck) -> Line<'static> {
+        let keys: &[(Action, &str)] = if self.chip.is_some() {
+            &[
+                (Action::MoveDown, "next"),
+                (Action::ToggleChip, "on or off"),
+                (Action::ClearChips, "all off"),
+                (Action::Back, "to the words"),
+            ]
+        } else {
+            &[
+                (Action::NextField, "chips"),
+                (Action::MoveDown, "hit"),
+                (Action::MoveUp, "hit, then earlier searches"),
+                (Action::Open, "go there"),
+                (Action::Back, "as it was"),
+            ]
+        };
+        key_footer(deck, keys)
+    }
+
+    fn draw_hits(&self, deck: &Deck, area: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let muted = theme.style(ThemeRole::TextMuted);
+        let say = |words: String, buf: &mut Buffer| {
+            if area.height > 0 {
+                let line = fit_line(Line::styled(words, muted), usize::from(area.width));
+                buf.set_line(area.x, area.y, &line, area.width);
+            }
+        };
+        let Some(found) = deck.search.found() else {
+            let history = deck.search.history();
+            if self.field.is_blank() && !history.is_empty() {
+                let words: Vec<String> = history
+                    .iter()
+                    .rev()
+                    .take(8)
+                    .map(|w| sanitize::line(w))
+                    .collect();
+                say(format!("earlier: {}", words.join(" · ")), buf);
+            }
+            return;
+        };
+        if let Some(fault) = &found.fault {
+            return say(sanitize::line(fault), buf);
+        }
+        if found.rows.is_empty() && !self.field.is_blank() {
+            let chips = if deck.timeline.chips.is_empty() {
+                ""
+            } else {
+                " with these chips"
+            };
+            return say(format!("nothing in the record has these words{chips}"), buf);
+        }
+        let rows = usize::from(area.height);
+        let selected = deck.search.selected();
+        let top = (selected + 1).saturating_sub(rows);
+        for ((index, row), y) in
+            (found.rows.iter().enumerate().skip(top)).zip(area.y..area.bottom())
+        {
+            let is_selected = index == selected;
+            let line = self.hit(deck, row, is_selected, usize::from(area.width));
+            buf.set_line(area.x, y, &line, area.width);
+            if is_selected {
+                let bar = Rect {
+                    y,
+                    height: 1,
+                    ..area
+                };
+                buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
+            }
+        }
+    }
+
+    fn hit(&self, deck: &Deck, row: &FoundRow, is_selected: bool, columns: usize) -> Line<'static> {
+        let theme = &deck.theme;
+        let muted = theme.style(ThemeRole::TextMuted);
+        let cursor = if is_selected {
+            deck.glyphs.cursor()
+        } else {
+            " "
+        };
+        let number = text::grouped(row.seq);
+        let fill = NUMBER.saturating_sub(text::width(&number));
+        let mut spans = vec![
+            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            blank(fill),
+            Span::styled(number, muted),
+            blank(2),
+        ];
+        if columns >= ROOMY {
+            let offset = deck.view.utc_offset_s;
+            let is_today =
+                text::day_number(row.at_ms, offset) == text::day_number(deck.view.now_ms, offset);
+            let time = if is_today {
+                text::clock_seconds(row.at_ms, offset)
+            } else {
+                text::day(row.at_ms, offset)
+            };
+            spans.push(Span::styled(text::pad(&time, TIME), muted));
+            spans.push(blank(1));
+            spans.extend(direction(deck, &row.from, row.to.as_ref()));
+            spans.push(blank(1));
+        }
+        spans.push(Span::styled(
+            text::pad(&sanitize::line(&row.kind), KIND),
+            muted,
+        ));
+        spans.push(blank(1));
+        let role = if is_selected {
+            ThemeRole::TextStrong
+        } else {
+            ThemeRole::Text
+        };
+        for (piece, is_match) in pieces(&row.snippet, &row.marks) {
+            let role = if is_match { ThemeRole::Match } else { role };
+            spans.push(Span::styled(sanitize::line(piece), theme.style(role)));
+        }
+        if let Some(session) = &row.session {
+            spans.push(Span::styled(
+                format!("  in session {}", sanitize::line(session)),
+                muted,
+            ));
+        }
+        fit_line(Line::from(spans), columns)
+    }
+}
+
+/// The pieces of a text, and which of them were found. Marks are in characters, in order; what of
+/// them does not fit the text is left out.
+fn pieces<'t>(text: &'t str, marks: &[(u32, u32)]) -> Vec<(&'t str, bool)> {
+    let byte = |at: u32| {
+        text.char_indices()
+            .nth(at as usize)
+            .map_or(text.len(), |(at, _)| at)
+    };
+    let mut out = Vec::new();
+    let mut rest = 0;
+    for (from, to) in marks {
+        let (from, to) = (byte(*from), byte(*to));
+        if from < rest || to <= from {
+            continue;
+        }
+        out.push((&text[rest..from], false));
+        out.push((&text[from..to], true));
+        rest = to;
+    }
+    out.push((&text[rest..], false));
+    out.retain(|(piece, _)| !piece.is_empty());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn marks_that_do_not_fit_are_left_out() {
+        let text = "a é数b";
+        assert_eq!(
+            pieces(text, &[(2, 4)]),
+            [("a ", false), ("é数", true), ("b", false)]
+        );
+        assert_eq!(
+            pieces(text, &[(4, 99), (0, 1), (99, 100)]),
+            [("a é数", false), ("b", true)]
+        );
+        assert_eq!(pieces(text, &[(3, 3)]), [(text, false)]);
+        assert_eq!(pieces("", &[(0, 1)]), []);
+    }
+}

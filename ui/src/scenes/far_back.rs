@@ -1,0 +1,43 @@
+//! A place in the middle of a very long record.
+
+use super::long_session;
+use super::pieces::ago;
+use crate::model::{DeckView, FoldedRows, TimelineMark, TimelineRow, TimelineWindow};
+
+/// How long that record is.
+const LINES: u64 = 1_000_000;
+
+/// Rows of yesterday in a record of a million entries, with a folded one among them.
+pub fn far_back() -> DeckView {
+    let mut view = long_session();
+    view.timeline.truncate(40);
+    for row in &mut view.timeline {
+        row.seq += 400_000;
+    }
+    let last = view.timeline.last().map_or(1, |row| row.seq);
+    let folded = FoldedRows {
+        last: last + 11,
+        count: 11,
+    };
+    view.timeline.push(TimelineRow::of_folded(
+        last + 1,
+        ago(24_000),
+        folded,
+        "daemon started · 2 more of the daemon and agents · 8 steps of deliveries",
+    ));
+    view.ledger.entries = LINES;
+    let mark = |line, failed| TimelineMark { line, failed };
+    view.window = TimelineWindow {
+        has_older: true,
+        has_newer: true,
+        head: LINES,
+        marks: vec![
+            mark(120_000, false),
+            mark(560_000, true),
+            mark(700_000, false),
+            mark(890_000, true),
+        ],
+        ..TimelineWindow::default()
+    };
+    view
+}

@@ -1,0 +1,166 @@
+//! The search, the chips, and the place that is typed.
+
+use super::moving::{jump, show_again};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{Chip, Chips, EntryPlace, Level, TimelineGo};
+use crate::overlays::{Overlay, PlaceLine, SearchSheet, Subject, chip_step, thread_chip};
+use crate::place_words::place_of;
+
+/// Searches for what stands in the field.
+pub(super) fn search_now(deck: &mut Deck) -> Vec<Effect> {
+    let Some(Overlay::Search(search)) = deck.overlays.last() else {
+        return Vec::new();
+    };
+    if search.field.is_blank() {
+        deck.search.clear();
+        return Vec::new();
+    }
+    vec![Effect::Search {
+        words: search.field.text(),
+        chips: deck.timeline.chips.clone(),
+        number: deck.search.ask(),
+    }]
+}
+
+/// Closes the search: what was marked before is marked again.
+pub(super) fn leave_search(deck: &mut Deck) {
+    if deck.timeline.search.is_empty() {
+        deck.search.clear();
+    }
+}
+
+/// `enter` on a hit.
+pub(super) fn take_hit(deck: &mut Deck, search: SearchSheet) -> Vec<Effect> {
+    if search.field.is_blank() {
+        deck.timeline.search.clear();
+        deck.search.clear();
+        return Vec::new();
+    }
+    if deck.search.hit().is_none() {
+        let text = match deck.search.found() {
+            Some(_) => "nothing was found",
+            None => "the record is being searched",
+        };
+        deck.say(Level::Info, text);
+        deck.overlays.push(Overlay::Search(search));
+        return Vec::new();
+    }
+    let words = search.field.text();
+    deck.search.remember(&words);
+    deck.timeline.search = words;
+    go_to_hit(deck)
+}
+
+/// Puts the timeline on the hit; opens the one of another session, which is only read.
+pub(super) fn go_to_hit(deck: &mut Deck) -> Vec<Effect> {
+    match deck.search.hit() {
+        Some((line, None)) => jump(deck, TimelineGo::Line(line)),
+        Some((line, Some(session))) => {
+            let place = EntryPlace { session, line };
+            deck.overlays.push(Subject::Entry(place).open());
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Up and down among hits and earlier searches, or along the chips.
+pub(super) fn move_in_search(deck: &mut Deck, down: bool) -> Vec<Effect> {
+    let step = if down { 1 } else { -1 };
+    let chip = chosen_chip(deck).map(|at| chip_step(deck, at, step));
+    match (deck.overlays.last_mut(), chip) {
+        (Some(Overlay::Chips(sheet)), Some(chip)) => sheet.at = chip,
+        (Some(Overlay::Search(sheet)), Some(chip)) => sheet.chip = Some(chip),
+        (Some(Overlay::Search(_)), None) => {
+            let is_history = matches!(
+                deck.overlays.last(),
+                Some(Overlay::Search(SearchSheet {
+                    earlier: Some(_),
+                    ..
+                }))
+            );
+            if (is_history && down) || !deck.search.step(step) && !down {
+                return earlier(deck, down);
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Puts an earlier search into the field, or a later one.
+fn earlier(deck: &mut Deck, later: bool) -> Vec<Effect> {
+    let Some(Overlay::Search(sheet)) = deck.overlays.last_mut() else {
+        return Vec::new();
+    };
+    let typed = sheet.field.text();
+    let to = match (sheet.earlier, later) {
+        (None, _) => {
+            // What stands there already would be no step.
+            let same = deck.search.earlier(0) == Some(typed.trim());
+            Some(usize::from(same))
+        }
+        (Some(at), false) => Some(at + 1),
+        (Some(at), true) => at.checked_sub(1),
+    };
+    let words = match to {
+        Some(back) => deck.search.earlier(back).map(str::to_owned),
+        None => Some(String::new()),
+    };
+    let Some(words) = words else {
+        return Vec::new();
+    };
+    *sheet = SearchSheet::new(&words);
+    sheet.earlier = to;
+    search_now(deck)
+}
+
+/// From the words to the chips.
+pub(super) fn choose_chips(deck: &mut Deck) {
+    if let Some(Overlay::Search(search)) = deck.overlays.last_mut() {
+        search.chip = Some(0);
+    }
+}
+
+/// One on or off, or all off; what is shown and what is found follow.
+pub(super) fn change_chips(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    let Some(at) = chosen_chip(deck) else {
+        return Vec::new();
+    };
+    match (action, Chip::ALL.get(at)) {
+        (Action::ToggleChip, Some(chip)) => deck.timeline.chips.toggle(*chip),
+        (Action::ToggleChip, None) => {
+            let is_on = deck.timeline.chips.thread.is_some();
+            deck.timeline.chips.thread = thread_chip(deck).filter(|_| !is_on);
+        }
+        _ => deck.timeline.chips = Chips::default(),
+    }
+    let mut effects = show_again(deck);
+    effects.extend(search_now(deck));
+    effects
+}
+
+/// `enter` behind a place.
+pub(super) fn go_to_typed(deck: &mut Deck, mut place: PlaceLine) -> Vec<Effect> {
+    let view = &deck.view;
+    let typed = place.field.text();
+    match place_of(&typed, view.now_ms, view.utc_offset_s, view.window.head) {
+        Ok(to) => jump(deck, to),
+        Err(fault) => {
+            place.fault = Some(fault);
+            deck.overlays.push(Overlay::Place(place));
+            Vec::new()
+        }
+    }
+}
+
+/// The chip under the cursor.
+fn chosen_chip(deck: &Deck) -> Option<usize> {
+    match deck.overlays.last() {
+        Some(Overlay::Chips(sheet)) => Some(sheet.at),
+        Some(Overlay::Search(sheet)) => sheet.chip,
+        _ => None,
+    }
+}

@@ -1,0 +1,396 @@
+//! Getting about in a record of any length: jumps, the scroll bar, chips, folded rows, the search.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ctxrelay_ui::model::{
+    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, TimelineGo, TimelineMark, TimelineRow,
+    TimelineWindow, TimelineWish,
+};
+use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session, pair_at_work, terminal};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+
+/// A size at which nothing is read beside the panes.
+const NO_DETAIL: (u16, u16) = (120, 33);
+
+fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(size.0, size.1));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, deck.size()).backend().to_string()
+}
+
+/// The selected row, as the screen says it.
+fn selected(deck: &Deck) -> String {
+    let screen = shown(deck);
+    let row = screen.lines().skip(1).find(|line| line.contains('▸'));
+    row.unwrap_or_default().to_owned()
+}
+
+/// The only wish for other rows.
+fn wish(effects: &[Effect]) -> &TimelineWish {
+    let mut wishes = effects.iter().filter_map(|effect| match effect {
+        Effect::ShowTimeline(wish) => Some(wish),
+        _ => None,
+    });
+    let wish = wishes.next().expect("rows are asked for");
+    assert_eq!(wishes.next(), None, "once");
+    wish
+}
+
+fn row(line: u64, text: &str) -> TimelineRow {
+    TimelineRow::new(
+        line,
+        NOW_MS,
+        ctxrelay_ui::model::Agent::Codex,
+        None,
+        "note",
+        text,
+    )
+}
+
+/// The answer to a wish: rows around a line.
+fn answer(wish: &TimelineWish, line: Option<u64>, rows: Vec<TimelineRow>) -> DeckView {
+    DeckView {
+        timeline: rows,
+        window: TimelineWindow {
+            answered: wish.number,
+            line,
+            has_older: true,
+            has_newer: true,
+            head: 1_000_000,
+            marks: Vec::new(),
+        },
+        ..pair_at_work()
+    }
+}
+
+#[test]
+fn the_oldest_and_the_newest_entry_are_one_key_away_however_long_the_record_is() {
+    let mut deck = deck_at(long_session(), NO_DETAIL);
+    let mut view = long_session();
+    view.window.has_older = true;
+    update(&mut deck, Msg::View(Box::new(view)));
+    let effects = keys(&mut deck, "2G");
+    assert_eq!(wish(&effects).go, TimelineGo::Oldest);
+    let rows = (1..=90)
+        .map(|line| row(line, &format!("note-{line}")))
+        .collect();
+    let there = answer(wish(&effects), Some(1), rows);
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(selected(&deck).contains("note-1 "), "{}", shown(&deck));
+    let effects = keys(&mut deck, "g");
+    assert_eq!(wish(&effects).go, TimelineGo::Newest);
+    let mut newest = answer(
+        wish(&effects),
+        Some(1_000_000),
+        vec![row(1_000_000, "the last")],
+    );
+    newest.window.has_newer = false;
+    update(&mut deck, Msg::View(Box::new(newest)));
+    assert!(shown(&deck).contains("following"), "{}", shown(&deck));
+}
+
+#[test]
+fn a_number_or_a_time_is_gone_to_and_a_wrong_one_is_told_in_place() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    keys(&mut deck, "1#12 noon<enter>");
+    let screen = shown(&deck);
+    assert!(screen.contains("neither a number nor a time"), "{screen}");
+    assert!(screen.contains("yesterday 9:00"), "{screen}");
+    for _ in 0..5 {
+        keys(&mut deck, "<backspace>");
+    }
+    assert!(!shown(&deck).contains("neither a number"));
+    let effects = keys(&mut deck, "04<enter>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(1_204));
+    let rows = (1_190..=1_204)
+        .map(|line| row(line, &format!("note-{line}")))
+        .collect();
+    let there = answer(wish(&effects), Some(1_204), rows);
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(selected(&deck).contains("note-1204"), "{}", shown(&deck));
+    // Back to where one was: the agents, and a timeline that followed.
+    let effects = keys(&mut deck, "<ctrl-o>");
+    assert_eq!(wish(&effects).go, TimelineGo::Newest);
+    assert_eq!(deck.focus(), ctxrelay_ui::Pane::Agents);
+    let effects = keys(&mut deck, "#-2h<enter>");
+    assert_eq!(wish(&effects).go, TimelineGo::Time(NOW_MS - 7_200_000));
+}
+
+#[test]
+fn where_nothing_comes_before_or_after_it_is_said_and_the_cursor_stays() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    keys(&mut deck, "2jj");
+    let before = selected(&deck);
+    let effects = keys(&mut deck, "[[]");
+    let last = effects.iter().rev().find_map(|effect| match effect {
+        Effect::ShowTimeline(wish) => Some(wish.clone()),
+        _ => None,
+    });
+    let last = last.expect("rows are asked for");
+    assert!(
+        matches!(last.go, TimelineGo::LandmarkNewer(_)),
+        "{:?}",
+        last.go
+    );
+    let mut view = pair_at_work();
+    view.window.answered = last.number;
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("no decision, failure or message of yours after this"));
+    assert_eq!(selected(&deck), before);
+}
+
+#[test]
+fn a_folded_row_says_how_many_it_stands_for_and_enter_asks_for_them() {
+    let mut view = pair_at_work();
+    let folded = FoldedRows {
+        last: 1_310,
+        count: 11,
+    };
+    let text = "daemon started · 10 steps of deliveries";
+    view.timeline
+        .push(TimelineRow::of_folded(1_300, NOW_MS, folded, text));
+    let mut deck = deck_at(view.clone(), (120, 40));
+    let screen = shown(&deck);
+    assert!(screen.contains("+11") && screen.contains(text), "{screen}");
+    assert!(
+        screen.contains("1 300 to 1 310"),
+        "it is read beside: {screen}"
+    );
+    let effects = keys(&mut deck, "2<enter>");
+    assert_eq!(wish(&effects).unfolded, [1_300]);
+    assert_eq!(wish(&effects).go, TimelineGo::Line(1_300));
+    view.window.answered = wish(&effects).number;
+    view.window.line = Some(1_300);
+    update(&mut deck, Msg::View(Box::new(view)));
+    let effects = keys(&mut deck, "<esc>");
+    assert_eq!(wish(&effects).unfolded, [0_u64; 0], "escape folds it again");
+}
+
+#[test]
+fn chips_stay_in_sight_until_they_are_taken_away() {
+    for size in [(60, 15), (80, 24), NO_DETAIL] {
+        let mut deck = deck_at(pair_at_work(), size);
+        let effects = keys(&mut deck, "2fl<space>");
+        let asked = wish(&effects);
+        assert_eq!(asked.chips.words(), ["handoff"]);
+        assert_eq!(asked.go, TimelineGo::Newest, "it follows");
+        let effects = keys(&mut deck, "hhhhh<space><esc>");
+        assert_eq!(wish(&effects).chips.words(), ["handoff", "waits"]);
+        let screen = shown(&deck);
+        assert!(screen.contains("●handoff ●waits"), "{size:?}: {screen}");
+        let mut none = pair_at_work();
+        none.timeline.clear();
+        none.window.answered = wish(&effects).number;
+        update(&mut deck, Msg::View(Box::new(none)));
+        let screen = shown(&deck);
+        assert!(
+            screen.contains("Nothing in the record is of this sort"),
+            "{screen}"
+        );
+        keys(&mut deck, "<esc><esc>");
+        assert!(shown(&deck).contains("●handoff"), "escape leaves them");
+        let effects = keys(&mut deck, "fc");
+        assert!(wish(&effects).chips.is_empty());
+    }
+}
+
+fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Msg {
+    Msg::Mouse(MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    })
+}
+
+#[test]
+fn the_scroll_bar_shows_the_place_and_the_marks_and_can_be_dragged() {
+    let mut view = pair_at_work();
+    view.window.has_older = true;
+    view.window.head = 1_000_000;
+    view.window.marks = vec![
+        TimelineMark {
+            line: 500_000,
+            failed: true,
+        },
+        TimelineMark {
+            line: 250_000,
+            failed: false,
+        },
+    ];
+    let mut deck = deck_at(view.clone(), NO_DETAIL);
+    let screen = shown(&deck);
+    let edge = |screen: &str, mark: char| {
+        screen
+            .lines()
+            .position(|line| line.trim_end_matches('"').ends_with(mark))
+    };
+    let (failed, decided) = (edge(&screen, '✗'), edge(&screen, '✓'));
+    assert!(failed.is_some() && failed < decided, "{screen}");
+    // The bar is the frame at the right edge of the screen.
+    let down = MouseEventKind::Down(MouseButton::Left);
+    let drag = MouseEventKind::Drag(MouseButton::Left);
+    let effects = update(&mut deck, mouse(down, 119, 16));
+    let number = wish(&effects).number;
+    let TimelineGo::Line(line) = wish(&effects).go else {
+        panic!("{effects:?}")
+    };
+    assert!((300_000..700_000).contains(&line), "{line}");
+    let held = update(&mut deck, mouse(drag, 70, 20));
+    assert_eq!(held, [], "the answer to the one before is to come");
+    let held = update(&mut deck, mouse(drag, 3, 2));
+    assert_eq!(held, []);
+    view.window.answered = number;
+    view.window.line = Some(line);
+    let next = update(&mut deck, Msg::View(Box::new(view)));
+    assert_eq!(
+        wish(&next).go,
+        TimelineGo::Newest,
+        "where it was dragged to last"
+    );
+    update(
+        &mut deck,
+        mouse(MouseEventKind::Up(MouseButton::Left), 3, 2),
+    );
+    assert_eq!(
+        update(&mut deck, mouse(drag, 119, 9)),
+        [],
+        "it was let go of"
+    );
+}
+
+/// The last question of the effects: its words and its number.
+fn question(effects: &[Effect]) -> (String, u64) {
+    let found = effects.iter().rev().find_map(|effect| match effect {
+        Effect::Search { words, number, .. } => Some((words.clone(), *number)),
+        _ => None,
+    });
+    found.expect("the record is searched")
+}
+
+fn found(number: u64) -> Msg {
+    Msg::Found(Box::new(FoundEntries {
+        number,
+        ..found_entries()
+    }))
+}
+
+#[test]
+fn each_key_searches_the_whole_record_and_only_the_last_answer_counts() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    assert_eq!(effects.len(), 6, "one question for each key");
+    let (words, number) = question(&effects);
+    assert_eq!(words, "cookie");
+    update(&mut deck, found(number - 1));
+    assert!(shown(&deck).contains("searching"), "{}", shown(&deck));
+    update(&mut deck, found(number));
+    let screen = shown(&deck);
+    assert!(screen.contains("1 of 5 in the whole record"), "{screen}");
+    assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
+    let effects = keys(&mut deck, "<down><down><enter>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(512));
+    let there = answer(
+        wish(&effects),
+        Some(512),
+        vec![row(511, "a"), row(512, "the cookie jar")],
+    );
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(
+        selected(&deck).contains("the cookie jar"),
+        "{}",
+        shown(&deck)
+    );
+    assert!(shown(&deck).contains("/cookie 3 of 5"), "{}", shown(&deck));
+    let effects = keys(&mut deck, "n");
+    assert_eq!(
+        wish(&effects).go,
+        TimelineGo::Line(388),
+        "the next hit, loaded or not"
+    );
+    let effects = keys(&mut deck, "<ctrl-o>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(512));
+}
+
+#[test]
+fn escape_leaves_all_as_it_was_and_earlier_searches_come_back() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let before = shown(&deck);
+    keys(&mut deck, "2");
+    let focused = shown(&deck);
+    assert!(!before.is_empty());
+    keys(&mut deck, "/lock<esc>");
+    assert_eq!(shown(&deck), focused);
+    for words in ["lock", "cookie"] {
+        let effects = keys(&mut deck, &format!("/{words}"));
+        update(&mut deck, found(question(&effects).1));
+        let effects = keys(&mut deck, "<enter>");
+        let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
+        update(&mut deck, Msg::View(Box::new(there)));
+        keys(&mut deck, "<esc>");
+    }
+    let words = |effects: Vec<Effect>| question(&effects).0;
+    assert_eq!(words(keys(&mut deck, "/<up>")), "cookie");
+    assert_eq!(words(keys(&mut deck, "<up>")), "lock");
+    assert_eq!(keys(&mut deck, "<up>"), [], "there is no earlier one");
+    assert_eq!(words(keys(&mut deck, "<down>")), "cookie");
+}
+
+#[test]
+fn what_cannot_be_searched_says_why_and_chips_hold_for_the_search_too() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/!!");
+    let number = question(&effects).1;
+    let fault = FoundEntries {
+        number,
+        rows: Vec::new(),
+        total: 0,
+        fault: Some("there is no word to search for".to_owned()),
+        ..found_entries()
+    };
+    update(&mut deck, Msg::Found(Box::new(fault)));
+    assert!(shown(&deck).contains("there is no word to search for"));
+    let effects = keys(&mut deck, "<tab><space>");
+    let chips = effects.iter().find_map(|effect| match effect {
+        Effect::Search { chips, .. } => Some(chips.on.iter().copied().collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(chips, Some(vec![Chip::Message]));
+    assert_eq!(wish(&effects).chips.words(), ["message"]);
+    assert_eq!(keys(&mut deck, "<esc>x").len(), 1, "back to the words");
+}
+
+#[test]
+fn a_hit_of_another_session_is_opened_to_be_read() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    let mut entries = FoundEntries {
+        number: question(&effects).1,
+        ..found_entries()
+    };
+    entries.rows[0].session = Some("session_1_old".to_owned());
+    update(&mut deck, Msg::Found(Box::new(entries)));
+    let place = EntryPlace {
+        session: "session_1_old".to_owned(),
+        line: 871,
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::OpenEntry { place }]);
+}
+
+#[test]
+fn another_record_forgets_places_and_hits_of_the_one_before() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let mut cleared = pair_at_work();
+    cleared.session_id = "another".to_owned();
+    cleared.timeline.clear();
+    update(&mut deck, Msg::View(Box::new(cleared)));
+    assert!(!shown(&deck).contains("of 5 in the whole record"));
+    keys(&mut deck, "<esc>");
+    assert_eq!(keys(&mut deck, "<ctrl-o>"), [], "nowhere to go back to");
+}
