@@ -241,7 +241,7 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "far_back",
         world: far_back,
-        keys: "2",
+        keys: "2j",
         told: None,
         size: (120, 40),
     },
