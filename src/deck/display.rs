@@ -14,7 +14,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use super::clock::now_ms;
+use super::editor::Edited;
+use super::input_pause::InputPause;
 use super::late_reply::LateReply;
+use super::lend::edit;
 use super::term::{DRAWING_THREAD, Screen, restore, restore_unread};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
@@ -44,7 +47,7 @@ pub enum DisplayError {
 }
 
 /// What goes to the drawing thread.
-enum Input {
+pub(super) enum Input {
     Msg(Box<Msg>),
     /// A new view lies in the slot.
     Look,
@@ -109,14 +112,18 @@ impl Display {
         let (wish, wishes) = mpsc::channel(EFFECTS_MAX);
         let slot = Slot::default();
         let keys = inputs.clone();
+        let pause = InputPause::default();
+        let reading = pause.clone();
         thread::Builder::new()
             .name("deck-input".to_owned())
-            .spawn(move || read_terminal(&keys))?;
+            .spawn(move || read_terminal(&keys, &reading))?;
         let drawing = {
             let slot = Arc::clone(&slot);
             thread::Builder::new()
                 .name(DRAWING_THREAD.to_owned())
-                .spawn(move || draw(screen, deck, &to_draw, &slot, &wish, &keep_theme))?
+                .spawn(move || {
+                    draw(screen, deck, &to_draw, &slot, &wish, &keep_theme, &pause);
+                })?
         };
         Ok(Self {
             inputs,
@@ -176,9 +183,10 @@ impl Display {
 }
 
 /// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
-fn read_terminal(inputs: &SyncSender<Input>) {
+fn read_terminal(inputs: &SyncSender<Input>, pause: &InputPause) {
     let mut late = LateReply::new(std::time::Instant::now());
     loop {
+        pause.rest();
         let msg = match crossterm::event::read() {
             Ok(TermEvent::Key(key)) if late.takes(&key, std::time::Instant::now()) => continue,
             Ok(TermEvent::Key(key)) if key.kind != KeyEventKind::Release => Msg::Key(key),
@@ -234,6 +242,7 @@ fn draw(
     slot: &Slot,
     wishes: &mpsc::Sender<Effect>,
     keep_theme: &KeepTheme,
+    pause: &InputPause,
 ) {
     let mut effects = Vec::new();
     let mut was_away = false;
@@ -301,6 +310,19 @@ fn draw(
                 }
                 Effect::CopyText(text) => {
                     let _ = screen.copy(&text);
+                }
+                Effect::OpenEditor { text, is_draft } => {
+                    let Ok(edited) = edit(&mut screen, pause, inputs, &text) else {
+                        return;
+                    };
+                    // What came meanwhile stands in the next frame.
+                    was_away = true;
+                    let msg = match edited {
+                        Edited::Text(text) if is_draft => Msg::EditorText(text),
+                        Edited::Text(_) => continue,
+                        Edited::Failed(why) => Msg::Notice(Level::Warn, why),
+                    };
+                    update(&mut deck, msg);
                 }
                 Effect::SetTheme(name) => {
                     if let Err(why) = keep_theme(&name) {

@@ -5,14 +5,18 @@
 //! - [`perform`]: the screen's wishes to calls.
 //! - [`term`]: the only place that touches the terminal.
 //! - [`display`]: the threads that read and draw it.
+//! - [`lend`]: the terminal in the hands of the person's editor.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`run`]: the deck with one.
 
 mod attention;
 pub mod clock;
 pub mod display;
+mod editor;
 mod found;
+mod input_pause;
 mod late_reply;
+mod lend;
 pub mod model;
 pub mod opening;
 mod perform;
@@ -21,5 +25,6 @@ mod reading;
 mod row_window;
 pub mod run;
 pub mod term;
+mod thread;
 mod timeline;
 mod work;

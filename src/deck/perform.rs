@@ -12,6 +12,7 @@ use super::clock::now_ms;
 use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
+use super::thread::read_thread;
 use super::timeline::Timeline;
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
@@ -142,8 +143,13 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         Effect::ShowTimeline(wish) => show_timeline(operator, model, &wish).await,
         // It is made beside everything else.
         Effect::Search { .. } => None,
+        Effect::OpenThread { place } => {
+            let thread = read_thread(operator, model, place).await;
+            Some(Msg::Thread(Box::new(thread)))
+        }
         Effect::Quit(_)
         | Effect::CopyText(_)
+        | Effect::OpenEditor { .. }
         | Effect::LookAtTree
         | Effect::Redraw
         | Effect::Suspend

@@ -57,6 +57,11 @@ impl Screen {
         }
     }
 
+    /// Gives the terminal to another program, until [`Self::resume`].
+    pub fn lend(&mut self) {
+        restore();
+    }
+
     /// Columns and rows.
     ///
     /// # Errors
@@ -126,6 +131,7 @@ impl Drop for Screen {
     }
 }
 
+/// Raw mode, and the screen on which nothing of the terminal's history is lost.
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);

@@ -11,6 +11,8 @@ mod config;
 mod contextrelay3;
 mod control;
 mod deck;
+mod deck_editor;
+mod deck_thread;
 mod demo;
 #[cfg(debug_assertions)]
 mod failures;

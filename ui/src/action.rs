@@ -33,7 +33,7 @@ pub enum Action {
     LandmarkOlder,
     /// To the next one after it.
     LandmarkNewer,
-    /// Where one was before a jump.
+    /// Where one was before a reference was followed, or before a jump.
     Return,
     /// One chip on or off.
     ToggleChip,
@@ -95,6 +95,10 @@ pub enum Action {
     Copy,
     /// Put the id on the clipboard.
     CopyId,
+    /// Read the text in the person's editor.
+    Edit,
+    /// The thread that an entry belongs to.
+    Thread,
     /// The entry as JSON, or as text again.
     Raw,
     /// To the next entry, opened or not.
@@ -178,6 +182,8 @@ const NAMES: &[(&str, Action)] = &[
     ("acknowledge", Action::Acknowledge),
     ("copy", Action::Copy),
     ("copy id", Action::CopyId),
+    ("edit", Action::Edit),
+    ("thread", Action::Thread),
     ("raw", Action::Raw),
     ("next entry", Action::NextEntry),
     ("prev entry", Action::PrevEntry),

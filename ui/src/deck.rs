@@ -119,6 +119,10 @@ pub struct Deck {
     pub(crate) search: RecordSearch,
     pub(crate) visited: VisitedPlaces,
     pub(crate) detail: DetailState,
+    /// Where one was before each reference that was followed, the latest last; `None` is the panes.
+    pub(crate) trail: Vec<Option<Overlay>>,
+    /// The entry whose text goes to the editor once it is read.
+    pub(crate) edits: Option<EntryPlace>,
     /// The pane in focus has the whole screen.
     pub(crate) is_zoomed: bool,
     /// What is wrong in the user's own files.
@@ -159,6 +163,8 @@ impl Deck {
             search: RecordSearch::default(),
             visited: VisitedPlaces::default(),
             detail: DetailState::default(),
+            trail: Vec::new(),
+            edits: None,
             is_zoomed: false,
             problems: settings.problems,
             recent: Vec::new(),

@@ -190,6 +190,11 @@ pub enum Effect {
         /// Which.
         place: EntryPlace,
     },
+    /// Give the thread that this entry belongs to by [`crate::Msg::Thread`].
+    OpenThread {
+        /// Which.
+        place: EntryPlace,
+    },
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {
         /// What was typed; never blank.
@@ -203,6 +208,14 @@ pub enum Effect {
     ShowTimeline(TimelineWish),
     /// Do this step of the first run (the id of [`crate::model::StepAct::Run`]).
     RunHint(String),
+    /// Open this text in the person's editor. Nothing is drawn and no key comes meanwhile. What
+    /// stands there then comes by [`crate::Msg::EditorText`], where `is_draft`.
+    OpenEditor {
+        /// The text; raw.
+        text: String,
+        /// It is being written, not only read.
+        is_draft: bool,
+    },
     /// Put this on the clipboard (OSC 52).
     CopyText(String),
     /// Remember this theme; it is in use already.

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::model::{Agent, DeckView, EntryPlace, Field, FoundEntries, Level};
+use crate::model::{Agent, DeckView, EntryPlace, Field, FoundEntries, Level, ThreadView};
 use crate::own_files::OwnFiles;
 
 /// One input of the loop.
@@ -31,6 +31,8 @@ pub enum Msg {
         /// The entry as JSON.
         raw: String,
     },
+    /// A thread, asked for by [`crate::Effect::OpenThread`].
+    Thread(Box<ThreadView>),
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
     /// What the operator wrote is on this line of the record, and on its way to this agent.
@@ -44,6 +46,8 @@ pub enum Msg {
     NotSent(String),
     /// The user's keys and themes have changed.
     OwnFiles(Box<OwnFiles>),
+    /// What the person's editor left of a draft, asked for by [`crate::Effect::OpenEditor`].
+    EditorText(String),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.
     Notice(Level, String),
 }

@@ -23,7 +23,7 @@ pub use asked::asked;
 pub use far_back::far_back;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
-use pieces::opened_handoff;
+use pieces::{opened_handoff, thread};
 pub use worlds::{
     bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over, held_up,
     hostile_text, long_session, pair_at_work, quiet, stale, trouble,
@@ -390,6 +390,13 @@ pub const SCENES: &[Scene] = &[
         world: handed_over,
         keys: "5",
         told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "thread",
+        world: pair_at_work,
+        keys: "3o",
+        told: Some(thread),
         size: (120, 40),
     },
     Scene {

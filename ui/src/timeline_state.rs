@@ -200,10 +200,12 @@ impl TimelineState {
     }
 
     /// Asks for more rows when the selection comes near the end of what is loaded.
-    pub(crate) fn slide(&mut self, window: &TimelineWindow, now_ms: i64) -> Option<TimelineWish> {
-        if self.is_waiting(now_ms) {
-            return None;
-        }
+    pub(crate) fn slide(
+        &mut self,
+        rows: &[TimelineRow],
+        window: &TimelineWindow,
+        now_ms: i64,
+    ) -> Option<TimelineWish> {
         let len = self.order.len();
         let (first, last) = (
             self.list.selected,
@@ -214,6 +216,18 @@ impl TimelineState {
         } else {
             (last, first)
         };
+        if self.is_waiting(now_ms) {
+            // Rows that come at one end push those at the other one out, where the selection has
+            // gone meanwhile.
+            let pushed = match self.asked.as_ref().map(|asked| asked.go) {
+                Some(TimelineGo::Newer) => older < EDGE,
+                Some(TimelineGo::Older) => newer < EDGE && !self.follow,
+                _ => false,
+            };
+            let line = self.selected(rows).map(|row| row.seq);
+            let line = line.filter(|_| pushed && len > 2 * EDGE);
+            return line.map(|line| self.ask(TimelineGo::Line(line), now_ms));
+        }
         if older < EDGE && window.has_older {
             Some(self.ask(TimelineGo::Older, now_ms))
         } else if newer < EDGE && window.has_newer && !self.follow {
@@ -429,12 +443,14 @@ mod tests {
                 head: 300,
                 ..TimelineWindow::default()
             };
-            assert_eq!(state.slide(&window, 0), None, "far from the old end");
+            assert_eq!(state.slide(&all, &window, 0), None, "far from the old end");
             go_to(&mut state, &all, 120);
-            let wish = state.slide(&window, 0).map(|wish| (wish.number, wish.go));
+            let wish = state
+                .slide(&all, &window, 0)
+                .map(|wish| (wish.number, wish.go));
             assert_eq!(wish, Some((1, TimelineGo::Older)));
-            assert_eq!(state.slide(&window, 1_000), None, "once");
-            assert!(state.slide(&window, 3_000).is_some(), "it never came");
+            assert_eq!(state.slide(&all, &window, 1_000), None, "once");
+            assert!(state.slide(&all, &window, 3_000).is_some(), "it never came");
 
             let wish = state.ask(TimelineGo::Line(7), 3_000);
             let there = rows(1..=90);

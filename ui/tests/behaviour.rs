@@ -4,7 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
     Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, HandoffRow,
     HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TaskColumn,
-    Tasks, TimelineRow, Verdict,
+    Tasks, ThreadView, TimelineRow, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, empty_first_run, handed_over, held_up, keys, long_session, pair_at_work, quiet,
@@ -240,8 +240,8 @@ fn an_alarm_about_the_record_is_acknowledged_and_never_tried_again() {
     )];
     let mut deck = deck(view);
     assert_eq!(keys(&mut deck, "3r"), []);
-    assert_eq!(keys(&mut deck, "er<enter>"), []);
-    keys(&mut deck, "e");
+    assert_eq!(keys(&mut deck, "ur<enter>"), []);
+    keys(&mut deck, "u");
     assert!(shown(&deck).contains("what was set aside"));
     assert_eq!(
         keys(&mut deck, "<enter>"),
@@ -982,6 +982,121 @@ fn ids_are_never_cut_and_each_verdict_has_its_own_sign() {
         ages.push(line.is_some_and(|line| line.contains("41s")));
     }
     assert_eq!(ages, [true, true], "one age for one handoff");
+}
+
+#[test]
+fn a_text_goes_to_the_editor_whole_and_a_draft_comes_back() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let place = EntryPlace {
+        session: deck.view().session_id.clone(),
+        line: 1_201,
+    };
+    let read = Effect::OpenEntry {
+        place: place.clone(),
+    };
+    assert_eq!(keys(&mut deck, "2je"), [read], "read whole before");
+    let told = Msg::EntryText {
+        place,
+        text: "all of it".to_owned(),
+        detail: Vec::new(),
+        raw: String::new(),
+    };
+    let open = Effect::OpenEditor {
+        text: "all of it".to_owned(),
+        is_draft: false,
+    };
+    assert_eq!(update(&mut deck, told.clone()), std::slice::from_ref(&open));
+    assert_eq!(update(&mut deck, told), [], "once");
+    assert_eq!(keys(&mut deck, "e"), std::slice::from_ref(&open));
+    assert!(
+        keys(&mut deck, "<enter>e").contains(&open),
+        "on the opened one too"
+    );
+    assert_eq!(keys(&mut deck, "<esc>1e"), []);
+    keys(&mut deck, "hone");
+    update(&mut deck, Msg::EditorText("two\nlines\x1b\n".to_owned()));
+    assert!(shown(&deck).contains("two"), "{}", shown(&deck));
+    let sent = keys(&mut deck, "<enter>");
+    let ask = "two\nlines".to_owned();
+    assert!(
+        matches!(&sent[..], [Effect::Handoff { ask: sent, .. }] if *sent == ask),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn a_thread_is_followed_row_by_row_and_left_by_the_way_one_came() {
+    let mut deck = deck_at(pair_at_work(), (80, 24));
+    let session = deck.view().session_id.clone();
+    let place = |line| EntryPlace {
+        session: session.clone(),
+        line,
+    };
+    // From the card of a proposal.
+    let asks = Effect::OpenThread {
+        place: place(1_198),
+    };
+    assert_eq!(keys(&mut deck, "3o"), [asks]);
+    assert!(shown(&deck).contains("reading the thread"));
+    let row = |seq, kind: &str| {
+        TimelineRow::new(seq, NOW_MS, Agent::Codex, None, kind, format!("text {seq}"))
+    };
+    let thread = ThreadView {
+        asked: place(1_198),
+        name: "h7".to_owned(),
+        rows: (1_180..1_240).map(|seq| row(seq, "message")).collect(),
+        is_cut: true,
+        fault: None,
+    };
+    update(&mut deck, Msg::Thread(Box::new(thread.clone())));
+    assert!(shown(&deck).contains("Thread  h7"), "{}", shown(&deck));
+    assert!(
+        shown(&deck).contains("▸ 1 198"),
+        "the cursor stands on what was asked for"
+    );
+    // Down to the end and back: the row under the cursor is in sight.
+    keys(&mut deck, "G");
+    assert!(shown(&deck).contains("▸ 1 239"), "{}", shown(&deck));
+    keys(&mut deck, "gJJ");
+    assert!(shown(&deck).contains("▸ 1 182"), "{}", shown(&deck));
+    keys(&mut deck, "<enter>");
+    assert!(shown(&deck).contains("Entry 1 182"));
+    // The thread of that entry, and back by the way one came.
+    let asks = Effect::OpenThread {
+        place: place(1_182),
+    };
+    assert!(keys(&mut deck, "o").contains(&asks));
+    update(&mut deck, Msg::Thread(Box::new(thread)));
+    assert!(
+        shown(&deck).contains("reading the thread"),
+        "another one was asked for"
+    );
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("Entry 1 182"));
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("▸ 1 182"));
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("? help"), "the panes");
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("no reference was followed before"));
+    // An agent has none.
+    assert_eq!(keys(&mut deck, "1o"), []);
+    assert!(shown(&deck).contains("only an entry of the record has a thread"));
+}
+
+#[test]
+fn the_way_back_is_bounded() {
+    let mut deck = deck_at(pair_at_work(), (80, 24));
+    for _ in 0..200 {
+        keys(&mut deck, "o");
+        keys(&mut deck, "<esc>2");
+    }
+    let mut steps = 0;
+    while !shown(&deck).contains("no reference was followed before") {
+        keys(&mut deck, "<ctrl-o>");
+        steps += 1;
+    }
+    assert_eq!(steps, 51, "50 places, and the one that is none");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn handoff_row(line: u64) -> HandoffRow {
 
 /// Rows of one page, and of what is kept.
 const PAGE: u64 = 70;
-const KEPT: u64 = 160;
+const KEPT: usize = 160;
 
 struct World {
     view: DeckView,
@@ -197,6 +197,11 @@ impl World {
         }
     }
 
+    /// How many of the lines are shown: rows are kept, however far they lie apart.
+    fn kept(&self, from: u64, to: u64) -> usize {
+        (from..=to).filter(|line| self.shows(*line)).count()
+    }
+
     /// Gives what was asked for. Runs are never cut.
     fn answer(&mut self, wish: &TimelineWish) {
         let (mut from, mut to) = self.loaded;
@@ -225,11 +230,17 @@ impl World {
                 .map_or((from, to), &mut around),
             TimelineGo::Older => {
                 from = from.saturating_sub(PAGE).max(1);
-                (from, to.min(from + KEPT))
+                while self.kept(from, to) > KEPT {
+                    to -= 1;
+                }
+                (from, to)
             }
             TimelineGo::Newer => {
                 to = (to + PAGE).min(self.newest);
-                (from.max(to.saturating_sub(KEPT)), to)
+                while self.kept(from, to) > KEPT {
+                    from += 1;
+                }
+                (from, to)
             }
         };
         from = run_of(from).unwrap_or(from).max(1);

@@ -44,6 +44,9 @@ const PLACES: [&str; 12] = [
 fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
     match effect {
         Effect::OpenEntry { .. }
+        | Effect::OpenThread { .. }
+        // A copy, to read.
+        | Effect::OpenEditor { is_draft: false, .. }
         | Effect::Search { .. }
         | Effect::ShowTimeline(_)
         | Effect::CopyText(_)
@@ -69,6 +72,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Handoff { .. }
         | Effect::AppendNote { .. }
         | Effect::Attend { .. }
+        | Effect::OpenEditor { .. }
         | Effect::RunHint(_)
         | Effect::StartAgent(_) => false,
     }

@@ -41,6 +41,7 @@ fn the_main_scenes_hold_at_every_size() {
         "far_back",
         "chips",
         "go_to",
+        "thread",
     ] {
         let scene = scene(name).expect("a scene");
         for size in [(60, 15), (60, 20), (80, 24), (120, 40), (200, 50)] {

@@ -29,7 +29,7 @@ const BESIDE: [&str; 3] = ["index.db-wal", "index.db-shm", "index.db-journal"];
 
 /// `user_version` of the files that this version writes and reads. There are no migrations: an
 /// index of any other version is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long another process may keep the file busy; only somebody who looks into it by hand does.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);

@@ -8,6 +8,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use ctxrelay_core::entry::{Entry, EntryKind};
+use ctxrelay_core::id::EntryId;
 use ctxrelay_core::redact::Redactor;
 
 /// Of a longer word only the beginning counts, in characters: a megabyte of base64 is one word,
@@ -49,7 +50,16 @@ impl Text {
                 pieces.extend(proposal.evidence.iter().map(String::as_str));
                 pieces.extend(proposal.remaining_risk.as_deref());
             }
-            EntryKind::FinalityDecision(decision) => pieces.extend(decision.reason.as_deref()),
+            EntryKind::FinalityDecision(decision) => {
+                pieces.extend(decision.reason.as_deref());
+                pieces.push(decision.proposal_id.as_str());
+            }
+            EntryKind::Message(message) => {
+                pieces.extend(message.in_reply_to.as_ref().map(EntryId::as_str));
+            }
+            EntryKind::Note { withdraws, .. } => {
+                pieces.extend(withdraws.as_ref().map(EntryId::as_str));
+            }
             EntryKind::AgentChanged(change) => pieces.extend(change.why.as_deref()),
             EntryKind::Error { code } => {
                 word = code.to_string();
@@ -61,13 +71,13 @@ impl Text {
                 }
             }
             EntryKind::SessionStarted { .. }
-            | EntryKind::Message(_)
-            | EntryKind::Note { .. }
             | EntryKind::Delivery(_)
             | EntryKind::Turn(_)
             | EntryKind::Approval(_)
             | EntryKind::Lifecycle { .. } => {}
         }
+        // What answers or resolves an entry is found by that one's id.
+        pieces.extend(entry.handles().iter().map(EntryId::as_str));
         // Many entries say the same twice, in their content and in a detail.
         let mut kept: Vec<&str> = Vec::new();
         for piece in pieces {

@@ -14,6 +14,7 @@ mod handoff_rows;
 mod hint;
 mod inbox;
 mod task;
+mod thread;
 mod timeline;
 mod timeline_window;
 
@@ -29,6 +30,7 @@ pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
+pub use thread::ThreadView;
 pub use timeline::{
     BadLines, EntryPlace, Field, FoldedRows, OutcomeState, RowOutcome, TimelineRow, Verdict,
 };

@@ -18,6 +18,7 @@ mod place_line;
 mod search_sheet;
 mod sheet;
 mod subject;
+mod thread_sheet;
 
 pub(crate) use agent_sheet::AgentSheet;
 pub(crate) use asked::answers;
@@ -34,3 +35,4 @@ pub(crate) use place_line::PlaceLine;
 pub(crate) use search_sheet::SearchSheet;
 pub(crate) use sheet::SheetText;
 pub(crate) use subject::Subject;
+pub(crate) use thread_sheet::ThreadSheet;

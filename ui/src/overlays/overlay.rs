@@ -3,10 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_scroll_max};
+use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_rows, sheet_scroll_max};
 use super::{
     AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
-    Palette, PlaceLine, SearchSheet, Subject,
+    Palette, PlaceLine, SearchSheet, Subject, ThreadSheet,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -18,6 +18,7 @@ pub(crate) enum Overlay {
     Help(HelpSheet),
     Palette(Palette),
     Entry(EntrySheet),
+    Thread(ThreadSheet),
     Agent(AgentSheet),
     Card(CardSheet),
     Composer(Composer),
@@ -33,7 +34,7 @@ impl Overlay {
     pub(crate) fn contexts(&self) -> &'static [KeyContext] {
         match self {
             Self::Help(_) | Self::Choice(_) => &[KeyContext::Overlay],
-            Self::Entry(_) => &[KeyContext::Entry, KeyContext::Overlay],
+            Self::Entry(_) | Self::Thread(_) => &[KeyContext::Entry, KeyContext::Overlay],
             Self::Agent(_) => &[KeyContext::Agent, KeyContext::Overlay],
             Self::Card(card) => match card.stage {
                 CardStage::Reading => &[KeyContext::Card, KeyContext::Overlay],
@@ -54,6 +55,7 @@ impl Overlay {
     pub(crate) fn subject(&self) -> Option<Subject> {
         match self {
             Self::Entry(sheet) => Some(Subject::Entry(sheet.place.clone())),
+            Self::Thread(sheet) => sheet.selected().map(Subject::Entry),
             Self::Agent(sheet) => Some(Subject::Agent(sheet.agent)),
             Self::Card(sheet) => Some(Subject::Card(sheet.id.clone())),
             _ => None,
@@ -86,6 +88,7 @@ impl Overlay {
         match self {
             Self::Help(sheet) => Some(&mut sheet.scroll),
             Self::Entry(sheet) => Some(&mut sheet.scroll),
+            Self::Thread(sheet) => Some(&mut sheet.list.top),
             Self::Agent(sheet) => Some(&mut sheet.scroll),
             Self::Card(sheet) => Some(&mut sheet.scroll),
             _ => None,
@@ -96,6 +99,7 @@ impl Overlay {
         match self {
             Self::Help(sheet) => Some(sheet.text(deck, columns)),
             Self::Entry(sheet) => Some(sheet.text(deck, columns)),
+            Self::Thread(sheet) => Some(sheet.text(deck, columns)),
             Self::Agent(sheet) => Some(sheet.text(deck, columns)),
             Self::Card(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
@@ -106,6 +110,7 @@ impl Overlay {
         match self {
             Self::Help(sheet) => sheet.scroll,
             Self::Entry(sheet) => sheet.scroll,
+            Self::Thread(sheet) => sheet.list.top,
             Self::Agent(sheet) => sheet.scroll,
             Self::Card(sheet) => sheet.scroll,
             _ => 0,
@@ -127,8 +132,20 @@ impl Overlay {
             Self::Search(_) => Some(SearchSheet::area(screen)),
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
             Self::Place(_) => None,
-            Self::Help(_) | Self::Entry(_) | Self::Agent(_) | Self::Card(_) => {
+            Self::Help(_) | Self::Entry(_) | Self::Thread(_) | Self::Agent(_) | Self::Card(_) => {
                 sheet_place(screen, |columns| self.sheet(deck, columns))
+            }
+        }
+    }
+
+    /// Brings the row under a cursor into sight.
+    pub(crate) fn settle(&mut self, deck: &Deck, screen: Rect) {
+        if let Self::Thread(_) = self {
+            let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
+            if let Self::Thread(sheet) = self {
+                let (selected, top) = (sheet.list.selected, sheet.list.top);
+                let lowest = (selected + 1).saturating_sub(rows.max(1));
+                sheet.list.top = top.clamp(lowest, selected.max(lowest));
             }
         }
     }
@@ -143,7 +160,7 @@ impl Overlay {
             Self::Search(search) => search.draw(deck, screen, buf),
             Self::Place(place) => place.draw(deck, screen, buf),
             Self::Chips(chips) => chips.draw(deck, screen, buf),
-            Self::Help(_) | Self::Entry(_) | Self::Agent(_) | Self::Card(_) => {
+            Self::Help(_) | Self::Entry(_) | Self::Thread(_) | Self::Agent(_) | Self::Card(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });

@@ -109,6 +109,11 @@ pub(crate) fn sheet_place(screen: Rect, text: impl Fn(usize) -> Option<SheetText
     text(text_columns(screen)).map(|text| sheet_area(screen, &text))
 }
 
+/// Lines of a sheet that are shown at once.
+pub(crate) fn sheet_rows(screen: Rect, text: impl Fn(usize) -> Option<SheetText>) -> usize {
+    text(text_columns(screen)).map_or(0, |text| rows_shown(sheet_area(screen, &text), &text))
+}
+
 /// Draws a sheet. Gives the rows of its footer, for a field that is drawn into it.
 pub(crate) fn draw_sheet(
     deck: &Deck,

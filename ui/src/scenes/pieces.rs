@@ -6,7 +6,7 @@ use crate::model::{
     Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, EntryPlace, Field,
     GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger,
     HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn,
-    Tasks, TimelineRow, Verdict,
+    Tasks, ThreadView, TimelineRow, Verdict,
 };
 use crate::msg::Msg;
 
@@ -417,6 +417,28 @@ pub(super) fn opened_handoff() -> Msg {
         detail: details(),
         text,
     }
+}
+
+/// The thread of the handoff in [`work`].
+pub(super) fn thread() -> Msg {
+    let mut rows: Vec<TimelineRow> = work()
+        .into_iter()
+        .filter(|row| [1_193, 1_196, 1_198, 1_199, 1_200].contains(&row.seq))
+        .collect();
+    if let Some(row) = rows.iter_mut().find(|row| row.seq == 1_199) {
+        row.mark = Some("made meanwhile".to_owned());
+        row.outcome = None;
+    }
+    Msg::Thread(Box::new(ThreadView {
+        asked: EntryPlace {
+            session: SESSION.to_owned(),
+            line: 1_198,
+        },
+        name: "h1193".to_owned(),
+        rows,
+        is_cut: false,
+        fault: None,
+    }))
 }
 
 fn details() -> Vec<Field> {

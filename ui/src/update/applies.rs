@@ -1,6 +1,7 @@
 //! [`applies`]: whether an action would do something now; hint bar and palette show no other.
 
 use super::attend::can_attend;
+use super::following::has_thread;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
@@ -45,12 +46,13 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::Gates => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
-        Action::Return => !deck.visited.is_empty(),
+        Action::Return => !deck.visited.is_empty() || !deck.trail.is_empty(),
         Action::ClearChips => !deck.timeline.chips.is_empty(),
         Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
+        Action::Thread => Subject::selected(deck).is_some_and(|subject| has_thread(deck, &subject)),
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
-        Action::Copy | Action::CopyId => {
+        Action::Copy | Action::CopyId | Action::Edit => {
             Subject::selected(deck).is_some_and(|subject| subject.id(deck).is_some())
         }
         Action::Zoom => Layout::is_wide(deck.size),
@@ -96,6 +98,11 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                     .is_some_and(|card| card.kind == InboxKind::Alarm)
         }
         (_, Action::Suspend) => on_panes(deck, action),
+        (_, Action::Return) => !deck.trail.is_empty(),
+        (overlay, Action::Thread) => {
+            let subject = overlay.subject();
+            subject.is_some_and(|subject| has_thread(deck, &subject))
+        }
         (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
         (
             Overlay::Agent(sheet),

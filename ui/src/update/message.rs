@@ -3,11 +3,12 @@
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Rect;
 
+use super::following::take_thread;
 use super::mouse::mouse;
 use super::moving::slide;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
-use super::perform::perform;
+use super::perform::{edit, perform};
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
 use crate::effect::Effect;
@@ -54,7 +55,20 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
                 raw,
                 is_stale: false,
             };
-            deck.keep_fetched(place, fetched);
+            let is_wanted = deck.edits.take_if(|wanted| *wanted == place).is_some();
+            deck.keep_fetched(place.clone(), fetched);
+            if is_wanted {
+                edit(deck, Some(Subject::Entry(place)))
+            } else {
+                Vec::new()
+            }
+        }
+        Msg::EditorText(text) => {
+            take_draft(deck, &text);
+            Vec::new()
+        }
+        Msg::Thread(thread) => {
+            take_thread(deck, *thread);
             Vec::new()
         }
         Msg::Found(found) => {
@@ -154,6 +168,17 @@ fn paste(deck: &mut Deck, text: &str) -> Vec<Effect> {
     effects
 }
 
+/// The draft is what the person's editor left.
+fn take_draft(deck: &mut Deck, text: &str) {
+    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
+        return deck.say(
+            Level::Warn,
+            "nothing is being written: what was edited is not kept",
+        );
+    };
+    composer.field_mut().replace(text.trim_end_matches('\n'));
+}
+
 fn take_view(deck: &mut Deck, view: DeckView) {
     let old = std::mem::replace(&mut deck.view, view);
     deck.seen = true;
@@ -163,6 +188,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.timeline.begin_again();
         deck.visited.clear();
         deck.search.clear();
+        deck.trail.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
     }
@@ -218,6 +244,7 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
         }
     }
     if let Some(mut overlay) = deck.overlays.pop() {
+        overlay.settle(deck, screen);
         let max = overlay.scroll_max(deck, screen);
         if let Some(scroll) = overlay.scroll_mut() {
             *scroll = (*scroll).min(max);

@@ -2,6 +2,7 @@
 
 mod applies;
 mod attend;
+mod following;
 mod message;
 mod mouse;
 mod moving;

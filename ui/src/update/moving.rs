@@ -36,7 +36,10 @@ pub(super) fn to_end(deck: &mut Deck, pane: Pane, last: bool) -> Vec<Effect> {
 pub(super) fn slide(deck: &mut Deck) -> Vec<Effect> {
     let now = deck.view.now_ms;
     let next = deck.timeline.take_next(now);
-    let wish = next.or_else(|| deck.timeline.slide(&deck.view.window, now));
+    let wish = next.or_else(|| {
+        let (rows, window) = (&deck.view.timeline, &deck.view.window);
+        deck.timeline.slide(rows, window, now)
+    });
     wish.map(Effect::ShowTimeline).into_iter().collect()
 }
 
@@ -97,7 +100,7 @@ pub(super) fn oldest(deck: &mut Deck) -> Vec<Effect> {
         return go(deck, TimelineGo::Oldest);
     }
     deck.timeline.select_oldest(&deck.view.timeline);
-    Vec::new()
+    slide(deck)
 }
 
 /// To the decision, failure or message of the operator's next to the selected row.

@@ -1,9 +1,10 @@
 //! What an action does on the overlay in front.
 
 use super::attend::attend;
+use super::following::{follow, follow_back, open_thread};
 use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now};
-use super::perform::{copy_of, perform_anywhere, reason_field, refuse};
+use super::perform::{copy_of, edit, perform_anywhere, reason_field, refuse};
 use super::searching::{
     change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_now, take_hit,
 };
@@ -53,6 +54,22 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Copy | Action::CopyId => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
             return copy_of(deck, subject, action);
+        }
+        Action::Thread => {
+            let subject = deck.overlays.last().and_then(Overlay::subject);
+            return open_thread(deck, subject);
+        }
+        Action::Return if !follow_back(deck) => {
+            deck.say(Level::Info, "no reference was followed before");
+        }
+        Action::Edit => {
+            let subject = deck.overlays.last().and_then(Overlay::subject);
+            return edit(deck, subject);
+        }
+        Action::NextEntry | Action::PrevEntry
+            if matches!(deck.overlays.last(), Some(Overlay::Thread(_))) =>
+        {
+            scroll(deck, if action == Action::NextEntry { 1 } else { -1 });
         }
         Action::NextEntry => return open_next(deck, 1),
         Action::PrevEntry => return open_next(deck, -1),
@@ -121,6 +138,7 @@ fn scroll(deck: &mut Deck, rows: isize) {
             choice.list.step(rows, choice.options.len());
             preview(deck, choice);
         }
+        Overlay::Thread(sheet) => sheet.step(rows),
         Overlay::Palette(palette) => {
             let len = palette.found(deck).len();
             palette.list.step(rows, len);
@@ -214,6 +232,14 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                 }
                 (false, _) => Vec::new(),
             }
+        }
+        Overlay::Thread(sheet) => {
+            let selected = sheet.selected();
+            deck.overlays.push(Overlay::Thread(sheet));
+            if let Some(place) = selected {
+                follow(deck, place);
+            }
+            Vec::new()
         }
         // A sheet to read: enter closes it, as it opened it.
         Overlay::Help(_) | Overlay::Entry(_) | Overlay::Agent(_) => Vec::new(),

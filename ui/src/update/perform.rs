@@ -2,6 +2,7 @@
 
 use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
+use super::following::{follow_back, open_thread};
 use super::moving::{go_back, half_page, landmark, newest, oldest, show_again, step, to_end};
 use super::opening::{
     ask_clear, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search, open_selected,
@@ -42,6 +43,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Oldest => return oldest(deck),
         Action::LandmarkOlder => return landmark(deck, false),
         Action::LandmarkNewer => return landmark(deck, true),
+        Action::Return if follow_back(deck) => {}
         Action::Return => return go_back(deck),
         Action::GoTo => deck.overlays.push(Overlay::Place(PlaceLine::new())),
         Action::ClearChips => {
@@ -100,6 +102,14 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Copy | Action::CopyId => {
             let subject = Subject::selected(deck);
             return copy_of(deck, subject, action);
+        }
+        Action::Thread => {
+            let subject = Subject::selected(deck);
+            return open_thread(deck, subject);
+        }
+        Action::Edit => {
+            let subject = Subject::selected(deck);
+            return edit(deck, subject);
         }
         Action::Restart => {
             deck.say(Level::Info, "starting the daemon");
@@ -209,6 +219,29 @@ pub(super) fn copy_of(deck: &mut Deck, subject: Option<Subject>, action: Action)
     });
     text.filter(|text| !text.is_empty())
         .map_or_else(Vec::new, |text| copy(deck, text))
+}
+
+/// Opens the text in the person's editor: what is not loaded whole is read before.
+pub(super) fn edit(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
+    let text = match &subject {
+        Some(Subject::Entry(place)) => match deck.fetched.get(place) {
+            Some(fetched) => Some(fetched.text.clone()),
+            None if deck.view.is_no_entry(place.line) => None,
+            None => {
+                let place = place.clone();
+                deck.edits = Some(place.clone());
+                return vec![Effect::OpenEntry { place }];
+            }
+        },
+        Some(subject) => subject.plain(deck),
+        None => None,
+    };
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        deck.say(Level::Info, "there is no text to open in an editor");
+        return Vec::new();
+    };
+    let is_draft = false;
+    vec![Effect::OpenEditor { text, is_draft }]
 }
 
 /// Copies and says so.

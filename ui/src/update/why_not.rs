@@ -78,11 +78,13 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
             let key = deck.key(Action::Search);
             return Some(format!("no search yet: {key} starts one"));
         }
-        Action::Return => "nowhere was left by a jump",
+        Action::Return => "no reference was followed before, and nowhere was left by a jump",
         Action::ClearChips => "no chip is on",
         Action::LandmarkOlder | Action::LandmarkNewer => "the timeline is not in front",
         Action::Gates => "they are run from the card of a proposal",
-        Action::Open | Action::Copy | Action::CopyId => "nothing is selected",
+        Action::Thread => "only an entry of the record has a thread",
+        Action::NextColumn | Action::PrevColumn => "only the tasks stand by column",
+        Action::Open | Action::Copy | Action::CopyId | Action::Edit => "nothing is selected",
         Action::Zoom => "there is one pane at a time already",
         _ => return None,
     };

@@ -138,6 +138,12 @@ impl TextField {
         removed
     }
 
+    /// Another text in the place of this one, the cursor behind it.
+    pub(crate) fn replace(&mut self, text: &str) {
+        let fresh = Self::new(self.many_lines, self.placeholder);
+        *self = fresh.with_text(text);
+    }
+
     /// Lines that the text takes in `columns`, for a box that grows with it.
     pub(crate) fn rows(&self, columns: usize) -> usize {
         self.area

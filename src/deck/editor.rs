@@ -1,0 +1,209 @@
+//! [`Editor`]: a text in the person's own editor, on a private copy that is removed after.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, kill_process_group};
+use tempfile::TempDir;
+
+/// The most that is read back, in bytes: what nobody can send is not taken into memory.
+const TEXT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// How long an editor has to end after it was told to.
+const END_WAIT: Duration = Duration::from_millis(500);
+
+/// Runs the editor as a job of its own: what it is sent from the keyboard (interrupt, suspend)
+/// reaches it and not the daemon that this process may host. The shell gives the terminal to it and
+/// takes it back, also where it was stopped or died. The words of `$EDITOR` are the person's own
+/// command line, as every program takes them. Without the trap the shell would follow a job that was
+/// interrupted, before it has the terminal back.
+const SCRIPT: &str =
+    r#"trap : INT QUIT; set -m; eval "$EDITOR_COMMAND \"\$1\""; ended=$?; exit $ended"#;
+
+/// An editor that runs on a copy of a text. Dropped, it ends and its copy is removed.
+#[derive(Debug)]
+pub(super) struct Editor {
+    child: Child,
+    file: PathBuf,
+    /// Removes the copy.
+    _folder: TempDir,
+}
+
+/// How an editor ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Edited {
+    /// As it should, with this text in the copy.
+    Text(String),
+    /// Otherwise; one sentence.
+    Failed(String),
+}
+
+/// The command of the person's editor.
+pub(super) fn command() -> Option<String> {
+    ["VISUAL", "EDITOR"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|command| !command.trim().is_empty())
+}
+
+impl Editor {
+    /// Writes the copy (0600, in a folder of its own, 0700) and begins the editor.
+    ///
+    /// # Errors
+    ///
+    /// When the copy cannot be written, or there is no shell.
+    pub(super) fn open(command: &str, text: &str) -> io::Result<Self> {
+        // What is in memory only, where there is such a place.
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let parent = runtime.filter(|dir| dir.is_dir());
+        let parent = parent.unwrap_or_else(std::env::temp_dir);
+        let folder = tempfile::Builder::new()
+            .prefix("ctxrelay-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(parent)?;
+        let file = folder.path().join("text.md");
+        let mut copy = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&file)?;
+        copy.write_all(text.as_bytes())?;
+        drop(copy);
+        let child = Command::new("sh")
+            .args(["-c", SCRIPT, "sh"])
+            .arg(&file)
+            .env("EDITOR_COMMAND", command)
+            .spawn()?;
+        Ok(Self {
+            child,
+            file,
+            _folder: folder,
+        })
+    }
+
+    /// What it came to, once it has ended.
+    pub(super) fn ended(&mut self) -> Option<Edited> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(self.result(status)),
+            Err(error) => Some(Edited::Failed(format!("the editor is lost: {error}"))),
+        }
+    }
+
+    fn result(&self, status: ExitStatus) -> Edited {
+        match (status.code(), status.signal()) {
+            (Some(0), _) => match read(&self.file) {
+                Ok(text) => Edited::Text(text),
+                Err(error) => {
+                    Edited::Failed(format!("what the editor left is unreadable: {error}"))
+                }
+            },
+            (Some(127), _) => Edited::Failed("$EDITOR was not found".to_owned()),
+            (Some(code), _) => Edited::Failed(format!("$EDITOR failed with exit code {code}")),
+            (None, signal) => {
+                let signal = signal.unwrap_or_default();
+                Edited::Failed(format!("$EDITOR was ended by signal {signal}"))
+            }
+        }
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        // The job in the foreground, and not the shell: that one gives the terminal back.
+        let job = File::open("/dev/tty").ok();
+        let job = job.and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
+        let own = rustix::process::getpgrp();
+        for signal in [Signal::HUP, Signal::KILL] {
+            if let Some(job) = job.filter(|job| *job != own) {
+                let _ = kill_process_group(job, signal);
+            }
+            let until = Instant::now() + END_WAIT;
+            while Instant::now() < until {
+                if !matches!(self.child.try_wait(), Ok(None)) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read(file: &std::path::Path) -> io::Result<String> {
+    let found = fs::symlink_metadata(file)?;
+    if !found.is_file() {
+        return Err(io::Error::other("not a plain file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(file)?
+        .take(TEXT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        return Err(io::Error::other("longer than 4 MiB"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::{Edited, Editor, TEXT_BYTES_MAX};
+
+    fn run(command: &str, text: &str) -> (Edited, std::path::PathBuf) {
+        let mut editor = Editor::open(command, text).unwrap();
+        let file = editor.file.clone();
+        loop {
+            if let Some(edited) = editor.ended() {
+                return (edited, file);
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_the_editor_leaves_comes_back_and_no_copy_stays() {
+        let (edited, file) = run("sed -i s/one/two/", "one\n");
+        assert_eq!(edited, Edited::Text("two\n".to_owned()));
+        assert!(!file.parent().unwrap().exists());
+        let (edited, _) = run("true", "as it was");
+        assert_eq!(edited, Edited::Text("as it was".to_owned()));
+    }
+
+    #[test]
+    fn the_copy_is_private() {
+        let mut editor = Editor::open("sleep 60 #", "secret").unwrap();
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&editor.file), 0o600);
+        assert_eq!(mode(editor.file.parent().unwrap()), 0o700);
+        assert_eq!(editor.ended(), None);
+        let file = editor.file.clone();
+        drop(editor);
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn an_editor_that_fails_is_said_with_its_reason() {
+        let failed = |command: &str| match run(command, "text").0 {
+            Edited::Failed(why) => why,
+            other => panic!("{command}: {other:?}"),
+        };
+        assert_eq!(failed("exit 3;"), "$EDITOR failed with exit code 3");
+        assert_eq!(failed("no-such-editor-at-all"), "$EDITOR was not found");
+        assert!(failed("rm").contains("unreadable"));
+        let much = TEXT_BYTES_MAX + 1;
+        assert!(failed(&format!("truncate -s {much}")).contains("longer than 4 MiB"));
+        assert!(failed("ln -sf /etc/hostname").contains("not a plain file"));
+    }
+}

@@ -1,0 +1,64 @@
+//! [`edit`]: lends the terminal to the person's editor, and takes it back whatever becomes of that.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use super::display::Input;
+use super::editor::{Edited, Editor, command};
+use super::input_pause::InputPause;
+use super::term::Screen;
+
+/// How often it is looked whether the editor has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The deck ends, or its terminal is gone.
+#[derive(Debug)]
+pub(super) struct Over;
+
+/// Runs the editor on a copy of the text and waits for its end. Nothing else waits for it: who feeds
+/// the screen finds its slot and its queue as ever, of which only the latest view counts.
+///
+/// # Errors
+///
+/// When the deck is to end; the editor has ended then too.
+pub(super) fn edit(
+    screen: &mut Screen,
+    pause: &InputPause,
+    inputs: &Receiver<Input>,
+    text: &str,
+) -> Result<Edited, Over> {
+    let Some(command) = command() else {
+        return Ok(Edited::Failed("no editor: set $EDITOR".to_owned()));
+    };
+    if !pause.begin() {
+        let why = "the terminal is busy: press the key again".to_owned();
+        return Ok(Edited::Failed(why));
+    }
+    screen.lend();
+    let edited = match Editor::open(&command, text) {
+        Ok(editor) => wait(editor, inputs),
+        Err(error) => Ok(Edited::Failed(format!(
+            "the editor cannot be opened: {error}"
+        ))),
+    };
+    let taken = match edited {
+        Ok(_) => screen.resume().map_err(|_| Over),
+        Err(Over) => Err(Over),
+    };
+    pause.end();
+    taken.and(edited)
+}
+
+fn wait(mut editor: Editor, inputs: &Receiver<Input>) -> Result<Edited, Over> {
+    loop {
+        if let Some(edited) = editor.ended() {
+            return Ok(edited);
+        }
+        match inputs.recv_timeout(LOOK_EVERY) {
+            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return Err(Over),
+            // A view lies in its slot; what else is told was meant for a screen that nobody sees.
+            Ok(Input::Look | Input::Msg(_) | Input::Continued) | Err(RecvTimeoutError::Timeout) => {
+            }
+        }
+    }
+}

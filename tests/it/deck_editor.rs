@@ -1,0 +1,118 @@
+//! A text in the person's own editor: the terminal is given and taken back, and whatever becomes of
+//! the editor, the daemon that this deck hosts goes on.
+
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::mcp::McpClient;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+/// A deck that hosts, with an editor of this script: it is given the copy as `$1`.
+fn deck(project: &Project, script: &str) -> Pty {
+    let editor = project.write("editor.sh", script);
+    let runtime = project.base().join("runtime");
+    std::fs::create_dir_all(&runtime).unwrap();
+    let launch = project
+        .ctxrelay([])
+        .env_remove("VISUAL")
+        .env("XDG_RUNTIME_DIR", &runtime)
+        .env("EDITOR", format!("sh {}", editor.display()));
+    let mut deck = Pty::spawn_sized(&launch, 120, 40).labelled("deck");
+    deck.wait_for_text("● daemon");
+    note(project, "first line\nsecond line");
+    deck.wait_for_text("first line");
+    deck
+}
+
+fn note(project: &Project, text: &str) {
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    codex.tool("append_note", json!({"text": text}));
+}
+
+/// What lies in the folder of the copies.
+fn copies(project: &Project) -> Vec<PathBuf> {
+    let folder = project.base().join("runtime");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
+fn is_back(deck: &mut Pty, project: &Project) {
+    deck.wait_for_text("1 Agents");
+    assert!(deck.with_screen(|screen| screen.alternate_screen()));
+    let gone = || copies(project).is_empty().then_some(());
+    wait_until("the end of the copy", timeout(), gone);
+    // Keys reach the deck again, each of them once.
+    deck.press(Key::Char('?'));
+    deck.wait_for_text("esc close");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("esc close");
+}
+
+#[test]
+fn the_editor_has_the_text_and_the_terminal_and_the_daemon_goes_on_meanwhile() {
+    let project = Project::new();
+    let script = "cp \"$1\" \"$PWD/seen\"; stat -c %a \"$1\" > \"$PWD/mode\"; \
+                  printf 'the editor is here\\r\\n'; read -r line; printf %s \"$line\" > \"$PWD/typed\"";
+    let mut deck = deck(&project, script);
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("the editor is here");
+    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    note(&project, "written meanwhile");
+    let seen = |name: &str| std::fs::read_to_string(project.root().join(name)).unwrap();
+    assert_eq!(seen("seen"), "first line\nsecond line");
+    assert_eq!(seen("mode").trim(), "600");
+    assert_eq!(copies(&project).len(), 1);
+    // What is typed is the editor's alone.
+    deck.type_text("jjq");
+    deck.press(Key::Enter);
+    is_back(&mut deck, &project);
+    assert_eq!(seen("typed"), "jjq");
+    deck.wait_for_text("written meanwhile");
+}
+
+#[test]
+fn an_editor_that_fails_is_said_and_nothing_is_harmed() {
+    let project = Project::new();
+    let mut deck = deck(&project, "rm \"$1\"; exit 3");
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("$EDITOR failed with exit code 3");
+    is_back(&mut deck, &project);
+}
+
+#[test]
+fn an_editor_that_hangs_or_stops_itself_is_ended_from_the_keyboard_and_the_deck_is_not() {
+    let project = Project::new();
+    let script = "printf 'it hangs\\r\\n'; exec sleep 1000";
+    let mut deck = deck(&project, script);
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("it hangs");
+    // Interrupt reaches the editor's own job, and neither the deck nor its daemon.
+    deck.send(b"\x03");
+    is_back(&mut deck, &project);
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("it hangs");
+    deck.send(b"\x1a");
+    is_back(&mut deck, &project);
+    note(&project, "the daemon lives");
+    deck.wait_for_text("the daemon lives");
+}
+
+#[test]
+fn a_deck_that_is_ended_ends_its_editor_and_gives_the_terminal_back() {
+    let project = Project::new();
+    let script = "echo $$ > \"$PWD/editor.pid\"; printf 'it hangs\\r\\n'; exec sleep 1000";
+    let mut deck = deck(&project, script);
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("it hangs");
+    deck.signal(Signal::TERM);
+    deck.wait_exit();
+    assert!(copies(&project).is_empty());
+    let pid = std::fs::read_to_string(project.root().join("editor.pid")).unwrap();
+    let lives = || Path::new(&format!("/proc/{}/stat", pid.trim())).exists();
+    wait_until("the editor's end", timeout(), || (!lives()).then_some(()));
+}

@@ -1,0 +1,76 @@
+//! Following references: to a thread, to its entries, and back to where one was.
+
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{EntryPlace, Level, ThreadView};
+use crate::overlays::{EntrySheet, Overlay, Subject, ThreadSheet};
+
+/// Places that are remembered; the oldest give way.
+const TRAIL_MAX: usize = 50;
+
+/// The entry that a subject is, where it is one.
+fn entry_of(deck: &Deck, subject: &Subject) -> Option<EntryPlace> {
+    match subject {
+        Subject::Entry(place) => Some(place.clone()),
+        Subject::Card(id) => deck.card(id)?.seq.map(|seq| deck.place(seq)),
+        Subject::Agent(_) => None,
+    }
+}
+
+/// Whether a subject has a thread.
+pub(super) fn has_thread(deck: &Deck, subject: &Subject) -> bool {
+    entry_of(deck, subject).is_some_and(|place| !deck.view.is_no_entry(place.line))
+}
+
+/// Another overlay in the place of what is in front, which is remembered.
+fn go_to(deck: &mut Deck, overlay: Overlay) {
+    if deck.trail.len() >= TRAIL_MAX {
+        deck.trail.remove(0);
+    }
+    deck.trail.push(deck.overlays.pop());
+    deck.overlays.push(overlay);
+}
+
+/// Opens the thread that a subject belongs to.
+pub(super) fn open_thread(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
+    let place = subject.as_ref().and_then(|subject| entry_of(deck, subject));
+    let Some(place) = place.filter(|place| !deck.view.is_no_entry(place.line)) else {
+        deck.say(Level::Info, "only an entry of the record has a thread");
+        return Vec::new();
+    };
+    if !deck.view.daemon.state.can_act() {
+        deck.say(
+            Level::Info,
+            "not connected to the daemon: the thread cannot be read now",
+        );
+        return Vec::new();
+    }
+    go_to(deck, Overlay::Thread(ThreadSheet::new(place.clone())));
+    vec![Effect::OpenThread { place }]
+}
+
+/// Opens an entry of the thread in front.
+pub(super) fn follow(deck: &mut Deck, place: EntryPlace) {
+    go_to(deck, Overlay::Entry(EntrySheet::new(place)));
+}
+
+/// A thread was read. Not for one that was left meanwhile.
+pub(super) fn take_thread(deck: &mut Deck, thread: ThreadView) {
+    let waits = |overlay: &&mut Overlay| match overlay {
+        Overlay::Thread(sheet) => sheet.place == thread.asked && sheet.thread.is_none(),
+        _ => false,
+    };
+    if let Some(Overlay::Thread(sheet)) = deck.overlays.last_mut().filter(waits) {
+        sheet.take(thread);
+    }
+}
+
+/// Back to where one was before a reference was followed, if one was.
+pub(super) fn follow_back(deck: &mut Deck) -> bool {
+    let Some(before) = deck.trail.pop() else {
+        return false;
+    };
+    deck.overlays.clear();
+    deck.overlays.extend(before);
+    true
+}
