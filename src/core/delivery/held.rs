@@ -62,6 +62,11 @@ impl<T> Held<T> {
             .or_else(|| self.waiting.back().map(|(token, _)| *token))
     }
 
+    /// What is held, in its order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.waiting.iter().map(|(_, item)| item)
+    }
+
     /// How much is held.
     pub fn len(&self) -> usize {
         self.waiting.len()

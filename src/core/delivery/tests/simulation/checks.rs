@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::leaving::Leaving;
 use super::world::World;
 use crate::agent::Agent;
 use crate::delivery::{CodexInput, OnBusy, Outcome, Watched};
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{EntryId, TurnId};
+
+/// How a message is offered by a line of the doorbell.
+pub const RUNG: &str = "rung";
 
 /// A message comes before a model's eyes.
 #[derive(Debug, Clone)]
@@ -146,6 +150,7 @@ impl World {
                     && fate.results.is_empty()
                     && !self.checks.offered.contains(*earlier)
                     && !self.is_being_settled(earlier)
+                    && !(how == RUNG && self.is_being_pushed(earlier))
             });
             if let Some((earlier, _)) = overtaken {
                 let wrong = format!("{id} was {how} before {earlier}, which was sent earlier");
@@ -162,6 +167,15 @@ impl World {
     fn is_being_settled(&self, id: &EntryId) -> bool {
         self.daemon.as_ref().is_none_or(|daemon| {
             daemon.backlog.get(id).is_none() || daemon.backlog.is_recording(id)
+        })
+    }
+
+    /// Its push waits for its row. A line of the doorbell, which needs none, may come before it: it
+    /// says that something waits, and all that waits is given in its order.
+    fn is_being_pushed(&self, id: &EntryId) -> bool {
+        self.daemon.as_ref().is_some_and(|daemon| {
+            let mut held = daemon.held_by(Agent::Claude).iter();
+            held.any(|leaving| matches!(leaving, Leaving::Push(_, body) if body.id == *id))
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::adapter::{Adapter, Order};
-use super::checks::Showing;
+use super::checks::{RUNG, Showing};
 use super::claude::{ClaudeStep, HookText, Told};
 use super::disk::Write;
 use super::leaving::{HandOut, Leaving, RowWrite};
@@ -68,6 +68,10 @@ pub struct Daemon {
 impl Daemon {
     pub fn held_of(&mut self, agent: Agent) -> &mut Held<Leaving> {
         &mut self.held[usize::from(agent == Agent::Codex)]
+    }
+
+    pub fn held_by(&self, agent: Agent) -> &Held<Leaving> {
+        &self.held[usize::from(agent == Agent::Codex)]
     }
 
     pub fn holds_nothing(&self) -> bool {
@@ -370,7 +374,7 @@ impl World {
             DeliveryEffect::Push { .. } => {}
             DeliveryEffect::Ring { bell, ids, asks } => {
                 for id in &ids {
-                    self.check_offer(id, "rung");
+                    self.check_offer(id, RUNG);
                 }
                 self.tell_claude(bell, Told::Ring { asks });
             }
