@@ -6,7 +6,8 @@ use super::checks::{ID_CHARS_MAX, check_length, not_found};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{
-    ApprovalChoice, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind, Message,
+    ApprovalChoice, ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
+    Message,
 };
 use crate::core::id::EntryId;
 use crate::daemon::event::Event;
@@ -149,9 +150,13 @@ impl Daemon {
         reply: ReplySender,
     ) {
         if let Some(hook) = self.approvals.take_hook(id) {
-            let sent = hook.send(Ok(Reply::Approval(Some(given))));
-            let result = sent.map(|()| Reply::Recorded(recorded));
-            return answer(reply, result.map_err(|_| reconnecting(Agent::Claude)));
+            if hook.send(Ok(Reply::Approval(Some(given)))).is_ok() {
+                return answer(reply, Ok(Reply::Recorded(recorded)));
+            }
+            // It went away meanwhile, and no hook may come for long that would end the request.
+            self.end_approval(id.clone(), Agent::Claude, ApprovalEnd::Answered);
+            let hint = "it was answered in Claude's own terminal: look there";
+            return answer(reply, Err(not_found("the hook that asked", hint)));
         }
         let request = self.approvals.codex_request(id).map(str::to_owned);
         let sent = request.and_then(|request| self.codex.answer_approval(request, given.choice));

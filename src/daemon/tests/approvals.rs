@@ -385,3 +385,23 @@ async fn only_a_hook_asks_for_claude() {
     let refused = rig.claude_asks(&operator, "k1").await.unwrap();
     assert_eq!(refused.unwrap_err().code, RefusalCode::WrongRole);
 }
+
+#[tokio::test]
+async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_request() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    let id = rig.only_open();
+    // Esc in Claude's dialog; that the connection ended is not told yet.
+    drop(waiting);
+    let late = rig.answer(&operator, &id, "accept", None).await;
+    assert_eq!(late, Err(RefusalCode::NotFound));
+    rig.daemon.disconnect(hook.conn);
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    let wanted = ["claude asked", "human given", "system answered"];
+    assert_eq!(rig.steps().await, wanted);
+}
