@@ -14,9 +14,10 @@ use super::context::CliContext;
 use super::disk::{self, unreadable};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{FILE_BYTES_MAX, Homes, Plan};
-use super::managed_block::{Unpaired, diff, with_block, without_block};
+
 use super::output::Tone;
 use super::report::{Report, ReportText};
+use crate::core::managed_block::{Unpaired, diff, with_block, without_block};
 use crate::store::dirs::{exists, read_private, write_private};
 
 /// How long the daemon that writes the first entry may take to end.

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use super::managed_block::without_block;
+use crate::core::managed_block::without_block;
 use crate::store::dirs::read_private;
 
 /// More than any instruction file is long.

@@ -44,7 +44,6 @@ mod launch;
 mod ledger;
 pub mod logging;
 mod man;
-mod managed_block;
 mod operator;
 pub mod output;
 mod pair;

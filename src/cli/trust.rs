@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::connect::{runtime, unexpected};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::managed_block::diff;
 use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
+use crate::core::managed_block::diff;
 use crate::store::config::{self, Loaded};
 use crate::wire::control::{Command, Reply, TrustParams};
 

@@ -10,6 +10,7 @@ pub mod entry;
 pub mod envelope;
 pub mod fold;
 pub mod id;
+pub mod managed_block;
 pub mod marker;
 pub mod panicked;
 pub mod redact;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::super::managed_block::with_block;
 use super::*;
+use crate::core::managed_block::with_block;
 
 /// A folder above which no agent's files lie, with these in it; `ours` is our block alone.
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
