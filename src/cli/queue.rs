@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use super::agent_word::agent_word;
 use super::by_id::{Wanted, by_id};
 use super::connect::{self, Live, runtime, unexpected};
 use super::context::CliContext;
@@ -12,6 +13,7 @@ use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms};
+use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
 
@@ -61,8 +63,8 @@ pub struct QueueChangeArgs {
 #[derive(Debug, clap::Args)]
 pub struct DrainArgs {
     /// Only what is for this agent
-    #[arg(long, value_name = "AGENT", value_parser = ["claude", "codex"])]
-    pub to: Option<String>,
+    #[arg(long, value_name = "AGENT", value_parser = agent_word())]
+    pub to: Option<Agent>,
     /// Do it; without, only say what would be done
     #[arg(long)]
     pub apply: bool,

@@ -10,7 +10,6 @@ use super::operator;
 use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, table};
 use super::report::{Report, ReportText};
 use super::words::count;
-use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
 use crate::core::id::EntryId;
 use crate::store::queue::Queue;
@@ -18,7 +17,7 @@ use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
 
 /// `queue drain`.
 pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
-    let to = args.to.as_deref().map(agent);
+    let to = args.to;
     runtime()?.block_on(async {
         let (_, rows) = rows(context).await?;
         let (taken, left): (Vec<QueueRow>, Vec<QueueRow>) = rows
@@ -92,14 +91,6 @@ fn here(context: &CliContext) -> Result<(), Failure> {
     let dirs = &context.setting.dirs;
     let _lock = alone(dirs)?;
     Queue::set_aside(dirs).map_err(|error| unwritable(dirs, error))
-}
-
-/// What clap has let through.
-fn agent(word: &str) -> Agent {
-    match word {
-        "claude" => Agent::Claude,
-        _ => Agent::Codex,
-    }
 }
 
 fn state(row: &QueueRow) -> Option<DeliveryState> {

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
+use super::agent_word::agent_word;
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -32,8 +33,12 @@ const TEXT_CHARS: usize = 200;
 
 /// Arguments of `recover`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: ctxrelay recover --json | jq -r .resume.claude")]
-pub struct Args {}
+#[command(after_help = "Example: ctxrelay recover --prompt claude | pbcopy")]
+pub struct Args {
+    /// Print only what to tell this agent so that it goes on
+    #[arg(long, value_name = "AGENT", value_parser = agent_word())]
+    pub prompt: Option<Agent>,
+}
 
 /// What the record tells.
 #[derive(Default)]
@@ -43,10 +48,15 @@ struct Past {
     interrupted: VecDeque<Entry>,
 }
 
-pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
-    let status = status::read(context)?;
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let past = past(context)?;
     let tree = git::work_tree(&context.setting.dirs.root);
+    if let Some(agent) = args.prompt {
+        let prompt = past.resume_prompt(agent, tree.as_ref());
+        let value = json!({"agent": agent, "prompt": prompt});
+        return context.out.report(Report::new(&value, prompt));
+    }
+    let status = status::read(context)?;
     let value = to_json(&status, &past, tree.as_ref());
     let text = text(&status, &past, tree.as_ref());
     context.out.report(Report::new(&value, text))
@@ -105,6 +115,16 @@ impl Past {
             .open_handoffs
             .values()
             .filter(move |handoff| handoff.to.as_ref().and_then(|to| to.agent()) == Some(agent))
+    }
+
+    /// What the person types so that an agent's session goes on: Codex's thread is the daemon's,
+    /// Claude itself knows which conversation of this folder was the last.
+    fn resume_command(&self, agent: Agent) -> &'static str {
+        match agent {
+            Agent::Claude if self.world.agents.contains_key(&agent) => "ctxrelay claude --continue",
+            Agent::Claude => "ctxrelay claude",
+            Agent::Codex => "ctxrelay codex",
+        }
     }
 
     /// What to tell an agent so that it goes on where it stopped.
@@ -191,6 +211,10 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
             "claude": past.resume_prompt(Agent::Claude, tree),
             "codex": past.resume_prompt(Agent::Codex, tree),
         },
+        "commands": {
+            "claude": past.resume_command(Agent::Claude),
+            "codex": past.resume_command(Agent::Codex),
+        },
     });
     if let (Value::Object(told), Value::Object(standing)) =
         (&mut told, past.standing.to_json(world))
@@ -275,7 +299,11 @@ fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
         None => out.line("  no repository"),
     }
     for agent in Agent::ALL {
-        out.spans(&[(Tone::Strong, &format!("Tell {}", agent.title()))]);
+        let command = past.resume_command(agent);
+        out.spans(&[
+            (Tone::Strong, &format!("Tell {}", agent.title())),
+            (Tone::Faint, &format!("  after `{command}`")),
+        ]);
         out.block("  ", past.resume_prompt(agent, tree));
     }
     text

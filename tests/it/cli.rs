@@ -739,7 +739,12 @@ fn recover_tells_where_the_work_stands() {
         let resume = told["resume"][agent].as_str().unwrap();
         assert!(resume.contains("Goal: nobody is logged out"), "{resume}");
         assert_eq!(resume.contains("may I drop the table?"), agent == "claude");
+        let prompt = project.run(["recover", "--prompt", agent]);
+        assert_eq!(prompt.expect_success().stdout.trim_end(), resume);
     }
+    // Claude never was here: there is no conversation to go on with.
+    let commands = json!({"claude": "ctxrelay claude", "codex": "ctxrelay codex"});
+    assert_eq!(told["commands"], commands);
     let printed = project.run(["recover"]).expect_success().stdout;
     for text in [
         "nobody is logged out",
