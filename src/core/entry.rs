@@ -3,6 +3,7 @@
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
 mod approval;
+mod continuity;
 mod error_code;
 mod finality;
 mod gate_run;
@@ -19,6 +20,10 @@ use super::whole::Whole;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect,
+};
+pub use continuity::{
+    Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Reload, ReloadCause,
+    ReloadStep, ReloadWay, TurnFiles,
 };
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
@@ -90,6 +95,8 @@ pub enum EntryKind {
     Turn(TurnRecord),
     /// An agent asked the person for leave, and what became of that.
     Approval(ApprovalRecord),
+    /// What an agent touched, forgot and was given again.
+    Continuity(ContinuityRecord),
     /// The life of the daemon and of what it owns: started, stopped, recovered.
     Lifecycle {
         /// Which step.
@@ -212,6 +219,16 @@ pub enum NoteKind {
     Blocker,
     /// What comes next.
     NextStep,
+    /// What is not known yet.
+    Question,
+    /// What is taken to be the cause, and not shown yet.
+    Hypothesis,
+    /// What must hold.
+    Constraint,
+    /// What is taken to be so.
+    Assumption,
+    /// What is done, as its author says.
+    Done,
     /// Anything else.
     #[default]
     Note,
@@ -226,6 +243,11 @@ impl NoteKind {
             Self::Decision => "decision",
             Self::Blocker => "blocker",
             Self::NextStep => "next_step",
+            Self::Question => "question",
+            Self::Hypothesis => "hypothesis",
+            Self::Constraint => "constraint",
+            Self::Assumption => "assumption",
+            Self::Done => "done",
             Self::Note => "note",
         }
     }

@@ -110,7 +110,7 @@ pub fn end(id: &EntryId) -> String {
 }
 
 /// Puts a text in, with a mark before each line that could be taken for one of ours.
-fn quote(wrapped: &mut String, text: &str) {
+pub fn quote(wrapped: &mut String, text: &str) {
     for line in text.split_inclusive(is_line_end) {
         if looks_like_ours(line) {
             wrapped.push_str(QUOTE);

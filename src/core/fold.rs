@@ -2,6 +2,7 @@
 
 mod approving;
 mod closing;
+mod continuing;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,6 +23,7 @@ use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
     withdraw,
 };
+use continuing::{fold_continuity, note_of_state, turn_begins};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
 pub fn fold(world: &mut Snapshot, entry: &Entry) {
@@ -68,6 +70,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             withdraws,
         } => {
             fold_note(world, entry, *note, handles);
+            note_of_state(world, entry, *note);
             if let Some(proposal) = withdraws {
                 withdraw(world, entry, proposal);
             }
@@ -101,9 +104,20 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             }
         }
         EntryKind::Delivery(record) => fold_delivery(world, entry, record),
-        EntryKind::AgentChanged(change) => fold_agent(world, entry, change),
+        EntryKind::AgentChanged(change) => {
+            let was_busy = world.agents.get(&change.agent).map(|agent| agent.state);
+            let begins = change.state == AgentState::Busy && was_busy != Some(AgentState::Busy);
+            // Codex's turns are recorded as such.
+            if begins && change.agent == Agent::Claude {
+                turn_begins(world, entry, change.agent);
+            }
+            fold_agent(world, entry, change);
+        }
         EntryKind::Turn(turn) => {
             if let Some(agent) = entry.source.agent() {
+                if turn.status == TurnStatus::InProgress {
+                    turn_begins(world, entry, agent);
+                }
                 let agent = world.agents.entry(agent).or_default();
                 agent.turn(turn, &entry.content);
                 fold_turn_end(&mut world.in_turn, &mut world.cut_off, turn);
@@ -121,6 +135,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             }
         }
         EntryKind::Approval(record) => fold_approval(world, entry, record),
+        EntryKind::Continuity(record) => fold_continuity(world, entry, record),
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonStarted,
         } => {
@@ -199,6 +214,7 @@ impl EntryKind {
             | Self::AgentChanged(_)
             | Self::Turn(_)
             | Self::Approval(_)
+            | Self::Continuity(_)
             | Self::Lifecycle { .. } => "runtime_event",
             Self::Error { .. } => "error",
             Self::Other { entry_type, .. } => entry_type,

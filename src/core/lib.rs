@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod alarm;
 pub mod carried;
+pub mod continuity;
 pub mod delivery;
 pub mod entry;
 pub mod envelope;

@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{AgentState, Party};
-use crate::entry::{ArtifactStatus, DeliveryResult, Entry, EntryKind, NoteKind, TurnStatus};
+use crate::entry::{
+    ArtifactStatus, ContinuityFact, DeliveryResult, Entry, EntryKind, NoteKind, TurnStatus,
+};
 
 /// The sorts of rows that a person chooses from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,6 +83,7 @@ const WORDS: &[(&str, &str)] = &[
     (TURN, MACHINE),
     (TURN_FAILED, MACHINE),
     (APPROVAL, MACHINE),
+    (TURN_FILES, MACHINE),
 ];
 
 const MACHINE: &str = "runtime_event";
@@ -98,6 +101,7 @@ const AGENT_NEWS: &str = "runtime_event/agent_news";
 const AGENT_LIMITED: &str = "runtime_event/agent_limited";
 const TURN: &str = "runtime_event/turn";
 const APPROVAL: &str = "runtime_event/approval";
+const TURN_FILES: &str = "runtime_event/turn_files";
 const TURN_FAILED: &str = "runtime_event/turn_failed";
 
 impl RowClass {
@@ -134,6 +138,10 @@ impl RowClass {
                 _ => TURN,
             },
             EntryKind::Approval(_) => APPROVAL,
+            EntryKind::Continuity(record) => match record.fact {
+                ContinuityFact::TurnFiles(_) => TURN_FILES,
+                _ => MACHINE,
+            },
             _ => kind.type_name(),
         }
     }
@@ -151,7 +159,7 @@ impl RowClass {
             APPROVED => (RowKind::Finality, Some(RowResult::Done)),
             REJECTED => (RowKind::Finality, Some(RowResult::Failed)),
             "error" => (RowKind::Error, Some(RowResult::Failed)),
-            MACHINE | DELIVERY | AGENT | AGENT_NEWS | AGENT_LIMITED | TURN => {
+            MACHINE | DELIVERY | AGENT | AGENT_NEWS | AGENT_LIMITED | TURN | TURN_FILES => {
                 (RowKind::System, None)
             }
             DELIVERY_FAILED | TURN_FAILED => (RowKind::System, Some(RowResult::Failed)),
@@ -161,7 +169,7 @@ impl RowClass {
             kind,
             result,
             machine: match word {
-                DELIVERY | DELIVERY_FAILED | AGENT | TURN => Some(MachineRow::Step),
+                DELIVERY | DELIVERY_FAILED | AGENT | TURN | TURN_FILES => Some(MachineRow::Step),
                 MACHINE | AGENT_NEWS => Some(MachineRow::News),
                 _ => None,
             },

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
+use super::continuity::ContinuityState;
 use super::delivery::{Delivery, DeliveryWay, OnBusy};
 use super::entry::{
     Artifact, DeliveryResult, ErrorCode, FinalityProposal, NoteKind, Predecessor, TurnRecord,
@@ -25,6 +26,9 @@ pub use proposal::{ProposalEnd, ProposalSnapshot};
 
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
 pub const RECENT_MAX: usize = 50;
+
+/// How many runtime sessions of an agent's have a state of their own.
+pub const RUNTIME_SESSIONS_MAX: usize = 16;
 
 /// The most that is kept of one text here, in characters: a snapshot is handed around whole, and
 /// the record has the rest.
@@ -77,6 +81,9 @@ pub struct Snapshot {
     /// What the agents ask the person before they go on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub open_approvals: BTreeMap<EntryId, ApprovalSnapshot>,
+    /// What each agent is at, by runtime session.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub continuity: BTreeMap<Agent, BTreeMap<RuntimeSession, ContinuityState>>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.

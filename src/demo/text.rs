@@ -154,6 +154,7 @@ fn word(kind: &EntryKind) -> &str {
         EntryKind::AgentChanged(_) => "agent",
         EntryKind::Turn(_) => "turn",
         EntryKind::Approval(_) => "approval",
+        EntryKind::Continuity(_) => "continuity",
         EntryKind::Lifecycle { .. } => "daemon",
         EntryKind::Error { .. } => "error",
         EntryKind::Other { entry_type, .. } => entry_type,

@@ -32,7 +32,19 @@ pub(super) fn definition() -> Definition {
                 ("text", schema::string()),
                 (
                     "kind",
-                    schema::one_of(&["goal", "plan", "decision", "blocker", "next_step", "note"]),
+                    schema::one_of(&[
+                        "goal",
+                        "plan",
+                        "decision",
+                        "blocker",
+                        "next_step",
+                        "question",
+                        "hypothesis",
+                        "constraint",
+                        "assumption",
+                        "done",
+                        "note",
+                    ]),
                 ),
                 (
                     "handles_handoff_id",

@@ -49,7 +49,7 @@ impl RecoveredState {
                 self.decisions.push_back(folded);
             }
             // Blockers are open or not, which the world knows.
-            NoteKind::Blocker | NoteKind::Note => {}
+            _ => {}
         }
     }
 

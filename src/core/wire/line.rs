@@ -71,6 +71,14 @@ mod event {
     pub(super) const TURN: &str = "turn";
     /// An agent asks the person for leave, and what becomes of that.
     pub(super) const APPROVAL: &str = "approval";
+    /// What one turn touched.
+    pub(super) const TURN_FILES: &str = "turn_files";
+    /// An agent's context was compacted.
+    pub(super) const COMPACTED: &str = "context_compacted";
+    /// An agent is given what the record holds of its work.
+    pub(super) const RELOADED: &str = "context_reloaded";
+    /// The operator has something forgotten.
+    pub(super) const FORGOTTEN: &str = "context_forgotten";
     /// The life of the daemon.
     pub(super) const LIFECYCLE: &str = "lifecycle";
 }

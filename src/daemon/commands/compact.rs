@@ -210,6 +210,8 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
     }
     wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
+    let states = world.continuity.values().flat_map(BTreeMap::values);
+    wanted.extend(states.flat_map(|state| state.stated().map(|said| said.seq)));
     wanted.extend(world.gates.values().map(|gate| gate.seq));
     // Where the work stands: the latest of each sort, and every decision.
     for note in world.notes.iter().rev() {
@@ -220,7 +222,8 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         let is_wanted = match note.kind {
             NoteKind::Decision => true,
             NoteKind::Goal | NoteKind::Plan | NoteKind::NextStep => is_latest,
-            NoteKind::Blocker | NoteKind::Note => false,
+            // What of the others still counts is in the agents' states.
+            _ => false,
         };
         if is_wanted {
             wanted.insert(note.seq);

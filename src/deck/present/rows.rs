@@ -9,7 +9,7 @@ use super::party_of;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
-    ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, WorkTree,
+    ArtifactStatus, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind, WorkTree,
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
@@ -89,6 +89,15 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Approval(record) => {
             ("approval".to_owned(), Some(record.step.as_str().to_owned()))
         }
+        EntryKind::Continuity(record) => match &record.fact {
+            ContinuityFact::TurnFiles(_) => word("files"),
+            ContinuityFact::Compacted(_) => word("compacted"),
+            ContinuityFact::Reloaded(reload) => (
+                "packet".to_owned(),
+                Some(reload.step.as_str().replace('_', " ")),
+            ),
+            ContinuityFact::Forgotten { .. } => word("forgotten"),
+        },
         EntryKind::Lifecycle { .. } => word("daemon"),
         EntryKind::Error { .. } => word("error"),
         EntryKind::Other { entry_type, .. } => word(entry_type),

@@ -74,6 +74,7 @@ impl Text {
             | EntryKind::Delivery(_)
             | EntryKind::Turn(_)
             | EntryKind::Approval(_)
+            | EntryKind::Continuity(_)
             | EntryKind::Lifecycle { .. } => {}
         }
         // What answers or resolves an entry is found by that one's id.

@@ -8,9 +8,10 @@ use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    Artifact, ArtifactStatus, ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, Fate,
-    FinalityDecision, FinalityProposal, GateRun, Handoff, Message, NoteKind, Predecessor,
-    TurnRecord, TurnStatus, WorkTree,
+    Artifact, ArtifactStatus, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord,
+    DeliveryResult, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal, GateRun, Handoff,
+    Message, NoteKind, Predecessor, Reload, ReloadStep, TurnFiles, TurnRecord, TurnStatus,
+    WorkTree,
 };
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::whole::Whole;
@@ -145,6 +146,11 @@ fn note() -> impl Strategy<Value = EntryKind> {
         NoteKind::Decision,
         NoteKind::Blocker,
         NoteKind::NextStep,
+        NoteKind::Question,
+        NoteKind::Hypothesis,
+        NoteKind::Constraint,
+        NoteKind::Assumption,
+        NoteKind::Done,
         NoteKind::Note,
     ];
     (prop::sample::select(kinds), ids(), prop::option::of(id())).prop_map(
@@ -352,6 +358,45 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         )
 }
 
+fn continuity() -> impl Strategy<Value = EntryKind> {
+    let paths = || prop::collection::vec(text(), 0..3);
+    let files = (paths(), paths(), paths()).prop_map(|(read, written, unfinished)| {
+        ContinuityFact::TurnFiles(TurnFiles {
+            read,
+            written,
+            unfinished,
+        })
+    });
+    let tokens = || prop::option::of(0..2_000_000_u64);
+    let compaction = ("manual|auto|[a-z_]{0,12}", tokens(), tokens()).prop_map(
+        |(trigger, tokens_before, tokens_after)| {
+            ContinuityFact::Compacted(Compaction {
+                trigger: trigger.into(),
+                tokens_before,
+                tokens_after,
+            })
+        },
+    );
+    let step = prop_oneof![
+        text().prop_map(|sha256| ReloadStep::Offered { sha256 }),
+        Just(ReloadStep::Given),
+        text().prop_map(|why| ReloadStep::NotGiven { why }),
+        text().prop_map(|why| ReloadStep::Unknown { why }),
+    ];
+    let words = ("compacted|[a-z_]{0,12}", "hook|inject|[a-z_]{0,12}");
+    let reload = (id(), words, step).prop_map(|(packet_id, (cause, way), step)| {
+        ContinuityFact::Reloaded(Reload {
+            packet_id,
+            cause: cause.into(),
+            way: way.into(),
+            step,
+        })
+    });
+    let forgotten = prop::option::of(text()).prop_map(|what| ContinuityFact::Forgotten { what });
+    let fact = prop_oneof![files, compaction, reload, forgotten];
+    (agent(), fact).prop_map(|(agent, fact)| fact.of(agent))
+}
+
 fn approval() -> impl Strategy<Value = EntryKind> {
     let given = (text(), prop::option::of(text()));
     let step = prop_oneof![
@@ -418,6 +463,7 @@ pub fn kind() -> impl Strategy<Value = EntryKind> {
         agent_changed(),
         turn(),
         approval(),
+        continuity(),
         "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle {
             event: event.into(),
         }),

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, WHOLE, event};
 use crate::entry::{
-    AgentChanged, ApprovalRecord, ApprovalStep, Artifact, DeliveryRecord, Entry, EntryKind,
-    FinalityDecision, FinalityProposal, Handoff, Message, TurnRecord,
+    AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact, ContinuityRecord,
+    DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message,
+    TurnRecord,
 };
 use crate::id::EntryId;
 
@@ -96,6 +97,7 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
         EntryKind::AgentChanged(change) => put(line, "runtimeEvent", agent_object(change)),
         EntryKind::Turn(turn) => put(line, "runtimeEvent", turn_object(turn)),
         EntryKind::Approval(record) => put(line, "runtimeEvent", approval_object(record)),
+        EntryKind::Continuity(record) => put(line, "runtimeEvent", continuity_object(record)),
         EntryKind::Lifecycle { event: word } => {
             let word = word.to_string();
             let mut object = runtime_event(event::LIFECYCLE, &word, word.replace('_', " "));
@@ -278,6 +280,51 @@ fn approval_object(record: &ApprovalRecord) -> Map<String, Value> {
         }
         ApprovalStep::Ended(_) => {}
     }
+    object
+}
+
+fn continuity_object(record: &ContinuityRecord) -> Map<String, Value> {
+    let ContinuityRecord { agent, fact } = record;
+    let name = agent.title();
+    let (kind, status, title, key, value) = match fact {
+        ContinuityFact::TurnFiles(files) => {
+            let title = format!("what {name}'s turn touched");
+            (event::TURN_FILES, "recorded", title, "files", json!(files))
+        }
+        ContinuityFact::Compacted(compaction) => {
+            let title = format!("{name}'s context was compacted");
+            (
+                event::COMPACTED,
+                "completed",
+                title,
+                "compaction",
+                json!(compaction),
+            )
+        }
+        ContinuityFact::Reloaded(reload) => {
+            let title = format!("{name}'s packet: {}", reload.step.as_str());
+            (
+                event::RELOADED,
+                reload.step.as_str(),
+                title,
+                "reload",
+                json!(reload),
+            )
+        }
+        ContinuityFact::Forgotten { what } => {
+            let title = format!("forgotten of {name}");
+            (
+                event::FORGOTTEN,
+                "recorded",
+                title,
+                "forgotten",
+                json!({ "what": what }),
+            )
+        }
+    };
+    let mut object = runtime_event(kind, status, title);
+    put(&mut object, "agent", agent.as_str());
+    put(&mut object, key, value);
     object
 }
 

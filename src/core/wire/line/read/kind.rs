@@ -9,9 +9,9 @@ use super::take::{
 use crate::agent::{Agent, Party};
 use crate::delivery::Outcome;
 use crate::entry::{
-    AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, DeliveryRecord,
-    DeliveryResult, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message,
-    TurnRecord,
+    AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact,
+    ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
+    FinalityProposal, Handoff, Message, TurnRecord,
 };
 use crate::id::{AttemptId, EntryId, TurnId};
 
@@ -174,11 +174,29 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             stopped_by: get(object, "stoppedBy"),
         })),
         event::APPROVAL => read_approval(object, status).map(EntryKind::Approval),
+        kind @ (event::TURN_FILES | event::COMPACTED | event::RELOADED | event::FORGOTTEN) => {
+            let fact = read_continuity(kind, object)?;
+            let agent = get(object, "agent")?;
+            Some(EntryKind::Continuity(ContinuityRecord { agent, fact }))
+        }
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
             event: get::<String>(object, "event")?.into(),
         }),
         _ => None,
     }
+}
+
+fn read_continuity(kind: &str, object: &Map<String, Value>) -> Option<ContinuityFact> {
+    Some(match kind {
+        event::TURN_FILES => ContinuityFact::TurnFiles(get(object, "files")?),
+        event::COMPACTED => ContinuityFact::Compacted(get(object, "compaction")?),
+        event::RELOADED => ContinuityFact::Reloaded(get(object, "reload")?),
+        _ => {
+            let forgotten = object.get("forgotten")?.as_object()?;
+            let what = get(forgotten, "what");
+            ContinuityFact::Forgotten { what }
+        }
+    })
 }
 
 fn read_approval(object: &Map<String, Value>, status: &Value) -> Option<ApprovalRecord> {

@@ -1,0 +1,22 @@
+//! Continuity: what an agent has to know again after its context was compacted.
+//!
+//! - [`ContinuityState`]: per agent and runtime session what it is at, folded from entries.
+//! - [`StatedText`]: one value of it, with who said it and where.
+//! - [`markers`]: what an agent says of it in passing, in its own words.
+//! - [`Packet`]: the text that it is given, within a budget.
+
+mod marker;
+mod packet;
+mod packet_sections;
+mod state;
+mod stated;
+#[cfg(test)]
+mod tests;
+
+pub use marker::{ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, without_markers};
+pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX};
+pub use state::{
+    CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, TouchedFile,
+    WORKING_SET_MAX,
+};
+pub use stated::{PINNED, STATE_TAG, StateTag, StatedText};

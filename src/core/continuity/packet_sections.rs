@@ -1,0 +1,299 @@
+//! [`Section`]: the parts of a packet, before anything is left out.
+
+use std::collections::VecDeque;
+
+use super::packet::GitFacts;
+use super::state::{ContinuityState, TouchedFile};
+use super::stated::StatedText;
+use crate::agent::{Agent, Party};
+use crate::entry::ArtifactStatus;
+use crate::id::RuntimeSession;
+use crate::snapshot::{BRIEF_CHARS_MAX, HandoffSnapshot, Snapshot};
+
+/// How many done handoffs and artifacts are named.
+const DONE_MAX: usize = 8;
+
+/// A part of a packet.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    /// Lower ones fill first.
+    pub(super) weight: u8,
+    /// It says something of the work, so that a packet is worth its room.
+    pub(super) is_work: bool,
+    pub(super) items: Vec<String>,
+}
+
+/// What is left of an agent's work, for a glance at any part of it.
+struct View<'a> {
+    world: &'a Snapshot,
+    agent: Agent,
+    pair: &'a RuntimeSession,
+    state: &'a ContinuityState,
+    peer: &'a ContinuityState,
+}
+
+/// All sections that have an item, in the order in which they are read.
+pub(super) fn sections(
+    world: &Snapshot,
+    git: Option<&GitFacts>,
+    agent: Agent,
+    pair: &RuntimeSession,
+) -> Vec<Section> {
+    let none = ContinuityState::default();
+    let view = View {
+        world,
+        agent,
+        pair,
+        state: world.state_of(agent, pair).unwrap_or(&none),
+        peer: world.state_of(agent.peer(), pair).unwrap_or(&none),
+    };
+    let state = view.state;
+    let all = [
+        work("Objective", 0, state.objective.iter().map(said).collect()),
+        work("Constraints", 1, latest(&state.constraints)),
+        work("Plan", 3, state.plan.iter().map(said).collect()),
+        work("Decisions", 4, view.decisions()),
+        work("Done, do not redo", 3, view.done()),
+        work("In progress, yours", 2, view.in_progress()),
+        work("Next steps", 1, state.next_steps.iter().map(said).collect()),
+        work("Not yours", 5, view.not_yours()),
+        work("Waiting", 2, view.waiting()),
+        work("Open questions", 5, latest(&state.questions)),
+        work("Hypothesis", 5, state.hypothesis.iter().map(said).collect()),
+        work("Assumptions", 6, latest(&state.assumptions)),
+        work("Files you changed last", 4, view.files()),
+        work("Files you read last", 7, paths(&state.reads)),
+        section("Work tree", 6, git.map(tree).unwrap_or_default()),
+        section("Before you go on", 7, checklist()),
+    ];
+    let with_items = all.into_iter().filter(|section| !section.items.is_empty());
+    with_items.collect()
+}
+
+impl View<'_> {
+    fn is_ours(&self, of: Option<&RuntimeSession>) -> bool {
+        of.is_none_or(|of| of == self.pair)
+    }
+
+    fn handoffs(&self) -> impl Iterator<Item = &HandoffSnapshot> {
+        let open = self.world.open_handoffs.values();
+        open.filter(|handoff| self.is_ours(handoff.runtime_session.as_ref()))
+    }
+
+    fn decisions(&self) -> Vec<String> {
+        // The peer's count too: what was decided holds for both.
+        let mut decisions: Vec<&StatedText> = self.state.decisions.iter().collect();
+        decisions.extend(&self.peer.decisions);
+        decisions.sort_by_key(|decision| std::cmp::Reverse(decision.seq));
+        decisions.dedup_by_key(|decision| decision.seq);
+        decisions.into_iter().map(said).collect()
+    }
+
+    fn done(&self) -> Vec<String> {
+        let mut done = latest(&self.state.done);
+        let by_me = |by: &Party| by.agent() == Some(self.agent);
+        let closed = self.world.closed_handoffs.iter().rev();
+        let closed = closed.filter(|handoff| {
+            handoff.to.as_ref().is_some_and(by_me) && self.is_ours(handoff.runtime_session.as_ref())
+        });
+        done.extend(closed.take(DONE_MAX).map(|handoff| {
+            format!(
+                "handoff {} is answered: {}",
+                handoff.id,
+                brief(&handoff.ask)
+            )
+        }));
+        let artifacts = self.world.artifacts.iter().rev();
+        let passed = artifacts.filter(|artifact| {
+            by_me(&artifact.by) && artifact.artifact.status == ArtifactStatus::Passed
+        });
+        done.extend(passed.take(DONE_MAX).map(|artifact| {
+            let title = brief(&artifact.artifact.title);
+            format!(
+                "{title} passed, as you recorded it (entry #{})",
+                artifact.seq.0
+            )
+        }));
+        done
+    }
+
+    fn in_progress(&self) -> Vec<String> {
+        let mine = self
+            .handoffs()
+            .filter(|handoff| handoff.to.as_ref().and_then(Party::agent) == Some(self.agent));
+        let mut items: Vec<String> = mine
+            .map(|handoff| {
+                let held_up = match &handoff.blocked_by {
+                    Some(id) => format!(", held up by {id}"),
+                    None => String::new(),
+                };
+                let ask = &handoff.ask;
+                format!(
+                    "handoff {} from {}{held_up}: {ask}",
+                    handoff.id, handoff.from
+                )
+            })
+            .collect();
+        let unfinished = self.state.unfinished.iter();
+        items
+            .extend(unfinished.map(|command| format!("no end was seen of the command: {command}")));
+        items
+    }
+
+    fn not_yours(&self) -> Vec<String> {
+        let peer = self.agent.peer();
+        let name = peer.title();
+        let its = self
+            .handoffs()
+            .filter(|handoff| handoff.to.as_ref().and_then(Party::agent) == Some(peer));
+        let mut items: Vec<String> = its
+            .map(|handoff| format!("{name} has handoff {}: {}", handoff.id, brief(&handoff.ask)))
+            .collect();
+        let running = self.world.agents.get(&peer);
+        if let Some(text) = running.and_then(|agent| agent.turn_text.as_deref()) {
+            items.push(format!("{name} works on: {}", brief(text)));
+        }
+        // One of the operator's may be both agents'.
+        let mine = self.state.objective.as_ref().map(|mine| mine.seq);
+        let its = self.peer.objective.as_ref();
+        if let Some(objective) = its.filter(|its| Some(its.seq) != mine) {
+            items.push(format!("{name}'s objective: {}", brief(&objective.text)));
+        }
+        if !self.peer.files.is_empty() {
+            items.push(format!(
+                "{name} changed: {}",
+                paths(&self.peer.files).join(", ")
+            ));
+        }
+        items
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        let world = self.world;
+        let mut items = Vec::new();
+        let mail = world
+            .unsettled
+            .values()
+            .filter(|message| message.to == self.agent)
+            .filter(|message| self.is_ours(message.runtime_session.as_ref()))
+            .count();
+        if mail > 0 {
+            items.push(format!(
+                "messages for you that you have not answered for: {mail}"
+            ));
+        }
+        let questions = world.open_questions.values();
+        let questions =
+            questions.filter(|question| self.is_ours(question.runtime_session.as_ref()));
+        for question in questions {
+            let (id, from, text) = (&question.id, &question.from, &question.text);
+            if question.to == self.agent {
+                items.push(format!("{from} waits for your answer to {id}: {text}"));
+            } else if from.agent() == Some(self.agent) {
+                items.push(format!(
+                    "you wait for an answer of {} to {id}: {text}",
+                    question.to
+                ));
+            }
+        }
+        let approvals = world.open_approvals.values();
+        let approvals = approvals.filter(|asked| asked.agent == self.agent).count();
+        if approvals > 0 {
+            items.push(format!(
+                "requests of yours that wait for the operator: {approvals}"
+            ));
+        }
+        let proposals = world.pending_proposals.values();
+        for pending in proposals.filter(|pending| self.is_ours(pending.runtime_session.as_ref())) {
+            let (id, by) = (&pending.id, &pending.by);
+            let summary = brief(&pending.proposal.summary);
+            items.push(format!(
+                "proposal {id} by {by} waits for the operator: {summary}"
+            ));
+        }
+        items
+    }
+
+    fn files(&self) -> Vec<String> {
+        let files = self.state.files.iter().rev();
+        let files = files.map(|file| {
+            let later = self
+                .peer
+                .files
+                .iter()
+                .any(|other| other.path == file.path && other.seq > file.seq);
+            if later {
+                let peer = self.agent.peer().title();
+                format!("{} ({peer} changed it since: read it again)", file.path)
+            } else {
+                file.path.clone()
+            }
+        });
+        files.collect()
+    }
+}
+
+fn work(title: &'static str, weight: u8, items: Vec<String>) -> Section {
+    Section {
+        is_work: true,
+        ..section(title, weight, items)
+    }
+}
+
+fn section(title: &'static str, weight: u8, items: Vec<String>) -> Section {
+    Section {
+        title,
+        weight,
+        is_work: false,
+        items,
+    }
+}
+
+/// A value, who said it and where.
+fn said(said: &StatedText) -> String {
+    format!(
+        "{} [{} #{}]",
+        said.text.trim(),
+        said.tag.as_str(),
+        said.seq.0
+    )
+}
+
+/// Newest first, so that what has no room is old.
+fn latest(listed: &VecDeque<StatedText>) -> Vec<String> {
+    listed.iter().rev().map(said).collect()
+}
+
+fn paths(files: &VecDeque<TouchedFile>) -> Vec<String> {
+    files.iter().rev().map(|file| file.path.clone()).collect()
+}
+
+fn brief(text: &str) -> String {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line.char_indices().nth(BRIEF_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &one_line[..end]),
+        None => one_line,
+    }
+}
+
+fn tree(git: &GitFacts) -> Vec<String> {
+    let mut items = Vec::new();
+    let branch = git.branch.as_deref().unwrap_or("no branch");
+    let head = git.head.as_deref().unwrap_or("no commit yet");
+    items.push(format!("{branch} at {head}"));
+    if !git.changed.is_empty() {
+        items.push(format!("not committed: {}", git.changed.join(", ")));
+    }
+    items.extend(git.commits.iter().cloned());
+    items
+}
+
+fn checklist() -> Vec<String> {
+    vec![
+        "read the files that you go on with; do not trust a summary for their text".to_owned(),
+        "read_context {\"view\":\"resume\"} pages all of this; task_state lists what is open"
+            .to_owned(),
+        "append_note what changed: objective, next step, decisions".to_owned(),
+    ]
+}

@@ -1,0 +1,283 @@
+//! [`ContinuityState`]: what one agent is at, in one runtime session.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::stated::{StatedText, is_state};
+use crate::agent::Agent;
+use crate::entry::{
+    Compaction, ContinuityFact, Entry, NoteKind, Reload, ReloadCause, ReloadStep, ReloadWay,
+    TurnFiles,
+};
+use crate::id::{EntryId, RuntimeSession, Seq};
+use crate::snapshot::Snapshot;
+
+/// How many files an agent works on, at most: the latest ones.
+pub const WORKING_SET_MAX: usize = 10;
+
+/// How many files that an agent only read are kept: the latest ones.
+pub const READS_MAX: usize = 5;
+
+/// How many values of a list are kept: the latest ones.
+pub const LISTED_MAX: usize = 20;
+
+/// How many compactions are kept: the latest ones.
+const COMPACTIONS_MAX: usize = 20;
+
+/// How many commands without an end are kept.
+const UNFINISHED_MAX: usize = 5;
+
+/// The longest path or command that is kept, in characters.
+const PATH_CHARS_MAX: usize = 400;
+
+/// What one agent is at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContinuityState {
+    /// What is to be reached.
+    pub objective: Option<StatedText>,
+    /// How.
+    pub plan: Option<StatedText>,
+    /// What is taken to be the cause.
+    pub hypothesis: Option<StatedText>,
+    /// What must hold, oldest first, as all lists here.
+    pub constraints: VecDeque<StatedText>,
+    /// What is taken to be so.
+    pub assumptions: VecDeque<StatedText>,
+    /// What was decided.
+    pub decisions: VecDeque<StatedText>,
+    /// What comes next: all that was said of it in one turn.
+    pub next_steps: VecDeque<StatedText>,
+    /// What is not known yet.
+    pub questions: VecDeque<StatedText>,
+    /// What is done, as the agent says.
+    pub done: VecDeque<StatedText>,
+    /// The files that it wrote last.
+    pub files: VecDeque<TouchedFile>,
+    /// The files that it read last.
+    pub reads: VecDeque<TouchedFile>,
+    /// Commands of its last turn that saw no end.
+    pub unfinished: VecDeque<String>,
+    /// Turns that it began.
+    pub turns: u64,
+    /// Turns that it began since it last said something of its state.
+    pub turns_since_written: u64,
+    /// Compactions of its context, the latest of them.
+    pub compactions: VecDeque<CompactionSeen>,
+    /// All of them.
+    pub compactions_total: u64,
+    /// The last packet that it was given or is to be given.
+    pub packet: Option<PacketSeen>,
+}
+
+/// A file that an agent touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TouchedFile {
+    /// Below the project's folder where it is.
+    pub path: String,
+    /// The entry that says so.
+    pub seq: Seq,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+}
+
+/// A compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionSeen {
+    /// Its entry.
+    pub seq: Seq,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What its vendor told of it.
+    pub compaction: Compaction,
+}
+
+/// A packet, and what is known of its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PacketSeen {
+    /// Its first entry, which holds the text.
+    pub id: EntryId,
+    /// Where that stands.
+    pub seq: Seq,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// Why.
+    pub cause: ReloadCause,
+    /// By which way.
+    pub way: ReloadWay,
+    /// How far it came.
+    pub step: ReloadStep,
+}
+
+impl ContinuityState {
+    /// A turn of the agent's begins.
+    pub fn turn_began(&mut self) {
+        self.turns = self.turns.saturating_add(1);
+        self.turns_since_written = self.turns_since_written.saturating_add(1);
+    }
+
+    /// A note of its own, or one of the operator's for it.
+    pub fn take_note(&mut self, entry: &Entry, kind: NoteKind) {
+        if !is_state(kind) {
+            return;
+        }
+        let said = StatedText::of(entry, self.turns);
+        if entry.source.agent().is_some() {
+            self.turns_since_written = 0;
+        }
+        match kind {
+            NoteKind::Goal => replace(&mut self.objective, said),
+            NoteKind::Plan => replace(&mut self.plan, said),
+            NoteKind::Hypothesis => replace(&mut self.hypothesis, said),
+            NoteKind::Decision => list(&mut self.decisions, said),
+            NoteKind::Constraint => list(&mut self.constraints, said),
+            NoteKind::Assumption => list(&mut self.assumptions, said),
+            NoteKind::Question => list(&mut self.questions, said),
+            NoteKind::NextStep => {
+                // What a later turn says is all that comes next; what only is inferred waits.
+                let steps = &mut self.next_steps;
+                if steps.back().is_some_and(|last| !said.replaces(last)) {
+                    return;
+                }
+                steps.retain(|step| step.turn == said.turn && step.tag == said.tag);
+                list(steps, said);
+            }
+            NoteKind::Done => {
+                self.next_steps.clear();
+                list(&mut self.done, said);
+            }
+            NoteKind::Note | NoteKind::Blocker => {}
+        }
+    }
+
+    /// A fact about the agent's context.
+    pub fn take_fact(&mut self, entry: &Entry, fact: &ContinuityFact) {
+        match fact {
+            ContinuityFact::TurnFiles(files) => self.take_files(entry, files),
+            ContinuityFact::Compacted(compaction) => {
+                self.compactions_total = self.compactions_total.saturating_add(1);
+                let seen = CompactionSeen {
+                    seq: entry.seq,
+                    at_ms: entry.timestamp_ms,
+                    compaction: compaction.clone(),
+                };
+                push(&mut self.compactions, seen, COMPACTIONS_MAX);
+            }
+            ContinuityFact::Reloaded(reload) => self.take_packet(entry, reload),
+            ContinuityFact::Forgotten { what: Some(what) } => self.forget(what),
+            ContinuityFact::Forgotten { what: None } => {
+                *self = Self {
+                    turns: self.turns,
+                    compactions: std::mem::take(&mut self.compactions),
+                    compactions_total: self.compactions_total,
+                    packet: self.packet.take(),
+                    ..Self::default()
+                };
+            }
+        }
+    }
+
+    /// Every value that was said, in the order in which it is shown.
+    pub fn stated(&self) -> impl Iterator<Item = &StatedText> {
+        let single = [&self.objective, &self.plan, &self.hypothesis];
+        let listed = [
+            &self.constraints,
+            &self.assumptions,
+            &self.decisions,
+            &self.next_steps,
+            &self.questions,
+            &self.done,
+        ];
+        let single = single.into_iter().flatten();
+        single.chain(listed.into_iter().flatten())
+    }
+
+    fn take_files(&mut self, entry: &Entry, files: &TurnFiles) {
+        for (paths, kept, max) in [
+            (&files.written, &mut self.files, WORKING_SET_MAX),
+            (&files.read, &mut self.reads, READS_MAX),
+        ] {
+            for path in paths {
+                let path: String = path.chars().take(PATH_CHARS_MAX).collect();
+                kept.retain(|file| file.path != path);
+                let file = TouchedFile {
+                    path,
+                    seq: entry.seq,
+                    at_ms: entry.timestamp_ms,
+                };
+                push(kept, file, max);
+            }
+        }
+        self.unfinished.clear();
+        for command in &files.unfinished {
+            let command = command.chars().take(PATH_CHARS_MAX).collect();
+            push(&mut self.unfinished, command, UNFINISHED_MAX);
+        }
+    }
+
+    fn take_packet(&mut self, entry: &Entry, reload: &Reload) {
+        if let ReloadStep::Offered { .. } = reload.step {
+            self.packet = Some(PacketSeen {
+                id: reload.packet_id.clone(),
+                seq: entry.seq,
+                at_ms: entry.timestamp_ms,
+                cause: reload.cause.clone(),
+                way: reload.way.clone(),
+                step: reload.step.clone(),
+            });
+        } else if let Some(packet) = &mut self.packet
+            && packet.id == reload.packet_id
+        {
+            packet.step = reload.step.clone();
+        }
+    }
+
+    fn forget(&mut self, what: &str) {
+        self.files.retain(|file| file.path != what);
+        self.reads.retain(|file| file.path != what);
+        let is_other = |said: &StatedText| said.id.as_str() != what;
+        for single in [&mut self.objective, &mut self.plan, &mut self.hypothesis] {
+            single.take_if(|said| !is_other(said));
+        }
+        for listed in [
+            &mut self.constraints,
+            &mut self.assumptions,
+            &mut self.decisions,
+            &mut self.next_steps,
+            &mut self.questions,
+            &mut self.done,
+        ] {
+            listed.retain(is_other);
+        }
+    }
+}
+
+impl Snapshot {
+    /// What an agent is at, in a runtime session.
+    pub fn state_of(&self, agent: Agent, pair: &RuntimeSession) -> Option<&ContinuityState> {
+        self.continuity.get(&agent)?.get(pair)
+    }
+}
+
+fn replace(place: &mut Option<StatedText>, said: StatedText) {
+    if place.as_ref().is_none_or(|old| said.replaces(old)) {
+        *place = Some(said);
+    }
+}
+
+/// Adds to a list; what was said before in the same words moves to its end.
+fn list(listed: &mut VecDeque<StatedText>, said: StatedText) {
+    listed.retain(|old| old.text != said.text);
+    push(listed, said, LISTED_MAX);
+}
+
+fn push<T>(kept: &mut VecDeque<T>, item: T, max: usize) {
+    if kept.len() == max {
+        kept.pop_front();
+    }
+    kept.push_back(item);
+}

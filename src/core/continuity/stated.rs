@@ -1,0 +1,125 @@
+//! [`StatedText`]: something that was said of an agent's work, by whom and where.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agent::Party;
+use crate::entry::{Entry, NoteKind};
+use crate::id::{EntryId, Seq};
+
+/// The key in a note's `meta` that says how it was said; without it the note was a call.
+pub const STATE_TAG: &str = "stateTag";
+
+/// The key in a note's `meta` of a value that only the operator replaces.
+pub const PINNED: &str = "pinned";
+
+/// For so many turns what was said stands against what is only inferred.
+const AUTO_AFTER_TURNS: u64 = 5;
+
+/// The most that is kept of one value, in characters.
+const STATED_CHARS_MAX: usize = 2_000;
+
+/// How something was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StateTag {
+    /// It was inferred, and nobody said it.
+    Auto,
+    /// A note of the agent's.
+    Note,
+    /// The operator.
+    You,
+    /// A marker in the agent's own words.
+    Marker,
+}
+
+impl StateTag {
+    /// The word that people and agents see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Note => "note",
+            Self::You => "you",
+            Self::Marker => "marker",
+        }
+    }
+
+    /// How the note of this entry was said.
+    fn of(entry: &Entry) -> Self {
+        if entry.source == Party::Human {
+            return Self::You;
+        }
+        match entry.meta.get(STATE_TAG).and_then(Value::as_str) {
+            Some("marker") => Self::Marker,
+            Some("auto") => Self::Auto,
+            _ => Self::Note,
+        }
+    }
+
+    /// Within one turn: the higher one counts, and of two equal ones the later.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Auto => 0,
+            Self::Note | Self::You => 1,
+            Self::Marker => 2,
+        }
+    }
+}
+
+/// One value of an agent's state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedText {
+    /// What was said, its beginning where it is long.
+    pub text: String,
+    /// Its entry.
+    pub id: EntryId,
+    /// Where that stands.
+    pub seq: Seq,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// Who said it.
+    pub by: Party,
+    /// How.
+    pub tag: StateTag,
+    /// In which turn of the agent.
+    pub turn: u64,
+    /// Only the operator replaces it.
+    #[serde(default)]
+    pub pinned: bool,
+}
+
+impl StatedText {
+    /// What a note says, in this turn of the agent.
+    pub fn of(entry: &Entry, turn: u64) -> Self {
+        let tag = StateTag::of(entry);
+        let is_pinned = entry.meta.get(PINNED).and_then(Value::as_bool);
+        Self {
+            text: entry.content.chars().take(STATED_CHARS_MAX).collect(),
+            id: entry.id.clone(),
+            seq: entry.seq,
+            at_ms: entry.timestamp_ms,
+            by: entry.source.clone(),
+            tag,
+            turn,
+            pinned: tag == StateTag::You && is_pinned == Some(true),
+        }
+    }
+
+    /// Whether this takes the place of what was said before.
+    pub fn replaces(&self, old: &Self) -> bool {
+        if old.pinned {
+            return self.tag == StateTag::You;
+        }
+        match (self.tag, old.tag) {
+            (StateTag::Auto, StateTag::Auto) => true,
+            (StateTag::Auto, _) => self.turn >= old.turn.saturating_add(AUTO_AFTER_TURNS),
+            _ => self.turn > old.turn || self.tag.rank() >= old.tag.rank(),
+        }
+    }
+}
+
+/// Whether a note of this kind says something of its author's state.
+pub(super) fn is_state(kind: NoteKind) -> bool {
+    !matches!(kind, NoteKind::Note | NoteKind::Blocker)
+}

@@ -1,0 +1,166 @@
+//! [`ContinuityRecord`]: what an agent touched, that its context was compacted, and what it was
+//! given so that it goes on.
+
+use serde::{Deserialize, Serialize};
+
+use super::EntryKind;
+use crate::agent::Agent;
+use crate::id::EntryId;
+use crate::word::words;
+
+/// A fact about how an agent keeps the thread of its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContinuityRecord {
+    /// Whose.
+    pub agent: Agent,
+    /// The fact.
+    pub fact: ContinuityFact,
+}
+
+/// The facts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContinuityFact {
+    /// What one turn touched.
+    TurnFiles(TurnFiles),
+    /// The vendor compacted the agent's context. The content is the vendor's summary, where it
+    /// was told.
+    Compacted(Compaction),
+    /// The agent is given what the record holds of its work.
+    Reloaded(Reload),
+    /// The operator has something forgotten.
+    Forgotten {
+        /// A path, or the id of a note; none: all of it.
+        what: Option<String>,
+    },
+}
+
+impl ContinuityFact {
+    /// The fact as an entry's kind.
+    pub fn of(self, agent: Agent) -> EntryKind {
+        EntryKind::Continuity(ContinuityRecord { agent, fact: self })
+    }
+}
+
+/// What one turn touched: paths below the project's folder where they are, and commands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct TurnFiles {
+    /// Files that it read, each once, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
+    /// Files that it wrote, each once, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<String>,
+    /// Commands that it began and of which no end was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
+}
+
+impl TurnFiles {
+    /// Whether it touched nothing.
+    pub fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.written.is_empty() && self.unfinished.is_empty()
+    }
+}
+
+words! {
+    /// What made a vendor compact a context.
+    pub enum CompactionTrigger {
+        /// The person asked for it.
+        Manual = "manual",
+        /// The context was nearly full.
+        Auto = "auto",
+        /// Nobody said.
+        Unknown = "unknown",
+    }
+}
+
+/// A compaction, as far as its vendor tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compaction {
+    /// What made it.
+    pub trigger: CompactionTrigger,
+    /// The context before it, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_before: Option<u64>,
+    /// The context after it, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_after: Option<u64>,
+}
+
+words! {
+    /// Why an agent is given a packet.
+    pub enum ReloadCause {
+        /// Its context was compacted.
+        Compacted = "compacted",
+        /// It began.
+        Started = "started",
+        /// It goes on with an earlier session.
+        Resumed = "resumed",
+        /// Its context was cleared.
+        Cleared = "cleared",
+    }
+}
+
+words! {
+    /// The way by which an agent is given a packet.
+    pub enum ReloadWay {
+        /// Claude's hook at the beginning of a session, which the very next request holds.
+        Hook = "hook",
+        /// An item put into Codex's thread.
+        Inject = "inject",
+        /// Codex's hook at the beginning of a session.
+        CodexHook = "codex_hook",
+        /// It asked.
+        Pull = "pull",
+    }
+}
+
+/// A step in the life of a packet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reload {
+    /// What names the packet in all of its entries: the id of the first one.
+    pub packet_id: EntryId,
+    /// Why.
+    pub cause: ReloadCause,
+    /// By which way.
+    pub way: ReloadWay,
+    /// The step.
+    pub step: ReloadStep,
+}
+
+/// The steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReloadStep {
+    /// It is about to be given. The content is its text.
+    Offered {
+        /// The SHA-256 of the text as UTF-8, in lower-case hex.
+        sha256: String,
+    },
+    /// The agent has it.
+    Given,
+    /// The agent does not have it.
+    NotGiven {
+        /// Why.
+        why: String,
+    },
+    /// Nobody knows whether the agent has it.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+}
+
+impl ReloadStep {
+    /// The word on the wire.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Offered { .. } => "offered",
+            Self::Given => "given",
+            Self::NotGiven { .. } => "not_given",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+}

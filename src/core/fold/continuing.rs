@@ -1,0 +1,62 @@
+//! What the agents are at: their notes, their turns, their contexts.
+
+use crate::agent::{Agent, Party};
+use crate::continuity::ContinuityState;
+use crate::entry::{ContinuityFact, ContinuityRecord, Entry, NoteKind};
+use crate::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};
+
+/// A note, as far as it says something of an agent's state. What the operator notes for nobody
+/// holds for both.
+pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind) {
+    for agent in Agent::ALL {
+        let is_its = match &entry.source {
+            Party::Agent(by) => *by == agent,
+            Party::Human => match &entry.target {
+                Some(target) => target.agent() == Some(agent),
+                None => true,
+            },
+            _ => false,
+        };
+        if is_its && let Some(state) = state_of(world, entry, agent) {
+            state.take_note(entry, note);
+        }
+    }
+}
+
+/// A turn of the agent's begins.
+pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
+    if let Some(state) = state_of(world, entry, agent) {
+        state.turn_began();
+    }
+}
+
+/// Takes a fact in. What somebody says who may not has no effect: an agent's program tells of its
+/// own context, the daemon of packets, the operator has things forgotten.
+pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &ContinuityRecord) {
+    let may = match (&record.fact, &entry.source) {
+        (ContinuityFact::TurnFiles(_) | ContinuityFact::Compacted(_), Party::Agent(by)) => {
+            *by == record.agent
+        }
+        (ContinuityFact::Reloaded(_), Party::System) => true,
+        (ContinuityFact::Forgotten { .. }, Party::Human) => true,
+        _ => false,
+    };
+    if may && let Some(state) = state_of(world, entry, record.agent) {
+        state.take_fact(entry, &record.fact);
+    }
+}
+
+/// The state that an entry is about. None for one runtime session too many: an agent chooses their
+/// names.
+fn state_of<'a>(
+    world: &'a mut Snapshot,
+    entry: &Entry,
+    agent: Agent,
+) -> Option<&'a mut ContinuityState> {
+    let session = entry.runtime_session.clone().unwrap_or_default();
+    let states = world.continuity.entry(agent).or_default();
+    if states.len() >= RUNTIME_SESSIONS_MAX && !states.contains_key(&session) {
+        return None;
+    }
+    Some(states.entry(session).or_default())
+}
