@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    claude, claude_plugin, codex, codex_mcp, completions, config, daemon, doctor, finality, gates,
-    hold, hook, init, instances, kill, ledger, man, pair, queue, recover, redact, status, trust,
-    unbuilt, uninit,
+    claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon, doctor,
+    finality, gates, hold, hook, init, instances, kill, ledger, man, pair, queue, recover, redact,
+    status, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -59,6 +59,9 @@ pub enum Verb {
     Status(status::Args),
     /// What went wrong, what is open, and how to go on
     Recover(recover::Args),
+    /// What each agent would know after a compaction
+    #[command(subcommand, after_help = "Example: ctxrelay continuity show claude")]
+    Continuity(continuity::Verb),
     /// The record
     #[command(
         subcommand,
@@ -194,6 +197,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &[
             "status",
             "recover",
+            "continuity",
             "ledger",
             "queue",
             "finality",

@@ -22,6 +22,7 @@ mod completions;
 mod config;
 mod connect;
 mod context;
+mod continuity;
 mod daemon;
 pub mod deck;
 mod deck_screen;

@@ -8,6 +8,7 @@
 mod marker;
 mod packet;
 mod packet_sections;
+mod staleness;
 mod state;
 mod stated;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 
 pub use marker::{ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, without_markers};
 pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX};
+pub use staleness::Staleness;
 pub use state::{
     CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, TouchedFile,
     WORKING_SET_MAX,

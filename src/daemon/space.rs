@@ -21,6 +21,7 @@ impl Daemon {
             Command::Send(_)
             | Command::Handoff(_)
             | Command::AppendNote(_)
+            | Command::StateWork(_)
             | Command::RecordArtifact(_)
             | Command::ProposeFinal(_) => {
                 let admitted = self.recorder.space().admit_message();

@@ -9,6 +9,7 @@ mod bad_input;
 mod cli;
 mod config;
 mod contextrelay3;
+mod continuity;
 mod control;
 mod deck;
 mod deck_editor;

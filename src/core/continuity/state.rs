@@ -196,6 +196,13 @@ impl ContinuityState {
         single.chain(listed.into_iter().flatten())
     }
 
+    /// Whether it holds something of this name: a file's path, or the id of the entry that said a
+    /// value.
+    pub fn knows(&self, what: &str) -> bool {
+        let mut files = self.files.iter().chain(&self.reads);
+        files.any(|file| file.path == what) || self.stated().any(|said| said.id.as_str() == what)
+    }
+
     fn take_files(&mut self, entry: &Entry, files: &TurnFiles) {
         for (paths, kept, max) in [
             (&files.written, &mut self.files, WORKING_SET_MAX),

@@ -12,6 +12,7 @@ mod message_cursor;
 mod params;
 mod refusal;
 mod reply;
+mod work_state;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
     MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
 };
+pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};
 
 /// The version of this protocol, said in `hello` both ways.
 pub const PROTOCOL: u32 = 1;

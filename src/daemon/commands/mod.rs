@@ -19,6 +19,7 @@ pub(super) mod record;
 mod search;
 mod send;
 mod trust;
+mod work_state;
 
 use std::sync::Arc;
 
@@ -115,6 +116,8 @@ impl Daemon {
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
             Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
+            Command::StateWork(params) => self.state_work(conn, params, reply),
+            Command::ForgetWork(params) => self.forget_work(conn, params, reply),
             Command::ListGates => answer(reply, Ok(self.list_gates())),
             Command::RunGates(params) => {
                 let begun = self.run_gates(&params);

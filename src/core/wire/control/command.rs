@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::Role;
 use super::{
     AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AttendParams,
-    ClearParams, CompactParams, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
-    HookParams, IdsParams, LedgerListParams, NoteParams, ProposeParams, QueueChangeParams,
-    QueueDrainParams, ReadContextParams, RunGatesParams, SendParams, StopParams, TrustParams,
-    WaitMessagesParams,
+    ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams, HandOverParams,
+    HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams, ProposeParams,
+    QueueChangeParams, QueueDrainParams, ReadContextParams, RunGatesParams, SendParams,
+    StateWorkParams, StopParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
@@ -112,6 +112,12 @@ pub enum Command {
     /// Operator: answer what an agent asks before it goes on.
     #[serde(rename = "approval/answer")]
     AnswerApproval(AnswerApprovalParams),
+    /// Operator: so it is with an agent's work.
+    #[serde(rename = "work/state")]
+    StateWork(StateWorkParams),
+    /// Operator: this is not of the agents' work any more.
+    #[serde(rename = "work/forget")]
+    ForgetWork(ForgetWorkParams),
     /// Operator: run gates. Answered once they are begun; [`Command::ListGates`] tells their end.
     #[serde(rename = "gates/run")]
     RunGates(RunGatesParams),
@@ -182,6 +188,8 @@ impl Command {
             Self::EnsureCodex => "codex/ensure",
             Self::Decide(_) => "finality/decide",
             Self::AnswerApproval(_) => "approval/answer",
+            Self::StateWork(_) => "work/state",
+            Self::ForgetWork(_) => "work/forget",
             Self::RunGates(_) => "gates/run",
             Self::StopGates => "gates/stop",
             Self::Clear(_) => "ledger/clear",
@@ -232,6 +240,8 @@ impl Command {
             | Self::RegisterAgent => true,
             Self::Decide(_)
             | Self::AnswerApproval(_)
+            | Self::StateWork(_)
+            | Self::ForgetWork(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::Clear(_)
@@ -252,6 +262,8 @@ impl Command {
         match self {
             Self::Decide(_)
             | Self::AnswerApproval(_)
+            | Self::StateWork(_)
+            | Self::ForgetWork(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::Clear(_)

@@ -1,0 +1,101 @@
+//! `ctxrelay continuity …`: what each agent would know of its work after a compaction, and the
+//! operator's word on it.
+
+mod change;
+mod packet;
+mod show;
+mod status;
+mod sync_file;
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+use super::agent_word::agent_word;
+use super::context::CliContext;
+use super::exit::CliOutcome;
+use crate::core::agent::Agent;
+
+/// What can be done about it.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// How both agents keep the thread of their work
+    #[command(after_help = "Example: ctxrelay continuity status --json")]
+    Status,
+    /// What an agent is at, or what it was given after its last compaction
+    #[command(after_help = "Example: ctxrelay continuity show claude --as packet")]
+    Show(ShowStateArgs),
+    /// The objective; with a text it is set (operator)
+    #[command(after_help = "Example: ctxrelay continuity objective 'nobody is logged out' --pin")]
+    Objective(ObjectiveArgs),
+    /// Set what a JSON file says: objective, plan, hypothesis, and lists of constraints,
+    /// assumptions, decisions, nextSteps, questions, which are added to (operator)
+    #[command(after_help = "Example: ctxrelay continuity sync state.json --for codex")]
+    Sync(SyncArgs),
+    /// Have the agents forget a file, or something that was said (operator)
+    #[command(after_help = "Example: ctxrelay continuity forget src/old.rs")]
+    Forget(ForgetArgs),
+}
+
+/// Arguments of `continuity show`.
+#[derive(Debug, clap::Args)]
+pub struct ShowStateArgs {
+    /// Whose; both without
+    #[arg(value_name = "AGENT", value_parser = agent_word())]
+    pub agent: Option<Agent>,
+    /// What: its state, or the packet exactly as it was given
+    #[arg(long = "as", value_name = "FORM", default_value = "state")]
+    pub form: StateForm,
+}
+
+/// The forms in which it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StateForm {
+    /// Each value with who said it and where.
+    State,
+    /// The text that the agent was given.
+    Packet,
+}
+
+/// Arguments of `continuity objective`.
+#[derive(Debug, clap::Args)]
+pub struct ObjectiveArgs {
+    /// What is to be reached; without, what is held now
+    #[arg(value_name = "TEXT")]
+    pub text: Option<String>,
+    /// It stays until you change it, whatever an agent says
+    #[arg(long, requires = "text")]
+    pub pin: bool,
+    /// Only of this agent
+    #[arg(long = "for", value_name = "AGENT", value_parser = agent_word())]
+    pub agent: Option<Agent>,
+}
+
+/// Arguments of `continuity sync`.
+#[derive(Debug, clap::Args)]
+pub struct SyncArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Only of this agent
+    #[arg(long = "for", value_name = "AGENT", value_parser = agent_word())]
+    pub agent: Option<Agent>,
+}
+
+/// Arguments of `continuity forget`.
+#[derive(Debug, clap::Args)]
+pub struct ForgetArgs {
+    /// A file as `continuity show` names it, or the id of a value or the end of it
+    #[arg(value_name = "PATH|ID")]
+    pub what: String,
+}
+
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
+    match verb {
+        Verb::Status => status::run(context),
+        Verb::Show(args) => show::run(context, &args),
+        Verb::Objective(args) => change::objective(context, args),
+        Verb::Sync(args) => change::sync(context, &args),
+        Verb::Forget(args) => change::forget(context, &args.what),
+    }
+}

@@ -1,0 +1,109 @@
+//! `ctxrelay continuity status`, and the lines about an agent that other verbs show too.
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::connect::{runtime, world};
+use crate::cli::context::CliContext;
+use crate::cli::exit::CliOutcome;
+use crate::cli::output::Tone;
+use crate::cli::report::{Report, ReportText};
+use crate::cli::words::{age, count, now_ms, short};
+use crate::core::agent::Agent;
+use crate::core::continuity::{ContinuityState, PacketSeen, Staleness};
+use crate::core::entry::{Compaction, ReloadStep};
+
+/// How much of an objective is told, in characters.
+const OBJECTIVE_CHARS: usize = 200;
+
+pub(super) fn run(context: &CliContext) -> CliOutcome {
+    let world = runtime()?.block_on(world(&context.setting))?;
+    let none = ContinuityState::default();
+    let mut agents = Map::new();
+    let mut text = ReportText::new();
+    for agent in Agent::ALL {
+        let state = world.state_of(agent, &context.setting.runtime_session);
+        let state = state.unwrap_or(&none);
+        agents.insert(agent.to_string(), to_json(state));
+        summary(&mut text, agent, state, now_ms());
+        let objective = state.objective.as_ref();
+        text.line(match objective {
+            Some(said) => format!("  objective: {}", short(&said.text, OBJECTIVE_CHARS)),
+            None => "  nobody said what is to be reached".to_owned(),
+        });
+    }
+    let value = json!({"agents": agents});
+    context.out.report(Report::new(&value, text))
+}
+
+fn to_json(state: &ContinuityState) -> Value {
+    json!({
+        "objective": state.objective.as_ref().map(|said| &said.text),
+        "turns": state.turns,
+        "turnsSinceWritten": state.turns_since_written,
+        "staleness": Staleness::of(state.turns_since_written),
+        "compactions": state.compactions_total,
+        "lastPacket": state.packet.as_ref().map(|packet| json!({
+            "seq": packet.seq,
+            "at": packet.at_ms,
+            "cause": packet.cause,
+            "way": packet.way,
+            "state": packet.step.as_str(),
+        })),
+    })
+}
+
+/// An agent's name and how it keeps the thread, in one line or a few.
+pub(super) fn summary(out: &mut ReportText, agent: Agent, state: &ContinuityState, now_ms: i64) {
+    let staleness = Staleness::of(state.turns_since_written);
+    let tone = match staleness {
+        Staleness::Fresh => Tone::Faint,
+        Staleness::Mild => Tone::Warning,
+        Staleness::Loud => Tone::Bad,
+    };
+    let about = format!(
+        "  {}, {} since it wrote something down ({})",
+        count(state.turns, "turn", "turns"),
+        state.turns_since_written,
+        staleness.as_str()
+    );
+    out.spans(&[(Tone::Strong, agent.title()), (tone, &about)]);
+    if let Some(last) = state.compactions.back() {
+        let all = count(state.compactions_total, "compaction", "compactions");
+        let ago = age(now_ms - last.at_ms);
+        out.line(format!(
+            "  {all}, the last one {ago} ago: {}",
+            of_compaction(&last.compaction)
+        ));
+    }
+    if let Some(packet) = &state.packet {
+        out.line(format!("  {}", of_packet(packet, now_ms)));
+    }
+}
+
+/// `auto, 180000 → 41000 tokens`, as far as it is known.
+pub(in crate::cli) fn of_compaction(compaction: &Compaction) -> String {
+    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let Compaction {
+        trigger,
+        tokens_before,
+        tokens_after,
+    } = compaction;
+    if tokens_before.is_none() && tokens_after.is_none() {
+        return trigger.to_string();
+    }
+    let (before, after) = (tokens(*tokens_before), tokens(*tokens_after));
+    format!("{trigger}, {before} → {after} tokens")
+}
+
+/// How far a packet came.
+pub(in crate::cli) fn of_packet(packet: &PacketSeen, now_ms: i64) -> String {
+    let state = match &packet.step {
+        ReloadStep::Offered { .. } => "offered, and not yet seen to have come".to_owned(),
+        ReloadStep::Given => "given".to_owned(),
+        ReloadStep::NotGiven { why } => format!("not given: {why}"),
+        ReloadStep::Unknown { why } => format!("nobody knows whether it came: {why}"),
+    };
+    let PacketSeen { cause, way, .. } = packet;
+    let (ago, seq) = (age(now_ms - packet.at_ms), packet.seq);
+    format!("last packet: {ago} ago, {cause}, by {way}, entry {seq}: {state}")
+}

@@ -1,0 +1,54 @@
+//! [`Staleness`]: how long an agent has not said what it is at.
+
+use serde::{Deserialize, Serialize};
+
+/// Up to so many turns since the last word are no worry.
+const FRESH_TURNS_MAX: u64 = 5;
+
+/// From so many on, what the record holds of the work says little of it.
+const LOUD_TURNS_MIN: u64 = 16;
+
+/// How old an agent's own word of its work is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Staleness {
+    /// 0 to 5 turns.
+    Fresh,
+    /// 6 to 15 turns.
+    Mild,
+    /// 16 turns or more.
+    Loud,
+}
+
+impl Staleness {
+    /// After so many turns without a word.
+    pub fn of(turns_since_written: u64) -> Self {
+        match turns_since_written {
+            0..=FRESH_TURNS_MAX => Self::Fresh,
+            LOUD_TURNS_MIN.. => Self::Loud,
+            _ => Self::Mild,
+        }
+    }
+
+    /// The word that people see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Mild => "mild",
+            Self::Loud => "loud",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_with_the_turns() {
+        let of = |turns| Staleness::of(turns).as_str();
+        assert_eq!([of(0), of(5)], ["fresh", "fresh"]);
+        assert_eq!([of(6), of(15)], ["mild", "mild"]);
+        assert_eq!([of(16), of(u64::MAX)], ["loud", "loud"]);
+    }
+}

@@ -1,0 +1,111 @@
+//! The operator's word on what the agents are at: it is so, or it is to be forgotten.
+
+use serde_json::Value;
+
+use super::checks::{ID_CHARS_MAX, check_text, not_found};
+use crate::core::agent::{Agent, Party};
+use crate::core::continuity::{MARKER_CHARS_MAX, PINNED};
+use crate::core::entry::{ContinuityFact, Entry, EntryKind};
+use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::wire::control::{
+    ForgetWorkParams, Refusal, RefusalCode, Reply, STATED_MAX, StateWorkParams,
+};
+
+impl Daemon {
+    pub(super) fn state_work(&mut self, conn: ConnId, params: StateWorkParams, reply: ReplySender) {
+        if let Err(refusal) = check(&params) {
+            return answer(reply, Err(refusal));
+        }
+        let session = self.runtime_session(conn, params.runtime_session_id);
+        let target = params.agent.map(Party::from);
+        let notes = params.values.into_iter().map(|value| {
+            let kind = EntryKind::Note {
+                note: value.kind,
+                handles: Vec::new(),
+                withdraws: None,
+            };
+            let session = Some(session.clone());
+            let mut entry = self.entry(Party::Human, target.clone(), kind, value.text, session);
+            if params.pinned {
+                entry.meta.insert(PINNED.to_owned(), Value::Bool(true));
+            }
+            entry
+        });
+        let notes = notes.collect();
+        self.record_all(notes, reply);
+    }
+
+    pub(super) fn forget_work(
+        &mut self,
+        conn: ConnId,
+        params: ForgetWorkParams,
+        reply: ReplySender,
+    ) {
+        let session = self.runtime_session(conn, params.runtime_session_id);
+        let world = self.recorder.world();
+        let know = Agent::ALL.into_iter().filter(|agent| {
+            let state = world.state_of(*agent, &session);
+            state.is_some_and(|state| state.knows(&params.what))
+        });
+        let forgotten = know.map(|agent| {
+            let what = Some(params.what.clone());
+            let kind = ContinuityFact::Forgotten { what }.of(agent);
+            let content = format!("{} forgets {}", agent.title(), params.what);
+            self.entry(Party::Human, None, kind, content, Some(session.clone()))
+        });
+        let forgotten: Vec<Entry> = forgotten.collect();
+        if forgotten.is_empty() {
+            let what: String = params.what.chars().take(ID_CHARS_MAX).collect();
+            return answer(
+                reply,
+                Err(not_found(
+                    &format!("`{what}` in what the agents are at"),
+                    "see `ctxrelay continuity show`",
+                )),
+            );
+        }
+        self.record_all(forgotten, reply);
+    }
+
+    fn record_all(&mut self, entries: Vec<Entry>, reply: ReplySender) {
+        self.record(
+            entries,
+            Box::new(move |_, result| {
+                answer(
+                    reply,
+                    result
+                        .map(|_| Reply::Done)
+                        .map_err(|refusal| refusal.clone()),
+                );
+            }),
+        );
+    }
+}
+
+fn check(params: &StateWorkParams) -> Result<(), Refusal> {
+    let values = &params.values;
+    if values.is_empty() || values.len() > STATED_MAX {
+        return Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("{} values are stated", values.len()),
+            format!("state 1 to {STATED_MAX}"),
+        ));
+    }
+    for value in values {
+        check_text(value.kind.as_str(), &value.text)?;
+        // More is not kept, and what would be cut is better said in fewer words.
+        if value.text.chars().count() > MARKER_CHARS_MAX {
+            return Err(Refusal::new(
+                RefusalCode::TooLarge,
+                format!(
+                    "the {} is longer than {MARKER_CHARS_MAX} characters",
+                    value.kind.as_str()
+                ),
+                "say it in fewer words, or name a file that says it",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! What the agents are at, as a person sees and sets it from a terminal.
+
+use serde_json::{Value, json};
+
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::ws::RpcSocket;
+
+/// A connection as an agent's bridge.
+fn agent(project: &Project, name: &str) -> RpcSocket {
+    let mut socket = project.control_of(name).unwrap();
+    // No pid of ours: what this test starts does not run below an agent.
+    let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
+    socket.expect("hello", hello);
+    socket
+}
+
+fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
+    let params = json!({"agent": agent, "kind": kind, "text": text});
+    socket.expect("note/append", params);
+}
+
+/// Runs `ctxrelay continuity …` in a terminal of the operator's; its exit code and screen.
+#[track_caller]
+fn in_terminal(project: &Project, args: &[&str]) -> (u32, String) {
+    let words = ["continuity"].into_iter().chain(args.iter().copied());
+    let mut pty = Pty::spawn(&project.ctxrelay(words));
+    let code = pty.wait_exit();
+    (code, pty.screen())
+}
+
+fn shown(project: &Project, agent: &str) -> Value {
+    let args = ["continuity", "show", agent, "--json"];
+    project.run(args).expect_success().json()
+}
+
+/// The texts of a field.
+fn texts(shown: &Value, field: &str) -> Vec<String> {
+    let said = shown["fields"][field].as_array().unwrap().iter();
+    said.map(|said| said["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn what_an_agent_is_at_is_shown_with_who_said_it_whether_a_daemon_runs_or_not() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut codex = agent(&project, "codex");
+    for (kind, text) in [
+        ("goal", "nobody is logged out"),
+        ("constraint", "no new dependency"),
+        ("decision", "one lock over it all"),
+        ("next_step", "write the test"),
+        ("next_step", "run it\u{1b}[2Junder load"),
+    ] {
+        note(&mut codex, "codex", kind, text);
+    }
+    let seq = project.ledger().last().unwrap()["seq"].clone();
+    let look = || {
+        let told = shown(&project, "codex");
+        assert_eq!(texts(&told, "objective"), ["nobody is logged out"]);
+        assert_eq!(texts(&told, "constraints"), ["no new dependency"]);
+        let last = &told["fields"]["nextSteps"][1];
+        assert_eq!(
+            (&last["by"], &last["tag"], &last["seq"]),
+            (&json!("codex"), &json!("note"), &seq)
+        );
+        let expected = &told["packet"];
+        assert_eq!(expected["state"], "expected");
+        let packet = expected["text"].as_str().unwrap();
+        for text in [
+            "nobody is logged out",
+            "no new dependency",
+            "one lock over it all",
+        ] {
+            assert!(packet.contains(text), "no {text:?} in {packet}");
+        }
+        // What was decided holds for both, the rest is its author's.
+        let peers = shown(&project, "claude");
+        assert_eq!(texts(&peers, "objective"), [""; 0]);
+        let peers = peers["packet"]["text"].as_str().unwrap();
+        assert!(peers.contains("one lock over it all"), "{peers}");
+        assert!(!peers.contains("write the test"), "{peers}");
+
+        let printed = project.run(["continuity", "show", "codex"]);
+        let printed = printed.expect_success().stdout;
+        assert!(
+            printed.contains("[note by codex] no new dependency"),
+            "{printed}"
+        );
+        assert!(!printed.contains('\u{1b}'), "{printed:?}");
+        let packet = project.run(["continuity", "show", "codex", "--as", "packet"]);
+        assert!(packet.expect_success().stdout.contains("no new dependency"));
+        let status = project.run(["continuity", "status", "--json"]);
+        let status = status.expect_success().json();
+        assert_eq!(
+            status["agents"]["codex"]["objective"],
+            "nobody is logged out"
+        );
+        assert_eq!(status["agents"]["claude"]["staleness"], "fresh");
+        assert_eq!(status["agents"]["codex"]["lastPacket"], Value::Null);
+    };
+    look();
+    daemon.stop();
+    look();
+}
+
+#[test]
+fn a_pinned_objective_is_the_operators_and_no_agents() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let set = ["continuity", "objective", "nobody is logged out", "--pin"];
+    assert_eq!(project.run(set).code(), 5, "a pipe is not the operator");
+    let mut shell = Pty::spawn(&project.ctxrelay(set).env("CLAUDECODE", "1"));
+    assert_eq!(shell.wait_exit(), 5, "an agent's shell is not the operator");
+    let params = json!({"values": [{"kind": "goal", "text": "forged"}]});
+    for role in ["claude", "codex"] {
+        let mut socket = agent(&project, role);
+        for method in ["work/state", "work/forget"] {
+            let refused = socket.call(method, params.clone()).unwrap_err();
+            assert_eq!(refused.data["code"], "operator_only", "{method} by {role}");
+        }
+    }
+    assert_eq!(texts(&shown(&project, "claude"), "objective"), [""; 0]);
+
+    let (code, screen) = in_terminal(&project, &set[1..]);
+    assert_eq!(code, 0, "{screen}");
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "goal", "rewrite it all");
+    for agent in ["claude", "codex"] {
+        let told = shown(&project, agent);
+        assert_eq!(texts(&told, "objective"), ["nobody is logged out"]);
+        assert_eq!(told["fields"]["objective"][0]["tag"], "you");
+    }
+
+    // The operator's own next word counts, for one agent alone; unpinned it is the agent's again.
+    let only_claude = ["objective", "ship it", "--for", "claude"];
+    assert_eq!(in_terminal(&project, &only_claude).0, 0);
+    assert_eq!(texts(&shown(&project, "claude"), "objective"), ["ship it"]);
+    let others = texts(&shown(&project, "codex"), "objective");
+    assert_eq!(others, ["nobody is logged out"]);
+    note(&mut claude, "claude", "goal", "ship it on Friday");
+    let now = texts(&shown(&project, "claude"), "objective");
+    assert_eq!(now, ["ship it on Friday"]);
+}
+
+#[test]
+fn a_file_sets_the_fields_and_what_is_forgotten_is_in_no_packet() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let file = project.write(
+        "state.json",
+        r#"{"plan": "first the parser", "constraints": ["keep the API", "no unsafe"],
+            "nextSteps": ["read lib.rs", "mend it"]}"#,
+    );
+    let file = file.to_str().unwrap();
+    let (code, screen) = in_terminal(&project, &["sync", file]);
+    assert_eq!(code, 0, "{screen}");
+    for agent in ["claude", "codex"] {
+        let told = shown(&project, agent);
+        assert_eq!(texts(&told, "plan"), ["first the parser"]);
+        assert_eq!(texts(&told, "constraints"), ["keep the API", "no unsafe"]);
+        assert_eq!(texts(&told, "nextSteps"), ["read lib.rs", "mend it"]);
+    }
+
+    let told = shown(&project, "codex");
+    let id = told["fields"]["constraints"][0]["id"].as_str().unwrap();
+    let end = &id[id.len() - 12..];
+    let (code, screen) = in_terminal(&project, &["forget", end]);
+    assert_eq!(code, 0, "{screen}");
+    for agent in ["claude", "codex"] {
+        let told = shown(&project, agent);
+        assert_eq!(texts(&told, "constraints"), ["no unsafe"]);
+        let packet = told["packet"]["text"].as_str().unwrap();
+        assert!(!packet.contains("keep the API"), "{packet}");
+    }
+    // It stays in the record.
+    let is_there = |line: &Value| line["content"] == "keep the API";
+    assert!(project.ledger().iter().any(is_there));
+
+    let before = project.ledger().len();
+    assert_eq!(in_terminal(&project, &["forget", "src/nothing.rs"]).0, 3);
+    let slip = project.write("slip.json", r#"{"plan": "x", "next_steps": []}"#);
+    assert_eq!(
+        in_terminal(&project, &["sync", slip.to_str().unwrap()]).0,
+        2
+    );
+    // Together or not at all.
+    let long = json!({"plan": "short", "constraints": ["x".repeat(2_001)]});
+    let long = project.write("long.json", &long.to_string());
+    assert_eq!(
+        in_terminal(&project, &["sync", long.to_str().unwrap()]).0,
+        2
+    );
+    assert_eq!(project.ledger().len(), before);
+}
