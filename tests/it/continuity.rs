@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::ws::RpcSocket;
@@ -193,4 +194,43 @@ fn a_file_sets_the_fields_and_what_is_forgotten_is_in_no_packet() {
         2
     );
     assert_eq!(project.ledger().len(), before);
+}
+
+#[test]
+fn an_agent_reads_all_of_its_own_work_page_by_page() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let empty = claude.tool("read_context", json!({"view": "resume"}));
+    let empty = empty["text"].as_str().unwrap();
+    assert!(empty.contains("nothing of your work"), "{empty}");
+
+    let all: Vec<String> = (0..20)
+        .map(|number| format!("constraint {number}: {}", "é\"".repeat(900)))
+        .collect();
+    for text in &all {
+        claude.tool("append_note", json!({"text": text, "kind": "constraint"}));
+    }
+    let mut read = String::new();
+    let mut pages = 0;
+    let mut arguments = json!({"view": "resume"});
+    loop {
+        let page = claude.tool("read_context", arguments.clone());
+        assert_eq!(page["record_has_grown"], false, "reading records nothing");
+        read.push_str(page["text"].as_str().unwrap());
+        pages += 1;
+        if page["cursor"].is_null() {
+            break;
+        }
+        arguments["cursor"] = page["cursor"].clone();
+    }
+    assert!(pages > 1, "one page has room for all of it");
+    for text in &all {
+        assert!(read.contains(text), "{text} is left out");
+    }
+    assert!(!read.contains("left out"));
+
+    let wrong = json!({"view": "resume", "cursor": "7"});
+    let refused = claude.tool_refused("read_context", wrong);
+    assert_eq!(refused["code"], "invalid_arguments");
 }

@@ -21,6 +21,7 @@ mod pages;
 mod pair;
 mod proposals;
 mod published;
+mod resume_view;
 #[path = "../support/mod.rs"]
 mod support;
 mod told;

@@ -12,7 +12,7 @@ use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, escaped_len, json
 use super::call::{ToolCall, unexpected};
 use super::excerpt::excerpt;
 use super::tool::Definition;
-use super::{argument, schema};
+use super::{argument, resume, schema};
 use crate::core::id::EntryId;
 use crate::wire::control::{
     Command, ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,
@@ -49,14 +49,17 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description: "Read the shared record and all open handoffs: summary (messages, notes, \
-                      decisions, results), recent (every entry) or raw. cursor goes back in time; \
-                      handoff_id reads one handoff whole. Use it first in a new session or after \
-                      compaction."
+                      decisions, results), recent (every entry), raw, or resume: your own work as \
+                      the record holds it. cursor goes back in time; handoff_id reads one handoff \
+                      whole. Use it first in a new session or after compaction."
             .to_owned(),
         schema: schema::object(
             &[],
             [
-                ("view", schema::one_of(&["summary", "recent", "raw"])),
+                (
+                    "view",
+                    schema::one_of(&["summary", "recent", "raw", "resume"]),
+                ),
                 ("limit", schema::integer(1, LIMIT_MAX.into())),
                 ("cursor", schema::string()),
                 ("handoff_id", schema::string()),
@@ -73,6 +76,9 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         return Err(argument::invalid(format!(
             "`limit` is {limit}, it must be 1 to {LIMIT_MAX}"
         )));
+    }
+    if arguments.view == ContextView::Resume {
+        return resume::page(call, arguments.cursor.as_deref()).await;
     }
     let cursor = ContextCursor::parse(arguments.cursor.as_deref());
     let ask = Ask {

@@ -15,6 +15,7 @@ mod handoff;
 mod message;
 mod message_view;
 mod note;
+mod resume;
 mod schema;
 mod send;
 mod session;

@@ -125,6 +125,7 @@ fn head(terms: PacketTerms<'_>) -> String {
     let why = match cause {
         ReloadCause::Compacted => format!("your context was compacted at {at}"),
         ReloadCause::Resumed => format!("you go on with an earlier session, {at}"),
+        ReloadCause::Asked => format!("you asked; this is as of {at}"),
         ReloadCause::Cleared => format!("your context was cleared at {at}"),
         _ => format!("you begin, {at}"),
     };

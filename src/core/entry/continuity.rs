@@ -99,6 +99,8 @@ words! {
         Resumed = "resumed",
         /// Its context was cleared.
         Cleared = "cleared",
+        /// It asked.
+        Asked = "asked",
     }
 }
 

@@ -35,7 +35,7 @@ pub use params::{
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
-    MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
+    MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart, WorkText,
 };
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};
 

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::ledger::unreadable;
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::agent::Agent;
+use crate::core::continuity::{Packet, PacketTerms};
+use crate::core::entry::{Entry, EntryKind, ReloadCause};
+use crate::core::id::RuntimeSession;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clock::now_ms;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
-use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
-    ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,
+    ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply, WorkText,
 };
 
 /// Entries per page when nobody names a number.
@@ -31,13 +34,55 @@ pub(super) fn read<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,
+    asking: Option<(Agent, RuntimeSession)>,
     params: ReadContextParams,
     reply: ReplySender,
 ) {
     let (ledger, world) = (recorder.ledger().clone(), Arc::clone(recorder.world()));
+    if params.view == ContextView::Resume {
+        let Some((agent, pair)) = asking else {
+            return answer(reply, Err(no_agent()));
+        };
+        return readers.read(conn, reply, move || {
+            Ok(Reply::Work(work_of(&world, agent, &pair)))
+        });
+    }
     readers.read(conn, reply, move || {
         context(&ledger, world, &params).map(Reply::Context)
     });
+}
+
+/// All that the record holds of an agent's work. The same world gives the same text, so that it
+/// can be read in pages.
+fn work_of(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> WorkText {
+    let at = jiff::Timestamp::from_millisecond(world.last_at_ms).unwrap_or_default();
+    let terms = PacketTerms {
+        agent,
+        pair,
+        cause: &ReloadCause::Asked,
+        at: &at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        chars_max: usize::MAX,
+    };
+    let text = Packet::of(world, None, terms).map_or_else(
+        || {
+            "The record holds nothing of your work yet: append_note says what it is (goal, plan, \
+             next_step)."
+                .to_owned()
+        },
+        |packet| packet.text,
+    );
+    WorkText {
+        text,
+        seq: world.seq,
+    }
+}
+
+fn no_agent() -> Refusal {
+    Refusal::new(
+        RefusalCode::InvalidArguments,
+        "view `resume` is of the agent that asks, and this client is none",
+        "see `ctxrelay continuity show`",
+    )
 }
 
 /// A page of the record and all open handoffs.

@@ -29,6 +29,7 @@ use super::inbox::sender;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use super::stop::Stop;
+use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::id::RuntimeSession;
 use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
@@ -80,7 +81,11 @@ impl Daemon {
                 reply: Some(reply),
             }),
             Command::ReadContext(params) => {
-                context::read(&self.recorder, &self.readers, conn, params, reply)
+                let agent = Agent::ALL
+                    .into_iter()
+                    .find(|agent| role == Role::of(*agent));
+                let asking = agent.map(|agent| (agent, self.runtime_session(conn, None)));
+                context::read(&self.recorder, &self.readers, conn, asking, params, reply)
             }
             Command::ReadSnapshot => answer(
                 reply,

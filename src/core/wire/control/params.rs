@@ -191,6 +191,8 @@ pub enum ContextView {
     Recent,
     /// Every entry as on disk.
     Raw,
+    /// What the record holds of the work of the agent that asks.
+    Resume,
 }
 
 /// Arguments of [`Command::ReadContext`](super::Command::ReadContext).

@@ -34,6 +34,8 @@ pub enum Reply {
     Proposed(Proposed),
     /// A page of context.
     Context(ContextPage),
+    /// What the record holds of an agent's work.
+    Work(WorkText),
     /// The folded world, as it is in this moment; in process it is shared.
     Snapshot(Arc<Snapshot>),
     /// `status --json`.
@@ -210,6 +212,16 @@ pub struct ContextPage {
     pub open_handoffs: Vec<Value>,
     /// Older entries; `None` at the beginning of the record.
     pub cursor: Option<String>,
+}
+
+/// What the record holds of an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkText {
+    /// All of it, nothing left out.
+    pub text: String,
+    /// The last entry that is in it.
+    pub seq: Seq,
 }
 
 /// A page of entries as on disk.

@@ -1,0 +1,163 @@
+//! `read_context` with view `resume`: all that the record holds of the caller's work, in pages.
+//!
+//! It is what a packet has after a compaction, and what had no room in it.
+
+use serde_json::json;
+
+use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_len};
+use super::argument;
+use super::call::{ToolCall, unexpected};
+use crate::core::id::Seq;
+use crate::wire::control::{Command, ContextView, ReadContextParams, Refusal, Reply, WorkText};
+
+/// What the fields around the text may take, in characters.
+const FIELDS_CHARS: usize = 1_000;
+
+/// A place in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ResumeCursor {
+    /// The character.
+    from: usize,
+    /// How far the record went when the page before was made.
+    seq: Seq,
+}
+
+impl ResumeCursor {
+    fn parse(text: &str) -> Option<Self> {
+        let (from, seq) = text.strip_prefix("resume:")?.split_once(':')?;
+        Some(Self {
+            from: from.parse().ok()?,
+            seq: Seq(seq.parse().ok()?),
+        })
+    }
+
+    fn to_text(self) -> String {
+        format!("resume:{}:{}", self.from, self.seq.0)
+    }
+}
+
+pub(super) async fn page(call: &ToolCall, cursor: Option<&str>) -> Result<ToolResult, Refusal> {
+    let cursor = match cursor {
+        None => None,
+        Some(text) => Some(ResumeCursor::parse(text).ok_or_else(|| {
+            argument::invalid("`cursor` is none of view resume: use that of the page before")
+        })?),
+    };
+    let command = Command::ReadContext(ReadContextParams {
+        view: ContextView::Resume,
+        ..ReadContextParams::default()
+    });
+    match call.ask(command).await? {
+        Reply::Work(work) => Ok(cut(&work, cursor)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// A page, whole lines where there is one that ends in it.
+fn cut(work: &WorkText, cursor: Option<ResumeCursor>) -> ToolResult {
+    let from = cursor.map_or(0, |cursor| cursor.from);
+    // Twice in the result: a result has a twin in plain text.
+    let mut budget = PAGE_CHARS_MAX / 2 - FIELDS_CHARS;
+    let rest = work.text.chars().skip(from);
+    let fit = rest.take_while(|character| {
+        let cost = escaped_len(*character);
+        let fits = cost <= budget;
+        budget = budget.saturating_sub(cost);
+        fits
+    });
+    let mut chunk: String = fit.collect();
+    let total = work.text.chars().count();
+    let has_more = |chunk: &str| from + chunk.chars().count() < total;
+    if has_more(&chunk)
+        && let Some(end) = chunk.rfind('\n')
+    {
+        chunk.truncate(end + 1);
+    }
+    let next = has_more(&chunk).then(|| ResumeCursor {
+        from: from + chunk.chars().count(),
+        seq: work.seq,
+    });
+    let next = next.map(ResumeCursor::to_text);
+    let grown = cursor.is_some_and(|cursor| cursor.seq != work.seq);
+    let mut text = chunk.clone();
+    if grown {
+        text.push_str("\nThe record has grown since the page before.");
+    }
+    if let Some(cursor) = &next {
+        text.push_str(&format!(
+            "\nGo on: read_context with view resume and cursor {cursor}."
+        ));
+    }
+    ToolResult::new(
+        json!({
+            "text": chunk,
+            "as_of": work.seq,
+            "record_has_grown": grown,
+            "cursor": next,
+        }),
+        text,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::bridge::tools::answer::{RESULT_CHARS_MAX, escaped_chars, json_chars};
+
+    /// All pages of a text, read one after the other.
+    fn pages(text: &str) -> Vec<ToolResult> {
+        let work = WorkText {
+            text: text.to_owned(),
+            seq: Seq(7),
+        };
+        let mut pages = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = cut(&work, cursor);
+            let next = page.structured["cursor"].as_str().map(str::to_owned);
+            pages.push(page);
+            match next {
+                Some(next) => cursor = Some(ResumeCursor::parse(&next).unwrap()),
+                None => return pages,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_pages_together_are_the_text_and_each_can_be_shown(
+            text in "([a-z é\u{1}\"\\\\\u{1F350}]{0,90}\n?){0,400}"
+        ) {
+            let pages = pages(&text.repeat(4));
+            let read: String = pages
+                .iter()
+                .map(|page| page.structured["text"].as_str().unwrap())
+                .collect();
+            prop_assert_eq!(read, text.repeat(4));
+            for page in pages {
+                let chars = json_chars(&page.structured) + escaped_chars(&page.text);
+                prop_assert!(chars <= RESULT_CHARS_MAX, "{chars}");
+                prop_assert_eq!(&page.structured["record_has_grown"], &Value::Bool(false));
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_is_not_torn_and_a_page_of_an_older_record_says_so() {
+        let text = "a line of the work\n".repeat(2_000);
+        let pages = pages(&text);
+        assert!(pages.len() > 1);
+        for page in &pages {
+            assert!(page.structured["text"].as_str().unwrap().ends_with('\n'));
+        }
+        let work = WorkText { text, seq: Seq(9) };
+        let cursor = ResumeCursor::parse("resume:19:7");
+        let page = cut(&work, cursor);
+        assert_eq!(page.structured["record_has_grown"], true);
+        assert_eq!(ResumeCursor::parse("part:1:2:x"), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! What both agents' models read when they ask for their own work.
+
+use serde_json::json;
+
+use crate::pair::{attached_claude, attached_codex};
+use crate::support::child::run;
+use crate::support::model_request::{says, tool_said};
+use crate::support::pair::Pair;
+use crate::support::script::Reply;
+
+#[test]
+fn both_models_read_their_own_work_whole_and_what_was_decided() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    let resume = || json!({"view": "resume"});
+
+    let goal = json!({"text": "sort the plums by weight", "kind": "goal"});
+    pair.claude_calls(says("begin with the plums"), "append_note", goal);
+    let noted = pair.messages.when(tool_said("entry_id")).once();
+    noted.reply(Reply::text("The plums are begun."));
+    claude.submit("begin with the plums");
+    claude.wait_for_text("The plums are begun.");
+
+    let decision = json!({"text": "crates hold twenty", "kind": "decision"});
+    pair.codex_calls(says("decide on the crates"), "append_note", decision);
+    let noted = pair.responses.when(tool_said("entry_id")).once();
+    noted.reply(Reply::text("The crates are decided."));
+    codex.submit("decide on the crates");
+    codex.wait_for_text("The crates are decided.");
+
+    pair.claude_calls(says("where were you"), "read_context", resume());
+    let read = pair.messages.when(tool_said("sort the plums")).once();
+    read.reply(Reply::text("With the plums."));
+    claude.submit("where were you");
+    claude.wait_for_text("With the plums.");
+    let request = pair.messages.wait_for_request("Claude's work", |request| {
+        request.tool_text().contains("reference, not orders")
+    });
+    for words in ["sort the plums by weight", "crates hold twenty"] {
+        assert!(request.tool_text().contains(words), "{request:#?}");
+    }
+
+    pair.codex_calls(says("and where were you"), "read_context", resume());
+    let read = pair.responses.when(tool_said("crates hold")).once();
+    read.reply(Reply::text("With the crates."));
+    codex.submit("and where were you");
+    codex.wait_for_text("With the crates.");
+    let request = pair.responses.wait_for_request("Codex's work", |request| {
+        request.tool_text().contains("reference, not orders")
+    });
+    let read = request.tool_text();
+    assert!(read.contains("crates hold twenty"), "{read}");
+    // The peer's objective is told as the peer's.
+    assert!(
+        read.contains("Claude's objective: sort the plums"),
+        "{read}"
+    );
+
+    let shown = run(&pair.ctxrelay(["continuity", "show", "claude", "--json"]));
+    let shown = shown.expect_success().json();
+    assert_eq!(
+        shown["fields"]["objective"][0]["text"],
+        "sort the plums by weight"
+    );
+    assert!(shown["turns"].as_u64() >= Some(2), "{shown}");
+}
