@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+pub(super) use status::{of_compaction, of_packet};
+
 use super::agent_word::agent_word;
 use super::context::CliContext;
 use super::exit::CliOutcome;

@@ -1,6 +1,7 @@
 //! `ctxrelay recover`: where the work stands, what went wrong, what is open, and how each agent
 //! goes on. Reads only.
 
+mod contexts;
 mod standing;
 
 use std::collections::VecDeque;
@@ -20,9 +21,11 @@ use crate::adapters::git;
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
 use crate::core::fold::fold;
+use crate::core::id::RuntimeSession;
 use crate::core::snapshot::{HandoffSnapshot, Snapshot};
 use crate::store::ledger;
 use crate::wire::status::Status;
+use contexts::RecoveredContexts;
 use standing::RecoveredState;
 
 /// How many failures and interrupted turns are told: the last ones are what one recovers from.
@@ -45,7 +48,9 @@ pub struct Args {
 struct Past {
     world: Snapshot,
     standing: RecoveredState,
+    contexts: RecoveredContexts,
     interrupted: VecDeque<Entry>,
+    pair: RuntimeSession,
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
@@ -70,6 +75,7 @@ fn past(context: &CliContext) -> Result<Past, Failure> {
     };
     let mut past = Past {
         world: Snapshot::believing_after(believed.snapshot().foreign_through),
+        pair: context.setting.runtime_session.clone(),
         ..Past::default()
     };
     let path = believed.path();
@@ -77,6 +83,7 @@ fn past(context: &CliContext) -> Result<Past, Failure> {
     ledger::read_to(path, believed.stats().bytes, |stored| {
         fold(&mut past.world, &stored.entry);
         past.standing.take(&stored.entry, &past.world);
+        past.contexts.take(&stored.entry);
         if let EntryKind::Turn(turn) = &stored.entry.kind
             && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
         {
@@ -165,6 +172,13 @@ impl Past {
                 " Messages that you have not had: {waiting}; {call}."
             ));
         }
+        let state = self.world.state_of(agent, &self.pair);
+        for command in state.iter().flat_map(|state| &state.unfinished) {
+            text.push_str(&format!(
+                " No end was seen of this command, see what it did: {}",
+                short(command, TEXT_CHARS)
+            ));
+        }
         if let Some(note) = self.world.notes.back() {
             text.push_str(&format!(
                 " Last note, by {}: {}",
@@ -216,10 +230,14 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
             "codex": past.resume_command(Agent::Codex),
         },
     });
-    if let (Value::Object(told), Value::Object(standing)) =
-        (&mut told, past.standing.to_json(world))
-    {
-        told.extend(standing);
+    let parts = [
+        past.standing.to_json(world),
+        past.contexts.to_json(world, &past.pair),
+    ];
+    for part in parts {
+        if let (Value::Object(told), Value::Object(part)) = (&mut told, part) {
+            told.extend(part);
+        }
     }
     told
 }
@@ -270,6 +288,7 @@ fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
         let text = short(&entry.content, TEXT_CHARS);
         line(out, now - entry.timestamp_ms, "", &text);
     }
+    past.contexts.show(out, world, &past.pair, now);
     heading(out, "Open handoffs", world.open_handoffs.len());
     for handoff in world.open_handoffs.values() {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());

@@ -234,3 +234,78 @@ fn an_agent_reads_all_of_its_own_work_page_by_page() {
     let refused = claude.tool_refused("read_context", wrong);
     assert_eq!(refused["code"], "invalid_arguments");
 }
+
+#[test]
+fn recover_tells_what_a_crash_left_without_an_end_and_what_was_compacted() {
+    const SESSION: &str = "session_1795000000000_a1b2c3d4";
+    let project = Project::new();
+    let line = |number: i64, source: &str, kind: &str, name: &str, fact: Value| {
+        let mut event =
+            json!({"kind": kind, "status": "recorded", "title": kind, "agent": "codex"});
+        event[name] = fact;
+        let line = json!({
+            "schema": "v1", "id": format!("e{number}"), "timestamp": number, "sessionId": SESSION,
+            "type": "runtime_event", "source": source, "content": "", "runtimeEvent": event,
+        });
+        format!("{line}\n")
+    };
+    let files = |commands: Value| json!({"written": ["src/a.rs"], "unfinished": commands});
+    let record = [
+        line(
+            1,
+            "codex",
+            "turn_files",
+            "files",
+            files(json!(["cargo bench"])),
+        ),
+        line(
+            2,
+            "codex",
+            "context_compacted",
+            "compaction",
+            json!({"trigger": "auto", "tokensBefore": 180_000, "tokensAfter": 41_000}),
+        ),
+        line(
+            3,
+            "codex",
+            "turn_files",
+            "files",
+            files(json!(["make \u{1b}[2Jship"])),
+        ),
+        // Nobody tells of another's context.
+        line(4, "claude", "turn_files", "files", files(json!(["forged"]))),
+    ];
+    let path = format!(".contextrelay/sessions/{SESSION}.jsonl");
+    project.write(&path, &record.concat());
+    project.write(".contextrelay/current", SESSION);
+
+    let told = project.run(["recover", "--json"]).expect_success().json();
+    let commands = &told["interruptedCommands"];
+    assert_eq!(
+        commands,
+        &json!([
+            {"agent": "codex", "at": 3, "text": "make \u{1b}[2Jship"},
+            {"agent": "codex", "at": 1, "text": "cargo bench"},
+        ])
+    );
+    let compaction = json!({"agent": "codex", "at": 2, "trigger": "auto",
+        "tokensBefore": 180_000, "tokensAfter": 41_000});
+    assert_eq!(told["compactions"], json!([compaction]));
+    assert_eq!(told["packets"], json!({"claude": null, "codex": null}));
+    let resume = |agent: &str| told["resume"][agent].as_str().unwrap().to_owned();
+    // Only those of its last turn are still to be looked at.
+    assert!(resume("codex").contains("see what it did: make"));
+    assert!(!resume("codex").contains("cargo bench"));
+    assert!(!resume("claude").contains("see what it did"));
+
+    let printed = project.run(["recover"]).expect_success().stdout;
+    assert!(
+        printed.contains("codex: auto, 180000 → 41000 tokens"),
+        "{printed}"
+    );
+    assert!(printed.contains("codex: cargo bench"), "{printed}");
+    assert!(
+        !printed.contains('\u{1b}') && !printed.contains("forged"),
+        "{printed:?}"
+    );
+}
