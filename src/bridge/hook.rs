@@ -37,6 +37,9 @@ const MONITOR_PROMPT: &str = "<task-notification>";
 /// The longest detail that is reported, in characters.
 const DETAIL_CHARS_MAX: usize = 200;
 
+/// The longest path that is reported, in bytes; what a system takes.
+const PATH_BYTES_MAX: usize = 4_096;
+
 /// The events whose answer reaches the model, each as `additionalContext`; the others report a
 /// state. A `Stop` that answers prolongs its turn; `decision: "block"` would too, and is shown to
 /// the human as a problem (Claude Code 2.1.330, observed).
@@ -224,6 +227,11 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
         monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
         tool_use: (event == "PostToolUse").then(|| tool_use(input)).flatten(),
+        transcript: input
+            .get("transcript_path")
+            .and_then(Value::as_str)
+            .filter(|path| path.len() <= PATH_BYTES_MAX)
+            .map(str::to_owned),
     }
 }
 

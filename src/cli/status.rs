@@ -9,12 +9,16 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
+use crate::core::context_fill::ContextFill;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::wire::status::{
     ChainState, DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status,
 };
+
+/// A context that is so full is worth a look.
+const FULL_PERCENT: u64 = 80;
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
@@ -131,6 +135,7 @@ fn text(status: &Status) -> ReportText {
         &status.queue.claude,
         agents.claude.installed,
     );
+    fill(&mut out, &agents.claude.context);
     attention(
         &mut out,
         agents.claude.silence.as_ref(),
@@ -150,6 +155,7 @@ fn text(status: &Status) -> ReportText {
         &status.queue.codex,
         agents.codex.installed,
     );
+    fill(&mut out, &agents.codex.context);
     attention(
         &mut out,
         agents.codex.silence.as_ref(),
@@ -184,6 +190,29 @@ fn text(status: &Status) -> ReportText {
         out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)]);
     }
     out
+}
+
+/// How full its context is, on a line below its agent.
+fn fill(out: &mut ReportText, context: &ContextFill) {
+    let Some(used) = context.used else { return };
+    let tone = match context.percent {
+        Some(FULL_PERCENT..) => Tone::Warning,
+        _ => Tone::Plain,
+    };
+    let mut text = match (context.percent, context.window) {
+        (Some(percent), Some(window)) => format!("context {percent}%, {used} of {window} tokens"),
+        _ => format!("context {used} tokens, of how many is not known"),
+    };
+    match context.turns_left {
+        Some(0) => text.push_str(", will be compacted"),
+        Some(turns) => text.push_str(&format!(", about {} left", count(turns, "turn", "turns"))),
+        None => {}
+    }
+    if context.compactions > 0 {
+        let times = count(context.compactions, "time", "times");
+        text.push_str(&format!(", compacted {times}"));
+    }
+    out.spans(&[(Tone::Faint, "          "), (tone, &text)]);
 }
 
 /// What it wants of its human, a silent turn, a usage limit, and what lost its turn, each on a line

@@ -5,6 +5,8 @@
 pub mod agent;
 pub mod alarm;
 pub mod carried;
+pub mod context_fill;
+pub mod context_meter;
 pub mod continuity;
 pub mod delivery;
 pub mod entry;

@@ -44,7 +44,6 @@ pub struct CodexLane {
     tui: bool,
     tui_pid: Option<u32>,
     approvals: u64,
-    context: Option<(u64, u64)>,
     /// What the turn that ended last died of.
     last_error: Option<String>,
     trouble: Option<String>,
@@ -66,7 +65,6 @@ impl CodexLane {
             tui: false,
             tui_pid: None,
             approvals: 0,
-            context: None,
             last_error: None,
             trouble: None,
             flow: CodexFlow::default(),

@@ -1,5 +1,7 @@
 //! [`Event`]: everything that can wake the daemon's loop. Closed on purpose.
 
+use std::path::PathBuf;
+
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
@@ -17,6 +19,7 @@ use crate::store::blobs::BlobError;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
 use crate::store::queue::QueueEvent;
+use crate::wire::claude::transcript::TranscriptEnd;
 use crate::wire::control::{
     ClearParams, Cleared, Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome,
 };
@@ -80,6 +83,8 @@ pub enum Event {
         /// What its vendor says.
         checked: Checked,
     },
+    /// The end of a transcript of Claude's was read.
+    TranscriptRead(TranscriptRead),
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.
@@ -139,6 +144,7 @@ impl Event {
             Self::CodexSilent => "codex_silent",
             Self::CodexLeft(_) => "codex_left",
             Self::LimitChecked { .. } => "limit_checked",
+            Self::TranscriptRead(_) => "transcript_read",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::DeletionAsked(_) => "deletion_asked",
@@ -174,6 +180,17 @@ pub enum TreePurpose {
         /// The answer.
         reply: ReplySender,
     },
+}
+
+/// The end of a transcript of Claude's.
+#[derive(Debug)]
+pub struct TranscriptRead {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says of the context, if anything.
+    pub end: Option<TranscriptEnd>,
+    /// It is not looked at again for what asked for this.
+    pub is_last: bool,
 }
 
 /// A session that the operator wants deleted.

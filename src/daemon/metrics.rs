@@ -58,6 +58,29 @@ pub(super) fn render(daemon: &Daemon) -> String {
             gauge(daemon.outbox.lane(agent).count() as u64),
         );
     }
+    for agent in Agent::ALL {
+        let fill = daemon.contexts.fill(agent);
+        let title = agent.title();
+        for (name, what, figure) in [
+            ("used", "Tokens in the context", fill.used),
+            ("window", "Tokens that fit into the context", fill.window),
+            (
+                "turns_left",
+                "Turns until the context is compacted, by its growth",
+                fill.turns_left,
+            ),
+        ] {
+            if let Some(figure) = figure {
+                let name = format!("ctxrelay_context_{name}_{agent}");
+                registry.register(name, format!("{what} of {title}"), gauge(figure));
+            }
+        }
+        registry.register(
+            format!("ctxrelay_compactions_{agent}"),
+            format!("Compactions of {title} that this daemon saw"),
+            counter(fill.compactions),
+        );
+    }
     daemon.loop_times.register(&mut registry);
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {

@@ -20,6 +20,7 @@
 //! | [`ClaudeLane`](claude_lane::ClaudeLane) | Claude's state, a ladder for each pair | `ClaudeInput`; `LadderInput` of a pair | `ClaudeStep`s; `DeliveryEffect`s |
 //! | [`ClaudeProcesses`](claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
 //! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
+//! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
@@ -63,6 +64,7 @@ mod commands;
 mod configuration;
 mod configuring;
 mod connecting;
+mod contexts;
 mod continuation;
 pub mod control;
 mod decisions;
@@ -86,6 +88,7 @@ mod limits;
 mod loop_times;
 mod mended;
 mod message_page;
+mod metering;
 mod metrics;
 mod notices;
 mod operations;

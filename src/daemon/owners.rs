@@ -10,6 +10,7 @@ use super::clients::Clients;
 use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
+use super::contexts::Contexts;
 use super::continuation::{GoOn, ThenStored};
 use super::event::Event;
 use super::gates::Gates;
@@ -44,6 +45,7 @@ pub struct Daemon {
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
     pub(super) limits: Limits,
+    pub(super) contexts: Contexts,
     pub(super) given: GivenHeads,
     pub(super) notices: Notices,
     pub(super) handoff_dedup: HandoffDedup,
@@ -91,6 +93,7 @@ impl Daemon {
             codex,
             silences: Silences::default(),
             limits: Limits::default(),
+            contexts: Contexts::default(),
             given: GivenHeads::default(),
             notices: Notices::default(),
             handoff_dedup,

@@ -111,6 +111,7 @@ impl Daemon {
                 self.limit_input(agent, LimitInput::Checked(checked));
                 self.status_changed();
             }
+            Event::TranscriptRead(read) => self.on_transcript(read),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),

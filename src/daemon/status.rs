@@ -61,6 +61,7 @@ impl Daemon {
                     limit: self.limits.status(Agent::Claude, clock_ms),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
                     tools_gone: self.claude_tools_gone().is_some(),
+                    context: self.contexts.fill(Agent::Claude),
                 },
                 codex: CodexStatus {
                     state: self.codex.state(),
@@ -73,7 +74,7 @@ impl Daemon {
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
                     installed: self.identity.codex_installed,
-                    context: parts.context,
+                    context: self.contexts.fill(Agent::Codex),
                     silence: self.silences.status(Agent::Codex, clock_ms),
                     limit: self.limits.status(Agent::Codex, clock_ms),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,

@@ -9,6 +9,7 @@ mod claude;
 mod clear;
 mod codex;
 mod compact;
+mod contexts;
 mod decisions;
 mod discard;
 mod faults;

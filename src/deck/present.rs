@@ -14,6 +14,7 @@ use super::attention;
 use super::model::{DaemonLink, Model, session_name};
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{DeliveryResult, WorkTree};
 use crate::core::snapshot::ProposalSnapshot;
@@ -167,7 +168,7 @@ fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCa
         queue: queue(&model.status.queue.claude),
         last_note_ms: world.last_note_ms,
         detail,
-        context: None,
+        context: context(&claude.context),
         silence: attention::silence(claude.silence.as_ref(), now_ms),
         limit: attention::limit(claude.limit.as_ref()),
         cut_off: small(claude.cut_off),
@@ -200,9 +201,7 @@ fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard 
         queue: queue(&model.status.queue.codex),
         last_note_ms: world.last_note_ms,
         detail,
-        context: codex
-            .context
-            .map(|(used, window)| ui::ContextUse { used, window }),
+        context: context(&codex.context),
         silence: attention::silence(codex.silence.as_ref(), now_ms),
         limit: attention::limit(codex.limit.as_ref()),
         cut_off: small(codex.cut_off),
@@ -211,6 +210,12 @@ fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard 
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
     }
+}
+
+/// A gauge needs both.
+fn context(fill: &ContextFill) -> Option<ui::ContextUse> {
+    let (used, window) = fill.used.zip(fill.window)?;
+    Some(ui::ContextUse { used, window })
 }
 
 /// `none` is no rung.

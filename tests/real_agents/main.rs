@@ -17,6 +17,7 @@ mod held_queue;
 mod instructions;
 mod ladder;
 mod limits;
+mod meter;
 mod pages;
 mod pair;
 mod proposals;

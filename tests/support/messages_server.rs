@@ -10,6 +10,9 @@ use super::script::{Answer, Gate, Part, Reply, ToolCall};
 /// A scripted model for Claude Code.
 pub type MessagesServer = ModelServer<Messages>;
 
+/// Of every answer.
+const OUTPUT_TOKENS: u64 = 20;
+
 /// The wire format of `POST /v1/messages`.
 #[derive(Debug)]
 pub struct Messages;
@@ -52,14 +55,18 @@ impl Dialect for Messages {
         }))
     }
 
-    fn write(request: &ModelRequest, answer: Answer) -> Result<HttpReply, String> {
+    fn write(
+        request: &ModelRequest,
+        answer: Answer,
+        tokens: Option<u64>,
+    ) -> Result<HttpReply, String> {
         Ok(match answer {
             Answer::Parts(parts) => {
                 let blocks = blocks(request, parts)?;
                 if request.body["stream"] == true {
-                    HttpReply::events(events(request, blocks))
+                    HttpReply::events(events(request, blocks, tokens))
                 } else {
-                    whole(request, blocks)
+                    whole(request, blocks, tokens)
                 }
             }
             // Without `x-should-retry` the client would try for minutes before it gives in.
@@ -213,9 +220,9 @@ fn offered(request: &ModelRequest, server: &str, tool: &str) -> Result<String, S
         })
 }
 
-fn events(request: &ModelRequest, blocks: Vec<Block>) -> Vec<Chunk> {
+fn events(request: &ModelRequest, blocks: Vec<Block>, tokens: Option<u64>) -> Vec<Chunk> {
     let mut chunks = Vec::new();
-    let mut message = envelope(request);
+    let mut message = envelope(request, tokens);
     message["content"] = json!([]);
     message["stop_reason"] = Value::Null;
     chunks.push(event(&json!({"type": "message_start", "message": message})));
@@ -261,15 +268,15 @@ fn events(request: &ModelRequest, blocks: Vec<Block>) -> Vec<Chunk> {
     }
     let delta = json!({"stop_reason": stop_reason, "stop_sequence": null});
     chunks.push(event(
-        &json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 20}}),
+        &json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": OUTPUT_TOKENS}}),
     ));
     chunks.push(event(&json!({"type": "message_stop"})));
     chunks
 }
 
 /// The answer in one piece, for a request that does not stream.
-fn whole(request: &ModelRequest, blocks: Vec<Block>) -> HttpReply {
-    let mut message = envelope(request);
+fn whole(request: &ModelRequest, blocks: Vec<Block>, tokens: Option<u64>) -> HttpReply {
+    let mut message = envelope(request, tokens);
     message["stop_reason"] = stop_reason(&blocks).into();
     let mut gates = Vec::new();
     let mut content = Vec::new();
@@ -293,9 +300,10 @@ fn whole(request: &ModelRequest, blocks: Vec<Block>) -> HttpReply {
     reply
 }
 
-fn envelope(request: &ModelRequest) -> Value {
+fn envelope(request: &ModelRequest, tokens: Option<u64>) -> Value {
+    let input = tokens.map_or(100, |tokens| tokens.saturating_sub(OUTPUT_TOKENS));
     json!({"id": fresh_id("msg"), "type": "message", "role": "assistant", "model": request.body["model"],
-        "stop_sequence": null, "usage": {"input_tokens": 100, "cache_creation_input_tokens": 0,
+        "stop_sequence": null, "usage": {"input_tokens": input, "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0, "output_tokens": 1}})
 }
 

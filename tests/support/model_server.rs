@@ -29,9 +29,13 @@ pub trait Dialect: Send + Sync + 'static {
     /// Reads an HTTP request.
     fn read(http: &HttpRequest) -> Incoming;
 
-    /// Writes an answer. `Err` is a complaint: the script asked for something that this request
+    /// Writes an answer, and that the context holds so many tokens with it. `Err` is a complaint: the script asked for something that this request
     /// does not offer.
-    fn write(request: &ModelRequest, answer: Answer) -> Result<HttpReply, String>;
+    fn write(
+        request: &ModelRequest,
+        answer: Answer,
+        tokens: Option<u64>,
+    ) -> Result<HttpReply, String>;
 
     /// The answer to a side request that no rule is about.
     fn side_reply(request: &ModelRequest) -> Reply;
@@ -374,7 +378,7 @@ fn answer<D: Dialect>(shared: &mut Shared, mut request: ModelRequest) -> (Option
     } else {
         D::side_reply(&request)
     };
-    let written = D::write(&request, reply.answer).unwrap_or_else(|complaint| {
+    let written = D::write(&request, reply.answer, reply.tokens).unwrap_or_else(|complaint| {
         // An error that no agent tries to get around, so that the test sees it soon.
         let error = json!({"error": {"type": "invalid_request_error", "message": complaint}});
         shared.complaints.push(complaint);

@@ -41,9 +41,13 @@ impl Dialect for Responses {
         }))
     }
 
-    fn write(request: &ModelRequest, answer: Answer) -> Result<HttpReply, String> {
+    fn write(
+        request: &ModelRequest,
+        answer: Answer,
+        tokens: Option<u64>,
+    ) -> Result<HttpReply, String> {
         Ok(match answer {
-            Answer::Parts(parts) => HttpReply::events(events(request, parts)),
+            Answer::Parts(parts) => HttpReply::events(events(request, parts, tokens)),
             // The body and headers of the real service's limit, as far as Codex reads them.
             Answer::UsageLimit { resets_at } => HttpReply::json(
                 429,
@@ -159,7 +163,7 @@ fn is_code_mode(request: &ModelRequest) -> bool {
     request.tools.iter().any(|name| name == "exec")
 }
 
-fn events(request: &ModelRequest, parts: Vec<Part>) -> Vec<Chunk> {
+fn events(request: &ModelRequest, parts: Vec<Part>, tokens: Option<u64>) -> Vec<Chunk> {
     let id = fresh_id("resp");
     let mut stream = Stream {
         chunks: Vec::new(),
@@ -183,8 +187,9 @@ fn events(request: &ModelRequest, parts: Vec<Part>) -> Vec<Chunk> {
         }
     }
     stream.end_text("final_answer");
-    let usage = json!({"input_tokens": 1000, "input_tokens_details": {"cached_tokens": 200},
-        "output_tokens": 50, "output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 1050});
+    let total = tokens.unwrap_or(1_050);
+    let usage = json!({"input_tokens": total.saturating_sub(50), "input_tokens_details": {"cached_tokens": 200},
+        "output_tokens": 50, "output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": total});
     stream.send(&json!({"type": "response.completed", "response": {"id": id, "usage": usage}}));
     stream.chunks
 }

@@ -137,6 +137,8 @@ pub enum Answer {
 pub struct Reply {
     pub answer: Answer,
     pub behind: Option<Gate>,
+    /// What the service says that request and answer came to, in tokens; little, unless told.
+    pub tokens: Option<u64>,
 }
 
 impl Reply {
@@ -194,6 +196,12 @@ impl Reply {
         self
     }
 
+    /// This answer, after which the agent's context holds so many tokens.
+    pub fn filling(mut self, tokens: u64) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
     /// This answer, and a call of a tool after it.
     #[track_caller]
     pub fn then_call(mut self, call: ToolCall) -> Self {
@@ -210,6 +218,7 @@ impl From<Answer> for Reply {
         Self {
             answer,
             behind: None,
+            tokens: None,
         }
     }
 }

@@ -7,3 +7,4 @@ pub mod files;
 pub mod install;
 pub mod plugin;
 mod shell;
+pub mod transcript;

@@ -121,8 +121,13 @@ pub enum CodexFact {
     ContextUsed {
         /// In the context now.
         used: u64,
-        /// The window.
-        window: u64,
+        /// The window, where Codex knows it.
+        window: Option<u64>,
+    },
+    /// The context was compacted, whoever had it done.
+    Compacted {
+        /// The turn in which that was; one of its own, where somebody asked for it.
+        turn_id: TurnId,
     },
     /// The turn of the visible thread does something, be it nothing else that is told. At most one
     /// a second; what somebody tells the turn is none.

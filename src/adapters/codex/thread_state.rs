@@ -49,9 +49,9 @@ pub(super) struct ThreadState {
     /// When the running turn last showed a sign of life that was told.
     #[serde(skip)]
     pub(super) sign_told: Option<Instant>,
-    /// Tokens in the context, and its size, as told last.
+    /// Tokens in the context, and the window, as told last.
     #[serde(skip)]
-    pub(super) context_told: (u64, u64),
+    pub(super) context_told: Option<(u64, Option<u64>)>,
 }
 
 impl ThreadState {

@@ -18,6 +18,9 @@ const PREVIEW_CHARS_MAX: usize = 200;
 /// User messages whose ids are kept for one turn; nobody steers that often.
 const CLIENT_IDS_MAX: usize = 256;
 
+/// Compactions that are told of one turn; each takes minutes of work.
+const COMPACTIONS_MAX: usize = 64;
+
 /// The turns of one thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TurnBook {
@@ -34,6 +37,9 @@ struct OpenTurn {
     user_messages: usize,
     answer: Option<String>,
     error: Option<TurnError>,
+    /// Its compactions that were told, by their items.
+    #[serde(default)]
+    compactions: Vec<String>,
 }
 
 /// How a turn ended.
@@ -81,6 +87,7 @@ impl TurnBook {
             user_messages: 0,
             answer: None,
             error: None,
+            compactions: Vec::new(),
         });
     }
 
@@ -113,6 +120,18 @@ impl TurnBook {
                     preview: preview(content),
                     steered,
                 });
+            }
+            Item::ContextCompaction { id } => {
+                // The history tells of it once more.
+                if let Some(open) = open
+                    && !open.compactions.contains(id)
+                    && open.compactions.len() < COMPACTIONS_MAX
+                {
+                    open.compactions.push(id.clone());
+                    facts.push(CodexFact::Compacted {
+                        turn_id: TurnId::new(turn_id),
+                    });
+                }
             }
             item => {
                 if let (Some(open), Some(answer)) = (open, item.answer()) {

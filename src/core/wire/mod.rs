@@ -1,5 +1,6 @@
 //! Serde types only, one file per protocol. Nothing here opens a file or a socket.
 
+pub mod claude;
 pub mod codex;
 pub mod config;
 pub mod control;

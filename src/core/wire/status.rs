@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentState;
+use crate::context_fill::ContextFill;
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
 use crate::snapshot::{GateInForce, Snapshot};
@@ -159,6 +160,8 @@ pub struct ClaudeStatus {
     pub cut_off: u64,
     /// Its bridge died while it lives: it has none of our tools.
     pub tools_gone: bool,
+    /// How full its context is.
+    pub context: ContextFill,
 }
 
 /// How silent a running turn is.
@@ -237,8 +240,8 @@ pub struct CodexStatus {
     pub why: Option<String>,
     /// The program was found.
     pub installed: bool,
-    /// Context used and context window, in tokens.
-    pub context: Option<(u64, u64)>,
+    /// How full its context is.
+    pub context: ContextFill,
     /// How silent its turn is; `None` while none runs.
     pub silence: Option<SilenceStatus>,
     /// The usage limit that holds.

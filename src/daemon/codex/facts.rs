@@ -14,6 +14,7 @@ use crate::wire::status::AppServerStatus;
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
         self.watch_codex(&fact);
+        self.meter_codex(&fact);
         match fact {
             CodexFact::ServerStarted {
                 pid,
@@ -106,9 +107,10 @@ impl Daemon {
                     self.status_changed();
                 }
             }
-            CodexFact::ContextUsed { used, window } => {
-                self.codex.context_used(used, window);
-                self.status_changed();
+            CodexFact::ContextUsed { used, window } => self.codex_context(used, window),
+            CodexFact::Compacted { turn_id } => {
+                tracing::info!(%turn_id, "codex's context was compacted");
+                self.codex_was_compacted();
             }
             CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
             // It was looked at.

@@ -23,7 +23,6 @@ pub(in crate::daemon) struct CodexParts {
     pub(in crate::daemon) app_server: Option<AppServerStatus>,
     pub(in crate::daemon) tui: bool,
     pub(in crate::daemon) approvals: u64,
-    pub(in crate::daemon) context: Option<(u64, u64)>,
     pub(in crate::daemon) delivery: DeliveryStatus,
     pub(in crate::daemon) trouble: Option<String>,
 }
@@ -54,7 +53,6 @@ impl CodexLane {
             app_server: server.cloned(),
             tui: self.tui,
             approvals: self.approvals,
-            context: self.context,
             delivery: DeliveryStatus {
                 mode: "push".to_owned(),
                 rung,

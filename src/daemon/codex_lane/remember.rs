@@ -41,11 +41,6 @@ impl CodexLane {
         self.approvals = count;
     }
 
-    /// How full the thread's context is, in tokens, and of how many.
-    pub(in crate::daemon) fn context_used(&mut self, used: u64, window: u64) {
-        self.context = Some((used, window));
-    }
-
     /// Why the lane rests. Returns whether that is new.
     pub(in crate::daemon) fn rests_because(&mut self, why: &str) -> bool {
         if self.trouble.as_deref() == Some(why) {

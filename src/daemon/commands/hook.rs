@@ -57,6 +57,7 @@ impl Daemon {
             self.monitor_runs(pair, process, runs);
         }
         self.claude_goes_on(&params.event, params.tool_use.as_deref());
+        self.meter_claude(params);
         match params.event.as_str() {
             "UserPromptSubmit" => {
                 // A turn that ends at the limit would have them and do nothing with them.

@@ -91,11 +91,11 @@ impl Session<'_> {
             }
             CodexNotification::TokenUsageUpdated(updated) => {
                 let used = updated.token_usage.last.total_tokens;
-                if let Some(window) = updated.token_usage.model_context_window
-                    && self.memory.is_visible(&updated.thread_id)
-                    && self.memory.context_told != (used, window)
+                let window = updated.token_usage.model_context_window;
+                if self.memory.is_visible(&updated.thread_id)
+                    && self.memory.context_told != Some((used, window))
                 {
-                    self.memory.context_told = (used, window);
+                    self.memory.context_told = Some((used, window));
                     facts.push(CodexFact::ContextUsed { used, window });
                 }
             }
@@ -115,6 +115,9 @@ impl Session<'_> {
             .into_iter()
             .filter(|fact| match fact {
                 CodexFact::TurnStarted { thread_id, .. } => Some(thread_id) == visible,
+                CodexFact::Compacted { turn_id } => {
+                    !left.iter().any(|book| book.open_turn() == Some(turn_id))
+                }
                 CodexFact::UserMessage {
                     turn_id, client_id, ..
                 } => {

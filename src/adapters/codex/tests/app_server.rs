@@ -228,7 +228,7 @@ impl Script {
             self.fact().await,
             CodexFact::ContextUsed {
                 used: 77,
-                window: 100
+                window: Some(100)
             }
         );
     }

@@ -37,6 +37,12 @@ pub enum Item {
         #[serde(default, deserialize_with = "readable")]
         changes: Vec<FileUpdate>,
     },
+    /// The context was compacted.
+    ContextCompaction {
+        /// Its id.
+        #[serde(default)]
+        id: String,
+    },
     /// Anything else.
     #[serde(other)]
     Other,

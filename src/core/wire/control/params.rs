@@ -273,6 +273,9 @@ pub struct HookParams {
     /// `PostToolUse`: names the use of the tool that has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
+    /// Claude's own file of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
 }
 
 /// Arguments of [`Command::Decide`](super::Command::Decide).

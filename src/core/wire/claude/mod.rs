@@ -1,0 +1,3 @@
+//! What of Claude Code's own files we read.
+
+pub mod transcript;

@@ -1,0 +1,128 @@
+//! [`Contexts`]: how full the agents' contexts are.
+//!
+//! Knowledge of this process: none of it is in the record, and after a restart it comes with the
+//! agents' next figures.
+
+use std::path::{Path, PathBuf};
+
+use crate::core::agent::Agent;
+use crate::core::context_fill::ContextFill;
+use crate::core::context_meter::{ContextMeter, ContextReading};
+
+/// What is known of the agents' contexts.
+#[derive(Debug)]
+pub(super) struct Contexts {
+    claude: Metered,
+    codex: Metered,
+    /// Looks at a transcript that go on.
+    looks: usize,
+}
+
+/// One agent's.
+#[derive(Debug)]
+struct Metered {
+    /// A thread's id, or the path of a transcript.
+    conversation: Option<String>,
+    meter: ContextMeter,
+}
+
+impl Metered {
+    fn new(agent: Agent) -> Self {
+        Self {
+            conversation: None,
+            meter: ContextMeter::new(agent),
+        }
+    }
+}
+
+impl Default for Contexts {
+    fn default() -> Self {
+        Self {
+            claude: Metered::new(Agent::Claude),
+            codex: Metered::new(Agent::Codex),
+            looks: 0,
+        }
+    }
+}
+
+impl Contexts {
+    /// The agent is in this conversation: what is known of another one does not count for it.
+    pub(super) fn converses(&mut self, agent: Agent, conversation: &str) {
+        let metered = self.of(agent);
+        if metered.conversation.as_deref() != Some(conversation) {
+            metered.conversation = Some(conversation.to_owned());
+            metered.meter.began_anew();
+        }
+    }
+
+    /// Takes a figure. Returns whether that is new.
+    pub(super) fn read(&mut self, agent: Agent, reading: ContextReading) -> bool {
+        self.of(agent).meter.read(reading)
+    }
+
+    /// A turn begins.
+    pub(super) fn turn_began(&mut self, agent: Agent) {
+        self.of(agent).meter.turn_began();
+    }
+
+    /// A turn is over.
+    pub(super) fn turn_ended(&mut self, agent: Agent) {
+        self.of(agent).meter.turn_ended();
+    }
+
+    /// The context was compacted, and holds so many tokens since, where that is known.
+    pub(super) fn compacted(&mut self, agent: Agent, left: Option<u64>) {
+        self.of(agent).meter.compacted(left);
+    }
+
+    /// Tokens in the context.
+    pub(super) fn used(&self, agent: Agent) -> Option<u64> {
+        self.get(agent).meter.used()
+    }
+
+    /// What is known of an agent's context.
+    pub(super) fn fill(&self, agent: Agent) -> ContextFill {
+        self.get(agent).meter.fill()
+    }
+
+    /// The transcript of the conversation that Claude is in.
+    pub(super) fn transcript(&self) -> Option<PathBuf> {
+        self.claude.conversation.as_ref().map(PathBuf::from)
+    }
+
+    /// Whether this is that transcript.
+    pub(super) fn is_transcript(&self, path: &Path) -> bool {
+        self.transcript().as_deref() == Some(path)
+    }
+
+    /// A look at the transcript is to begin; `anyway`: also while others go on. Returns whether it
+    /// may.
+    pub(super) fn may_look(&mut self, anyway: bool) -> bool {
+        let most = if anyway { LOOKS_MAX } else { 1 };
+        let may = self.looks < most;
+        self.looks += usize::from(may);
+        may
+    }
+
+    /// A look at the transcript is over.
+    pub(super) fn looked(&mut self) {
+        self.looks = self.looks.saturating_sub(1);
+    }
+
+    fn get(&self, agent: Agent) -> &Metered {
+        match agent {
+            Agent::Claude => &self.claude,
+            Agent::Codex => &self.codex,
+        }
+    }
+
+    fn of(&mut self, agent: Agent) -> &mut Metered {
+        match agent {
+            Agent::Claude => &mut self.claude,
+            Agent::Codex => &mut self.codex,
+        }
+    }
+}
+
+/// Looks at a transcript that go on at once. A turn's end begins one that lasts two seconds.
+const LOOKS_MAX: usize = 4;

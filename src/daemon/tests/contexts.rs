@@ -1,0 +1,98 @@
+//! How full the agents' contexts are, from what their vendors tell.
+
+use serde_json::json;
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::Agent;
+use crate::core::context_fill::ContextFill;
+use crate::core::id::{ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{Command, HookParams, Role};
+
+fn used(rig: &mut Rig, used: u64) {
+    let window = Some(100_000);
+    rig.fact(CodexFact::ContextUsed { used, window });
+}
+
+fn codex(rig: &Rig) -> ContextFill {
+    rig.daemon.status().agents.codex.context
+}
+
+#[tokio::test]
+async fn codexs_figure_falls_with_a_compaction_in_either_order_and_ends_with_its_thread() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    assert_eq!(codex(&rig), ContextFill::default());
+    let turn_id = TurnId::new("U1");
+    let compacted = || CodexFact::Compacted {
+        turn_id: turn_id.clone(),
+    };
+    used(&mut rig, 60_500);
+    assert_eq!(codex(&rig).percent, Some(60));
+    used(&mut rig, 6_907);
+    rig.fact(compacted());
+    let fill = codex(&rig);
+    assert_eq!((fill.used, fill.compactions), (Some(6_907), 1));
+    used(&mut rig, 61_000);
+    rig.fact(compacted());
+    used(&mut rig, 7_000);
+    let fill = codex(&rig);
+    assert_eq!((fill.used, fill.compactions), (Some(7_000), 2));
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("another"),
+    });
+    assert_eq!(codex(&rig), ContextFill::default());
+}
+
+#[tokio::test]
+async fn claudes_figure_comes_from_the_transcript_that_its_hooks_name() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(4_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let call = |event: &str, path: String| {
+        Command::Hook(HookParams {
+            event: event.to_owned(),
+            claude_pid: Some(4_000_000),
+            transcript: Some(path),
+            ..HookParams::default()
+        })
+    };
+    let write = |name: &str, line: String| {
+        let path = place.dirs.root.join(name);
+        std::fs::write(&path, line).unwrap();
+        path.display().to_string()
+    };
+    let answer = json!({"type": "assistant", "message": {"model": "claude-opus-5-5",
+        "usage": {"input_tokens": 90_000, "output_tokens": 10_000}}});
+    let first = write("first.jsonl", answer.to_string());
+    rig.call(&hook, call("PostToolUse", first.clone()))
+        .await
+        .unwrap();
+    let claude = |rig: &Rig| rig.daemon.status().agents.claude.context;
+    while claude(&rig).used.is_none() {
+        // It is read on a thread of its own.
+        tokio::task::yield_now().await;
+        rig.pump().await;
+    }
+    let fill = claude(&rig);
+    assert_eq!((fill.used, fill.percent), (Some(100_000), Some(10)));
+
+    // What it knew of another conversation says nothing of this one, however odd its file is.
+    let second = write("second.jsonl", "\"usage\"".to_owned());
+    rig.call(&hook, call("PostToolUse", second)).await.unwrap();
+    assert_eq!(claude(&rig), ContextFill::default());
+    rig.call(&hook, call("PostToolUse", "../first.jsonl".to_owned()))
+        .await
+        .unwrap();
+    assert_eq!(claude(&rig), ContextFill::default());
+    assert!(
+        rig.daemon
+            .recorder
+            .world()
+            .agent(Agent::Claude)
+            .state
+            .is_attached()
+    );
+}

@@ -1,0 +1,74 @@
+//! How full the agents' contexts are: the vendors' own figures, at the far end of `status`.
+
+use serde_json::{Value, json};
+
+use crate::support::child::run;
+use crate::support::claude_home;
+use crate::support::mcp::McpClient;
+use crate::support::model_request::says;
+use crate::support::pair::Pair;
+use crate::support::script::Reply;
+use crate::support::wait::{timeout, wait_until};
+
+#[track_caller]
+fn wait_context(pair: &Pair, agent: &str, used: u64) -> Value {
+    let what = format!("a context of {used} tokens");
+    wait_until(&what, timeout(), || {
+        let status = run(&pair.ctxrelay(["status", "--json"]))
+            .expect_success()
+            .json();
+        let context = status["agents"][agent]["context"].clone();
+        (context["used"] == used).then_some(context)
+    })
+}
+
+#[test]
+fn what_codex_says_of_its_context_is_in_the_status_with_the_turns_that_are_left() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let mut last = Value::Null;
+    for (word, tokens) in [("first", 40_000), ("second", 60_000), ("third", 80_000)] {
+        pair.responses
+            .when(says(word))
+            .once()
+            .reply(Reply::text("done").filling(tokens));
+        claude.tool("reply", json!({"text": format!("do the {word} piece")}));
+        last = wait_context(&pair, "codex", tokens);
+    }
+    let window = last["window"].as_u64().unwrap();
+    assert_eq!(last["percent"], 80_000 * 100 / window, "{last}");
+    assert_eq!(last["source"], "vendor");
+    assert_eq!(last["windowSource"], "vendor");
+    assert_eq!(last["compactions"], 0);
+    let room = last["compactsAt"].as_u64().unwrap() - 80_000;
+    assert_eq!(last["turnsLeft"], room / 20_000, "{last}");
+
+    let said = run(&pair.ctxrelay(["status"])).expect_success();
+    let wanted = format!("80000 of {window} tokens");
+    assert!(said.stdout.contains(&wanted), "{}", said.stdout);
+}
+
+#[test]
+fn what_claudes_transcript_says_of_its_context_is_in_the_status() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = pair.claude();
+    claude.wait_for_text(claude_home::COMPOSER);
+    for (word, tokens) in [("first", 50_000), ("second", 150_000)] {
+        pair.messages
+            .when(says(word))
+            .once()
+            .reply(Reply::text("done").filling(tokens));
+        claude.submit(&format!("do the {word} piece"));
+        let context = wait_context(&pair, "claude", tokens);
+        assert_eq!(context["source"], "transcript", "{context}");
+        match context["window"].as_u64() {
+            Some(window) => {
+                assert_eq!(context["windowSource"], "table", "{context}");
+                assert_eq!(context["percent"], tokens * 100 / window, "{context}");
+            }
+            None => assert!(context["percent"].is_null(), "{context}"),
+        }
+    }
+}
