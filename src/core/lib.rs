@@ -16,6 +16,7 @@ pub mod id;
 pub mod managed_block;
 pub mod marker;
 pub mod panicked;
+pub mod policy;
 pub mod redact;
 pub mod row_class;
 pub mod snapshot;

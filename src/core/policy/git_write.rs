@@ -1,0 +1,376 @@
+//! [`git_use`]: does a shell command write to git?
+
+use super::programs::{
+    ProgramRole, is_inside_git_folder, mentions_git, program_name, program_role,
+};
+use super::shell::{ShellWord, SimpleCommand};
+use super::shell_lexer;
+use super::subcommands::{SubcommandUse, gh_subcommand, git_subcommand};
+
+/// The longest command that is judged, in bytes.
+pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
+
+/// How deep commands in commands are judged.
+const NESTED_MAX: usize = 8;
+
+/// Options of git before its subcommand that take the next word.
+const TAKES_VALUE: [&str; 8] = [
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+
+/// What a shell command does with git. A larger one counts more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GitUse {
+    /// Nothing, or it only reads.
+    NoWrite,
+    /// The text does not say; why not.
+    Unclear(String),
+    /// It writes: to branches, the index, the working tree through git, a remote, or a pull request.
+    /// The program with its subcommand.
+    Write(String),
+}
+
+/// Judges a command of the shell, as an agent gives it to `bash`, `zsh` or `sh`. A command that
+/// writes is never taken for one that does not because of how it is quoted or wrapped; when its text
+/// does not tell, the answer is [`GitUse::Unclear`].
+pub fn git_use(command: &str) -> GitUse {
+    if command.len() > COMMAND_BYTES_MAX {
+        return unclear("it is too long to be read");
+    }
+    of_text(command, 0)
+}
+
+fn unclear(why: &str) -> GitUse {
+    GitUse::Unclear(why.to_owned())
+}
+
+fn of_text(text: &str, depth: usize) -> GitUse {
+    if depth > NESTED_MAX {
+        return unclear("it nests too deeply");
+    }
+    let read = shell_lexer::read(text);
+    let start = read.unclear.map_or(GitUse::NoWrite, unclear);
+    let all = read.commands.iter().map(|it| of_command(it, depth));
+    all.fold(start, GitUse::max)
+}
+
+fn of_command(command: &SimpleCommand, depth: usize) -> GitUse {
+    let files = match command.redirects.iter().any(is_inside_git_folder) {
+        true => unclear("it names a file in the folder .git"),
+        false => GitUse::NoWrite,
+    };
+    let has_input = !command.redirects.is_empty();
+    let words = of_words(&command.words, depth, has_input);
+    let words = match command.words.first() {
+        // A pattern of `case` ends in the sign that ends the substitution.
+        Some(word) if command.is_substituted && word.text == "case" => {
+            words.max(unclear("what stands in a substitution is not read"))
+        }
+        _ => words,
+    };
+    files.max(words)
+}
+
+fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
+    let mut found = GitUse::NoWrite;
+    let mut rest = words;
+    while let Some((head, arguments)) = rest.split_first() {
+        rest = arguments;
+        if is_assignment(head) {
+            if mentions_git(&head.text) {
+                found = found.max(unclear("a variable names git"));
+            }
+            continue;
+        }
+        let name = program_name(&head.text);
+        let role = program_role(&name);
+        if head.is_dynamic || (head.may_split && role != ProgramRole::OnlyLooks) {
+            return found.max(unclear("which program runs is not in the text"));
+        }
+        if role != ProgramRole::BeforeCommand {
+            return found.max(of_program(&name, role, arguments, depth, has_input));
+        }
+    }
+    found
+}
+
+fn of_program(
+    name: &str,
+    role: ProgramRole,
+    arguments: &[ShellWord],
+    depth: usize,
+    has_input: bool,
+) -> GitUse {
+    match role {
+        ProgramRole::Git => match name.strip_prefix("git-") {
+            Some(subcommand) => of_git(&with_head(subcommand, arguments), depth),
+            None => of_git(arguments, depth),
+        },
+        ProgramRole::GitHub => {
+            let (found, label) = gh_subcommand(arguments);
+            as_use(found, &format!("gh {label}"))
+        }
+        ProgramRole::GitTool => unclear(&format!("what {name} does is not known")),
+        ProgramRole::Shell => of_shell(arguments, depth, has_input),
+        ProgramRole::Eval => {
+            let texts: Vec<&str> = arguments.iter().map(|it| it.text.as_str()).collect();
+            let judged = of_text(&texts.join(" "), depth + 1);
+            judged.max(of_unknown_parts(arguments))
+        }
+        ProgramRole::Source => match arguments.first() {
+            Some(word) if is_file(word) => GitUse::NoWrite,
+            _ => unclear("which file the shell reads is not in the text"),
+        },
+        ProgramRole::Wrapper => of_wrapper(name, arguments, depth, has_input),
+        ProgramRole::BeforeCommand | ProgramRole::OnlyLooks | ProgramRole::RunsNothing => {
+            GitUse::NoWrite
+        }
+        ProgramRole::Other => of_other(name, arguments),
+    }
+}
+
+/// The word names a file, and neither a substitution nor the input.
+fn is_file(word: &ShellWord) -> bool {
+    !word.text.is_empty() && !word.may_split && !word.text.starts_with("/dev/")
+}
+
+fn is_assignment(word: &ShellWord) -> bool {
+    let Some((name, _)) = word.text.split_once('=') else {
+        return false;
+    };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let mut letters = name.chars();
+    letters
+        .next()
+        .is_some_and(|it| it.is_ascii_alphabetic() || it == '_')
+        && letters.all(|it| it.is_ascii_alphanumeric() || it == '_')
+}
+
+fn with_head(head: &str, rest: &[ShellWord]) -> Vec<ShellWord> {
+    let mut words = vec![ShellWord::literal(head)];
+    words.extend_from_slice(rest);
+    words
+}
+
+fn as_use(found: SubcommandUse, label: &str) -> GitUse {
+    match found {
+        SubcommandUse::Reads => GitUse::NoWrite,
+        SubcommandUse::Writes => GitUse::Write(label.trim_end().to_owned()),
+        SubcommandUse::Unclear => unclear(&format!("what {} does is not known", label.trim_end())),
+    }
+}
+
+fn of_unknown_parts(words: &[ShellWord]) -> GitUse {
+    match words.iter().any(|it| it.is_dynamic) {
+        true => unclear("the shell puts in a part of the command"),
+        false => GitUse::NoWrite,
+    }
+}
+
+/// `git` with its own options before the subcommand.
+fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
+    let mut aliases: Vec<(String, String)> = Vec::new();
+    let mut found = GitUse::NoWrite;
+    let mut rest = arguments;
+    while let Some((word, after)) = rest.split_first() {
+        rest = after;
+        if word.is_dynamic || word.may_split {
+            return found.max(unclear("git's subcommand is not in the text"));
+        }
+        if !word.text.starts_with('-') {
+            let of_subcommand = of_subcommand(&word.text, after, &aliases, depth);
+            return found.max(of_subcommand);
+        }
+        if !TAKES_VALUE.contains(&word.text.as_str()) {
+            continue;
+        }
+        let Some((value, after)) = rest.split_first() else {
+            break;
+        };
+        rest = after;
+        if value.may_split {
+            found = found.max(unclear("git's options are not in the text"));
+        }
+        if matches!(word.text.as_str(), "-c" | "--config-env") {
+            let (key, text) = value.text.split_once('=').unwrap_or((&value.text, ""));
+            let key = key.to_ascii_lowercase();
+            match key.strip_prefix("alias.") {
+                Some(alias) if !value.is_dynamic && word.text == "-c" => {
+                    aliases.push((alias.to_owned(), text.to_owned()));
+                }
+                None if !value.is_dynamic && !runs_its_value(&key, text) => {}
+                _ => found = found.max(unclear("an option of git's can run a program")),
+            }
+        }
+    }
+    found
+}
+
+/// A key of git's configuration whose value is a program.
+fn runs_its_value(key: &str, value: &str) -> bool {
+    const PROGRAMS: [&str; 12] = [
+        "askpass",
+        "command",
+        "driver",
+        "editor",
+        "external",
+        "fsmonitor",
+        "helper",
+        "hookspath",
+        "pager",
+        "program",
+        "proxy",
+        "textconv",
+    ];
+    const HARMLESS: [&str; 7] = ["", "cat", "less", "true", "false", ":", "/dev/null"];
+    let is_program = PROGRAMS.iter().any(|end| key.ends_with(end)) || key.starts_with("pager.");
+    (is_program && !HARMLESS.contains(&value)) || mentions_git(value) || key.starts_with("include")
+}
+
+fn of_subcommand(
+    name: &str,
+    arguments: &[ShellWord],
+    aliases: &[(String, String)],
+    depth: usize,
+) -> GitUse {
+    let found = git_subcommand(name, arguments);
+    // Git takes its own subcommand where an alias has the same name.
+    let alias = aliases
+        .iter()
+        .rev()
+        .find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+    match alias {
+        Some((_, text)) if found == SubcommandUse::Unclear => {
+            let of_alias = match text.strip_prefix('!') {
+                Some(command) => of_text(command, depth + 1),
+                None => of_text(&format!("git {text}"), depth + 1),
+            };
+            // What follows the alias belongs to its command.
+            match of_alias {
+                GitUse::NoWrite if !arguments.is_empty() => unclear("an alias of git's is used"),
+                of_alias => of_alias,
+            }
+        }
+        _ => as_use(found, &format!("git {name}")),
+    }
+}
+
+/// A shell: its `-c`, a file, or what comes from its input.
+fn of_shell(arguments: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
+    let mut has_script = false;
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let text = word.text.as_str();
+        if word.may_split {
+            return unclear("a shell's options are not in the text");
+        }
+        if let Some(script) = text.strip_prefix("--command=") {
+            return of_text(script, depth + 1).max(of_unknown_parts(arguments));
+        }
+        match text {
+            "--command" => has_script = true,
+            "--rcfile" | "--init-file" => {
+                rest.next();
+            }
+            _ if text.starts_with("--") => {}
+            _ if text.len() > 1 && text.starts_with(['-', '+']) => {
+                has_script |= text.starts_with('-') && text.contains('c');
+                if text.contains('s') && !has_script {
+                    return unclear("a shell reads its commands from its input");
+                }
+                if text.contains(['o', 'O']) {
+                    rest.next();
+                }
+            }
+            _ if has_script => {
+                let judged = of_text(text, depth + 1);
+                // The words after it are what it calls $0, $1 and so on.
+                return judged.max(of_unknown_parts(std::slice::from_ref(word)));
+            }
+            _ if text == "-" || has_input || !is_file(word) => break,
+            _ => return GitUse::NoWrite,
+        }
+    }
+    unclear("a shell reads its commands from its input")
+}
+
+/// A program that runs the rest of its words: from the first that names a program we know.
+fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
+    if depth > NESTED_MAX {
+        return unclear("it nests too deeply");
+    }
+    if name == "command"
+        && arguments
+            .first()
+            .is_some_and(|it| matches!(it.text.as_str(), "-v" | "-V"))
+    {
+        return GitUse::NoWrite;
+    }
+    let known = arguments.iter().position(|it| {
+        !it.is_dynamic
+            && matches!(
+                program_role(&program_name(&it.text)),
+                ProgramRole::Git
+                    | ProgramRole::GitHub
+                    | ProgramRole::GitTool
+                    | ProgramRole::Shell
+                    | ProgramRole::Eval
+                    | ProgramRole::Wrapper
+            )
+    });
+    let before = &arguments[..known.unwrap_or(arguments.len())];
+    let inside = known.map_or(GitUse::NoWrite, |at| {
+        let mut words = arguments[at..].to_vec();
+        if matches!(name, "parallel" | "xargs") {
+            words.push(ShellWord::unknown());
+        }
+        of_words(&words, depth + 1, has_input)
+    });
+    let is_other_program = match name {
+        // Its words are paths and patterns, but for what stands behind `-exec`.
+        "find" => before
+            .iter()
+            .skip_while(|it| !runs_next(&it.text))
+            .any(|it| it.is_dynamic),
+        _ => before.iter().any(|it| it.is_dynamic) && known.is_none(),
+    };
+    // Both make commands, or parts of them, of their input.
+    let of_input = match name {
+        "parallel" => known.is_none(),
+        "xargs" => {
+            arguments[known.unwrap_or(0)..]
+                .first()
+                .is_some_and(|it| program_role(&program_name(&it.text)) == ProgramRole::Shell)
+                || (known.is_none() && arguments.iter().any(|it| it.text == "{}"))
+        }
+        _ => false,
+    };
+    let unknown =
+        match of_input || is_other_program || before.iter().any(|it| mentions_git(&it.text)) {
+            true => unclear(&format!("what {name} runs is not in the text")),
+            false => GitUse::NoWrite,
+        };
+    inside.max(unknown)
+}
+
+fn runs_next(option: &str) -> bool {
+    matches!(option, "-exec" | "-execdir" | "-ok" | "-okdir")
+}
+
+/// A program that we do not know, which may run git by a text in its arguments, or change its files.
+fn of_other(name: &str, arguments: &[ShellWord]) -> GitUse {
+    if arguments.iter().any(|it| mentions_git(&it.text)) {
+        return unclear(&format!("{name} is told of git"));
+    }
+    if arguments.iter().any(is_inside_git_folder) {
+        return unclear(&format!("{name} is told of the folder .git"));
+    }
+    GitUse::NoWrite
+}

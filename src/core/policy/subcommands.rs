@@ -1,0 +1,326 @@
+//! What `git` and `gh` do by their subcommand. What is not known to read only, writes; a subcommand
+//! that is not known at all can be an alias.
+
+use super::shell::ShellWord;
+
+/// Of a subcommand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SubcommandUse {
+    Reads,
+    Writes,
+    Unclear,
+}
+
+use SubcommandUse::{Reads, Unclear, Writes};
+
+const READ: [&str; 49] = [
+    "annotate",
+    "archive",
+    "blame",
+    "bugreport",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "check-mailmap",
+    "check-ref-format",
+    "cherry",
+    "clone",
+    "column",
+    "count-objects",
+    "describe",
+    "diagnose",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "difftool",
+    "fmt-merge-msg",
+    "for-each-ref",
+    "format-patch",
+    "fsck",
+    "help",
+    "interpret-trailers",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "mailinfo",
+    "mailsplit",
+    "merge-base",
+    "merge-tree",
+    "name-rev",
+    "patch-id",
+    "range-diff",
+    "request-pull",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-index",
+    "show-ref",
+    "status",
+    "stripspace",
+    "var",
+    "verify-commit",
+];
+
+const WRITE: [&str; 49] = [
+    "add",
+    "am",
+    "checkout",
+    "checkout-index",
+    "cherry-pick",
+    "citool",
+    "clean",
+    "commit",
+    "commit-graph",
+    "commit-tree",
+    "fast-import",
+    "filter-branch",
+    "filter-repo",
+    "gc",
+    "gui",
+    "http-push",
+    "index-pack",
+    "init",
+    "init-db",
+    "maintenance",
+    "merge",
+    "merge-index",
+    "mergetool",
+    "mktag",
+    "mktree",
+    "multi-pack-index",
+    "mv",
+    "pack-refs",
+    "prune",
+    "pull",
+    "push",
+    "read-tree",
+    "rebase",
+    "receive-pack",
+    "refs",
+    "repack",
+    "replace",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "send-email",
+    "send-pack",
+    "stage",
+    "switch",
+    "subtree",
+    "update-index",
+    "update-ref",
+    "write-tree",
+];
+
+/// Options of `branch` and `tag` that only list, each without its value.
+const LISTING: [&str; 30] = [
+    "-a",
+    "-i",
+    "-l",
+    "-n",
+    "-r",
+    "-v",
+    "-vv",
+    "-av",
+    "-avv",
+    "-rv",
+    "-ra",
+    "-ar",
+    "--abbrev",
+    "--all",
+    "--color",
+    "--column",
+    "--contains",
+    "--format",
+    "--ignore-case",
+    "--list",
+    "--merged",
+    "--no-color",
+    "--no-column",
+    "--no-contains",
+    "--no-merged",
+    "--points-at",
+    "--remotes",
+    "--show-current",
+    "--sort",
+    "--verbose",
+];
+
+/// Those of them after which a name is a pattern or a value, and no new branch.
+const TAKES_NAMES: [&str; 11] = [
+    "-l",
+    "--contains",
+    "--format",
+    "--list",
+    "--merged",
+    "--no-contains",
+    "--no-merged",
+    "--points-at",
+    "--show-current",
+    "--sort",
+    "-n",
+];
+
+/// What `git NAME ARGUMENTS` does.
+pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandUse {
+    let has = |option: &str| arguments.iter().any(|it| it.text == option);
+    let first = arguments.iter().find(|it| !it.text.starts_with('-'));
+    let verb = first.map_or("", |it| it.text.as_str());
+    let uncertain = arguments.iter().any(|it| it.is_dynamic || it.may_split);
+    let known = match name {
+        // It runs the pager that it is given.
+        "grep" => {
+            let pager = ["-O", "--open"];
+            let opens = |it: &ShellWord| pager.iter().any(|option| it.text.starts_with(option));
+            return if arguments.iter().any(opens) {
+                Unclear
+            } else {
+                Reads
+            };
+        }
+        _ if READ.contains(&name) => return Reads,
+        _ if WRITE.contains(&name) => return Writes,
+        "verify-tag" | "verify-pack" | "version" | "whatchanged" => return Reads,
+        "branch" | "tag" => listing(arguments),
+        "fetch" => fetch(arguments),
+        "apply" => reads_if(!has("--index") && !has("--cached") && !has("-3") && !has("--3way")),
+        "hash-object" => reads_if(!has("-w")),
+        "stash" => reads_if(matches!(verb, "list" | "show")),
+        "remote" => reads_if(matches!(verb, "" | "show" | "get-url")),
+        "worktree" | "sparse-checkout" => reads_if(verb == "list"),
+        "notes" => reads_if(matches!(verb, "" | "list" | "show")),
+        "reflog" => reads_if(!matches!(verb, "delete" | "drop" | "expire" | "write")),
+        "bisect" => reads_if(matches!(verb, "log" | "view" | "visualize")),
+        "submodule" => match verb {
+            "" | "status" | "summary" => Reads,
+            "foreach" => Unclear,
+            _ => Writes,
+        },
+        "lfs" => reads_if(matches!(
+            verb,
+            "ls-files" | "status" | "env" | "version" | "logs"
+        )),
+        "rerere" => reads_if(matches!(verb, "status" | "diff" | "remaining")),
+        "bundle" => reads_if(verb != "unbundle"),
+        "symbolic-ref" => {
+            let names = arguments.iter().filter(|it| !it.text.starts_with('-'));
+            let deletes = has("-d") || has("--delete") || has("-m");
+            reads_if(names.count() < 2 && !deletes)
+        }
+        "config" => config(arguments, verb),
+        _ => return Unclear,
+    };
+    if known == Reads && uncertain {
+        Unclear
+    } else {
+        known
+    }
+}
+
+fn reads_if(condition: bool) -> SubcommandUse {
+    if condition { Reads } else { Writes }
+}
+
+fn listing(arguments: &[ShellWord]) -> SubcommandUse {
+    let option = |it: &ShellWord| it.text.split('=').next().unwrap_or_default().to_owned();
+    let takes_names = arguments
+        .iter()
+        .any(|it| TAKES_NAMES.contains(&option(it).as_str()));
+    // A word of which nothing is known is judged by who asked.
+    let mut told = arguments
+        .iter()
+        .filter(|it| !(it.is_dynamic && it.text.is_empty()));
+    reads_if(told.all(|it| match it.text.starts_with('-') {
+        true => LISTING.contains(&option(it).as_str()),
+        false => takes_names,
+    }))
+}
+
+/// What comes from a remote moves no branch of the person's, unless the refspec names one.
+fn fetch(arguments: &[ShellWord]) -> SubcommandUse {
+    if arguments.iter().any(|it| it.text.starts_with("--upload")) {
+        return Unclear;
+    }
+    let moves = |it: &ShellWord| match it.text.starts_with('-') {
+        true => it.text.starts_with("--refm"),
+        false => it.text.contains(':') && !it.text.contains("://") && !it.text.contains('@'),
+    };
+    reads_if(!arguments.iter().any(moves))
+}
+
+fn config(arguments: &[ShellWord], verb: &str) -> SubcommandUse {
+    const SCOPES: [&str; 4] = ["--global", "--local", "--system", "--worktree"];
+    let mut rest = arguments
+        .iter()
+        .map(|it| it.text.as_str())
+        .filter(|it| !SCOPES.contains(it));
+    let first = rest.next().unwrap_or_default();
+    let asks = matches!(first, "-l" | "--list" | "get" | "list") || first.starts_with("--get");
+    let is_one_key = first == verb && verb.contains('.') && rest.next().is_none();
+    reads_if(asks || is_one_key)
+}
+
+/// What `gh ARGUMENTS` does, and its first two words.
+pub(super) fn gh_subcommand(arguments: &[ShellWord]) -> (SubcommandUse, String) {
+    let mut words = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        if word.is_dynamic || word.may_split {
+            words.push("?");
+        } else if matches!(word.text.as_str(), "-R" | "--repo") {
+            rest.next();
+        } else if !word.text.starts_with('-') {
+            words.push(word.text.as_str());
+        }
+        if words.len() == 2 {
+            break;
+        }
+    }
+    let group = words.first().copied().unwrap_or_default();
+    let verb = words.get(1).copied().unwrap_or_default();
+    let reads = matches!(
+        verb,
+        "" | "checks" | "diff" | "download" | "list" | "ls" | "status" | "view" | "watch"
+    );
+    let found = match group {
+        "" | "auth" | "browse" | "completion" | "help" | "search" | "status" | "version" => Reads,
+        "pr" | "release" | "repo" if verb == "?" => Unclear,
+        "pr" | "release" | "repo" => reads_if(reads || verb == "clone"),
+        "issue" if verb != "?" => reads_if(verb != "develop"),
+        "api" => api(arguments),
+        "?" => Unclear,
+        _ if reads => Reads,
+        _ => Unclear,
+    };
+    (found, format!("{group} {verb}").trim_end().to_owned())
+}
+
+/// A request that only gets reads; one with fields is a `POST` unless it says another method.
+fn api(arguments: &[ShellWord]) -> SubcommandUse {
+    let mut rest = arguments.iter().skip(1).map(|it| it.text.as_str());
+    let (mut gets, mut sends) = (false, false);
+    while let Some(word) = rest.next() {
+        match word {
+            "-X" | "--method" => match rest.next() {
+                Some("GET") => gets = true,
+                _ => return Writes,
+            },
+            "-XGET" | "--method=GET" => gets = true,
+            _ if word.starts_with("-X") || word.starts_with("--method") => return Writes,
+            _ => {
+                let fields = ["-f", "-F", "--field", "--raw-field", "--input"];
+                sends |= fields.iter().any(|field| word.starts_with(field));
+            }
+        }
+    }
+    if sends && !gets {
+        return Writes;
+    }
+    let uncertain = arguments.iter().any(|it| it.may_split);
+    if uncertain { Unclear } else { Reads }
+}
