@@ -75,7 +75,7 @@ pub fn work_tree(root: &Path) -> Option<WorkTree> {
     })
 }
 
-fn git(root: &Path) -> Command {
+pub(super) fn git(root: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(root).args([
         "-c",
@@ -92,7 +92,7 @@ fn git(root: &Path) -> Command {
     command
 }
 
-fn line(command: &mut Command) -> Option<String> {
+pub(super) fn line(command: &mut Command) -> Option<String> {
     let text = text(command)?;
     let line = text.trim_end_matches('\n');
     (!line.is_empty()).then(|| line.to_owned())
@@ -102,7 +102,7 @@ fn line_or_empty(command: &mut Command) -> Option<String> {
     text(command)
 }
 
-fn text(command: &mut Command) -> Option<String> {
+pub(super) fn text(command: &mut Command) -> Option<String> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -8,6 +8,7 @@ pub mod codex;
 pub mod fd_channel;
 pub mod gate;
 pub mod git;
+pub mod git_facts;
 pub mod git_head;
 pub mod hold;
 pub mod port_holder;

@@ -43,7 +43,14 @@ const PATH_BYTES_MAX: usize = 4_096;
 /// The events whose answer reaches the model, each as `additionalContext`; the others report a
 /// state. A `Stop` that answers prolongs its turn; `decision: "block"` would too, and is shown to
 /// the human as a problem (Claude Code 2.1.330, observed).
-const CARRIERS: [&str; 3] = ["UserPromptSubmit", "PostToolUse", "Stop"];
+const CARRIERS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
+
+/// The event whose answer joins the instructions of a compaction, as plain text. It is shown to the
+/// person too (Claude Code 2.1.330, observed).
+const BEFORE_COMPACTION: &str = "PreCompact";
+
+/// The longest text of Claude's that is reported, in bytes: what is behind it is cut.
+const TEXT_BYTES_MAX: usize = 256 * 1024;
 
 /// The event whose hook waits for a person.
 const PERMISSION: &str = "PermissionRequest";
@@ -153,6 +160,12 @@ where
             output,
         });
     }
+    if event == BEFORE_COMPACTION {
+        let line = reply.additional_context?;
+        output.write_all(line.as_bytes()).await.ok()?;
+        output.flush().await.ok()?;
+        return None;
+    }
     if !CARRIERS.contains(&event) {
         return None;
     }
@@ -216,12 +229,24 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         .get("prompt")
         .and_then(Value::as_str)
         .is_some_and(|prompt| prompt.trim_start().starts_with(MONITOR_PROMPT));
+    let file = input
+        .get("tool_input")
+        .filter(|_| event == "PostToolUse")
+        .and_then(|tool| tool.get("file_path").or_else(|| tool.get("notebook_path")))
+        .and_then(Value::as_str)
+        .filter(|path| path.len() <= PATH_BYTES_MAX);
+    let text = match event {
+        "Stop" => input.get("last_assistant_message"),
+        "PostCompact" => input.get("compact_summary"),
+        _ => None,
+    };
+    let text = text.and_then(Value::as_str);
     HookParams {
         event: event.to_owned(),
         claude_pid: caller.pid,
         claude_session_id: word("session_id"),
         from_monitor,
-        detail: ["source", "reason", "error", "notification_type"]
+        detail: ["source", "reason", "error", "notification_type", "trigger"]
             .into_iter()
             .find_map(word),
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
@@ -232,7 +257,15 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
             .and_then(Value::as_str)
             .filter(|path| path.len() <= PATH_BYTES_MAX)
             .map(str::to_owned),
+        tool: file.and(word("tool_name")),
+        path: file.map(str::to_owned),
+        text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
     }
+}
+
+/// As much of the beginning as there is room for.
+fn beginning(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
 }
 
 /// Whether our monitor is among the tasks that Claude lists at the end of a turn.

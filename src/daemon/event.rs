@@ -12,6 +12,7 @@ use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
 use crate::core::agent::Agent;
+use crate::core::continuity::GitFacts;
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
@@ -94,6 +95,15 @@ pub enum Event {
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
     },
+    /// Where the work tree stands was read for a packet.
+    PacketGit {
+        /// The number under which the packet waits.
+        number: u64,
+        /// `None` when the project is no git repository, or git took too long.
+        git: Option<GitFacts>,
+        /// Until it has been taken in.
+        under_way: UnderWay,
+    },
     /// What stays when the session is deleted was found out.
     DeletionAsked(DeletionAsked),
     /// A session was deleted for good, as far as it could be.
@@ -147,6 +157,7 @@ impl Event {
             Self::TranscriptRead(_) => "transcript_read",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
+            Self::PacketGit { .. } => "packet_git",
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",

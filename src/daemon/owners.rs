@@ -26,8 +26,10 @@ use super::outbox::Outbox;
 use super::pending_decisions::PendingDecisions;
 use super::readers::Readers;
 use super::recorder::Recorder;
+use super::reloads::Reloads;
 use super::silence::Silences;
 use super::tamper::Alarms;
+use super::touched::Touched;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
 
@@ -51,6 +53,8 @@ pub struct Daemon {
     pub(super) handoff_dedup: HandoffDedup,
     pub(super) deciding: PendingDecisions,
     pub(super) approvals: Approvals,
+    pub(super) reloads: Reloads,
+    pub(super) touched: Touched,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
@@ -99,6 +103,8 @@ impl Daemon {
             handoff_dedup,
             deciding: PendingDecisions::default(),
             approvals: Approvals::default(),
+            reloads: Reloads::default(),
+            touched: Touched::default(),
             agent_processes: AgentProcesses::default(),
             events,
             operations: Operations::default(),

@@ -114,6 +114,14 @@ impl Daemon {
             Event::TranscriptRead(read) => self.on_transcript(read),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::PacketGit {
+                number,
+                git,
+                under_way,
+            } => {
+                drop(under_way);
+                self.on_packet_git(number, git.as_ref());
+            }
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
             Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.on_gate(fact),

@@ -7,6 +7,7 @@
 
 mod altered;
 mod approvals;
+mod continuity;
 mod delivery;
 mod dormant;
 mod followed;

@@ -20,7 +20,7 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 8] = [
+const HOOK_EVENTS: [&str; 10] = [
     "SessionStart",
     "UserPromptSubmit",
     "PostToolUse",
@@ -28,6 +28,8 @@ const HOOK_EVENTS: [&str; 8] = [
     "Notification",
     "Stop",
     "StopFailure",
+    "PreCompact",
+    "PostCompact",
     "SessionEnd",
 ];
 

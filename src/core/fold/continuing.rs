@@ -3,6 +3,7 @@
 use crate::agent::{Agent, Party};
 use crate::continuity::ContinuityState;
 use crate::entry::{ContinuityFact, ContinuityRecord, Entry, NoteKind};
+use crate::id::RuntimeSession;
 use crate::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};
 
 /// A note, as far as it says something of an agent's state. What the operator notes for nobody
@@ -25,9 +26,18 @@ pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind)
 
 /// A turn of the agent's begins.
 pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
-    if let Some(state) = state_of(world, entry, agent) {
-        state.turn_began();
+    if entry.runtime_session.is_some() {
+        if let Some(state) = state_of(world, entry, agent) {
+            state.turn_began();
+        }
+        return;
     }
+    // The entry does not say in which pair.
+    let states = world.continuity.entry(agent).or_default();
+    if states.is_empty() {
+        states.insert(RuntimeSession::default(), ContinuityState::default());
+    }
+    states.values_mut().for_each(ContinuityState::turn_began);
 }
 
 /// Takes a fact in. What somebody says who may not has no effect: an agent's program tells of its

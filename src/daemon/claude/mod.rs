@@ -1,5 +1,6 @@
 //! What follows from what is known of Claude, as flows of the loop over its owners: `delivering`
-//! does what the ladders say, `approving` has the person asked, `presence` follows which Claude there is, `context` writes what a
+//! does what the ladders say, `approving` has the person asked, `continuing` gives it back what a
+//! compaction took, `presence` follows which Claude there is, `context` writes what a
 //! hook hands into a turn, `standing` what the operator reads, `tools` whether Claude can call us,
 //! `turns` what it does.
 //!
@@ -8,6 +9,7 @@
 
 mod approving;
 mod context;
+mod continuing;
 mod delivering;
 mod presence;
 mod ring;

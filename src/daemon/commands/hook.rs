@@ -58,6 +58,7 @@ impl Daemon {
         }
         self.claude_goes_on(&params.event, params.tool_use.as_deref());
         self.meter_claude(params);
+        self.claude_continues(pair, params);
         match params.event.as_str() {
             "UserPromptSubmit" => {
                 // A turn that ends at the limit would have them and do nothing with them.
@@ -102,7 +103,17 @@ impl Daemon {
                 self.tell_ladder(pair, LadderInput::TurnEnded { limited });
                 self.claude_hears(ClaudeInput::Failed { limited, why });
             }
-            "SessionStart" => self.began_anew(pair, params.detail.as_deref()),
+            "SessionStart" => {
+                self.began_anew(pair, params.detail.as_deref());
+                let source = params.detail.as_deref();
+                return self.reload_claude(pair, source, |daemon, text| {
+                    asked.with(daemon, HookReply::of_text(text));
+                });
+            }
+            "PreCompact" => {
+                let handed = HookReply::of_text(self.ids_to_keep(pair));
+                return asked.with(self, handed);
+            }
             _ => {}
         }
         asked.with_nothing();

@@ -261,7 +261,7 @@ pub struct HookParams {
     #[serde(default)]
     pub from_monitor: bool,
     /// `source` of a `SessionStart`, `reason` of a `SessionEnd`, `error` of a `StopFailure`,
-    /// `notification_type` of a `Notification`.
+    /// `notification_type` of a `Notification`, `trigger` of a `PreCompact`.
     #[serde(default)]
     pub detail: Option<String>,
     /// `Stop`: a stop has prolonged this turn already.
@@ -276,6 +276,15 @@ pub struct HookParams {
     /// Claude's own file of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
+    /// `PostToolUse`: the tool, where it reads or writes one file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// `PostToolUse`: that file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// `Stop`: what Claude said last. `PostCompact`: the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// Arguments of [`Command::Decide`](super::Command::Decide).

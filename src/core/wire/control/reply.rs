@@ -68,6 +68,16 @@ pub enum Reply {
     Gates(GatesReport),
 }
 
+impl HookReply {
+    /// A text without messages in it.
+    pub fn of_text(text: Option<String>) -> Self {
+        Self {
+            additional_context: text,
+            ids: Vec::new(),
+        }
+    }
+}
+
 /// A message or handoff was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,0 +1,201 @@
+//! How Claude goes on after its context was compacted, cleared or begun: what its hooks tell of
+//! that, and what it is given.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::core::agent::{Agent, Party};
+use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, STATE_TAG, StateTag, markers};
+use crate::core::entry::{
+    Compaction, CompactionTrigger, ContinuityFact, EntryKind, NoteKind, ReloadCause, ReloadStep,
+    ReloadWay,
+};
+use crate::core::id::RuntimeSession;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reloads::{ReloadOrder, ThenReloaded};
+use crate::wire::control::HookParams;
+
+/// The tools of Claude's that read a file (2.1.330).
+const READING: [&str; 1] = ["Read"];
+
+/// Those that write one.
+const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+
+/// The most that joins the instructions of a compaction, in characters: Claude shows it to the
+/// person too.
+const KEEP_CHARS_MAX: usize = 300;
+
+/// What Claude reads after `/clear`, where the record knows of its work.
+const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record still holds what you \
+    were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
+
+impl Daemon {
+    /// What a hook tells of the thread of Claude's work, whatever else it tells.
+    pub(in crate::daemon) fn claude_continues(
+        &mut self,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) {
+        match params.event.as_str() {
+            "UserPromptSubmit" => self.claude_went_on(pair),
+            "PostToolUse" => {
+                self.claude_went_on(pair);
+                self.claude_touched(pair, params);
+            }
+            "Stop" | "StopFailure" => {
+                self.claude_went_on(pair);
+                self.record_touched(pair);
+                if let Some(text) = &params.text {
+                    self.note_markers(Agent::Claude, pair, text);
+                }
+            }
+            "PreCompact" => {
+                let trigger = params.detail.as_deref().unwrap_or_default();
+                self.reloads.compacts(pair.clone(), trigger.into());
+            }
+            "PostCompact" => {
+                let summary = params.text.clone().unwrap_or_default();
+                let trigger = self.reloads.compacted(pair);
+                self.record_compaction(pair, trigger.unwrap_or_else(unknown), summary);
+            }
+            "SessionEnd" => {
+                self.record_touched(pair);
+                let why = "Claude's session ended before it was seen to go on".to_owned();
+                self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
+            }
+            _ => {}
+        }
+    }
+
+    /// Claude begins, or begins anew: gives what it needs for that to `then`.
+    pub(in crate::daemon) fn reload_claude(
+        &mut self,
+        pair: &RuntimeSession,
+        source: Option<&str>,
+        then: impl FnOnce(&mut Self, Option<String>) + Send + 'static,
+    ) {
+        let (cause, chars_max) = match source {
+            Some("compact") => (ReloadCause::Compacted, PACKET_CHARS_MAX),
+            Some("resume" | "fork") => (ReloadCause::Resumed, SHORT_CHARS_MAX),
+            Some("clear") => {
+                let knows = self.recorder.world().state_of(Agent::Claude, pair);
+                let knows = knows.is_some_and(|state| state.stated().next().is_some());
+                return then(self, knows.then(|| CLEARED.to_owned()));
+            }
+            _ => (ReloadCause::Started, SHORT_CHARS_MAX),
+        };
+        let order = ReloadOrder {
+            agent: Agent::Claude,
+            pair: pair.clone(),
+            cause,
+            way: ReloadWay::Hook,
+            chars_max,
+        };
+        let then: ThenReloaded =
+            Box::new(move |daemon, packet| then(daemon, packet.map(|packet| packet.text)));
+        self.reload(order, then);
+    }
+
+    /// What a summary must not lose: the ids that are open.
+    pub(in crate::daemon) fn ids_to_keep(&self, pair: &RuntimeSession) -> Option<String> {
+        let world = self.recorder.world();
+        let is_ours = |of: Option<&RuntimeSession>| of.is_none_or(|of| of == pair);
+        let handoffs = world.open_handoffs.values();
+        let handoffs = handoffs
+            .filter(|handoff| is_ours(handoff.runtime_session.as_ref()))
+            .map(|handoff| format!("handoff {}", handoff.id));
+        let questions = world.open_questions.values();
+        let questions = questions
+            .filter(|question| is_ours(question.runtime_session.as_ref()))
+            .map(|question| format!("message {}", question.id));
+        let proposals = world.pending_proposals.values();
+        let proposals = proposals.map(|pending| format!("proposal {}", pending.id));
+        let mut text = String::from("Keep these ids of contextrelay in the summary:");
+        let mut is_empty = true;
+        for id in handoffs.chain(proposals).chain(questions) {
+            if text.chars().count() + id.chars().count() + 2 > KEEP_CHARS_MAX {
+                break;
+            }
+            text.push_str(if is_empty { " " } else { ", " });
+            text.push_str(&id);
+            is_empty = false;
+        }
+        (!is_empty).then_some(text)
+    }
+
+    /// Claude's model was asked: what it was given before is in its context, and a compaction of
+    /// which it said no more is over.
+    fn claude_went_on(&mut self, pair: &RuntimeSession) {
+        self.settle_reload(Agent::Claude, pair, ReloadStep::Given);
+        if let Some(trigger) = self.reloads.compacted(pair) {
+            self.record_compaction(pair, trigger, String::new());
+        }
+    }
+
+    fn record_compaction(
+        &mut self,
+        pair: &RuntimeSession,
+        trigger: CompactionTrigger,
+        summary: String,
+    ) {
+        let compaction = Compaction {
+            trigger,
+            tokens_before: None,
+            tokens_after: None,
+        };
+        let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);
+        let claude = Party::Agent(Agent::Claude);
+        let entry = self.entry(claude, None, fact, summary, Some(pair.clone()));
+        self.record_mere_fact(entry);
+    }
+
+    fn claude_touched(&mut self, pair: &RuntimeSession, params: &HookParams) {
+        let (Some(tool), Some(path)) = (&params.tool, &params.path) else {
+            return;
+        };
+        let is_written = WRITING.contains(&tool.as_str());
+        if is_written || READING.contains(&tool.as_str()) {
+            let below = Path::new(path).strip_prefix(&self.dirs.root).ok();
+            let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
+            self.touched.file(pair, below, is_written);
+        }
+    }
+
+    fn record_touched(&mut self, pair: &RuntimeSession) {
+        if let Some(files) = self.touched.take(pair) {
+            let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
+            let claude = Party::Agent(Agent::Claude);
+            let entry = self.entry(claude, None, fact, "", Some(pair.clone()));
+            self.record_mere_fact(entry);
+        }
+    }
+
+    /// Records what an agent says of its work in its own words.
+    pub(in crate::daemon) fn note_markers(
+        &mut self,
+        agent: Agent,
+        pair: &RuntimeSession,
+        text: &str,
+    ) {
+        for marker in markers(text) {
+            let kind = EntryKind::Note {
+                note: marker.kind,
+                handles: Vec::new(),
+                withdraws: None,
+            };
+            let content = match (marker.kind, marker.text) {
+                (NoteKind::Done, text) if text.is_empty() => "done".to_owned(),
+                (_, text) => text,
+            };
+            let mut entry = self.entry(agent.into(), None, kind, content, Some(pair.clone()));
+            let tag = StateTag::Marker.as_str();
+            entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
+            self.record_mere_fact(entry);
+        }
+    }
+}
+
+fn unknown() -> CompactionTrigger {
+    CompactionTrigger::Unknown
+}

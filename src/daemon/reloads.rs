@@ -1,0 +1,104 @@
+//! [`Reloads`]: packets that are being made, and those of which it is not known whether their
+//! agent has them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::owners::Daemon;
+use crate::core::agent::Agent;
+use crate::core::entry::{CompactionTrigger, Reload, ReloadCause, ReloadWay};
+use crate::core::id::{EntryId, RuntimeSession};
+
+/// How many packets are made at once. Each waits for a `git` of at most half a second.
+const MAKING_MAX: usize = 16;
+
+/// For whom a packet is made, and why.
+#[derive(Debug, Clone)]
+pub(super) struct ReloadOrder {
+    pub(super) agent: Agent,
+    pub(super) pair: RuntimeSession,
+    pub(super) cause: ReloadCause,
+    pub(super) way: ReloadWay,
+    /// The most of it, in characters.
+    pub(super) chars_max: usize,
+}
+
+/// A packet that is recorded, and may be given now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordedPacket {
+    /// Names it in all of its entries.
+    pub(super) id: EntryId,
+    /// What the agent is given.
+    pub(super) text: String,
+}
+
+/// Gets the packet; none where the record knows of no work, and where it could not be recorded.
+pub(super) type ThenReloaded = Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
+
+/// Packets on their way.
+#[derive(Default)]
+pub(super) struct Reloads {
+    making: BTreeMap<u64, (ReloadOrder, ThenReloaded)>,
+    next: u64,
+    /// Offered, and nothing is known yet.
+    offered: BTreeMap<(Agent, RuntimeSession), Reload>,
+    /// Claude's compactions that began, of which the end is not recorded.
+    compacting: BTreeMap<RuntimeSession, CompactionTrigger>,
+}
+
+impl fmt::Debug for Reloads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reloads")
+            .field("making", &self.making.len())
+            .field("offered", &self.offered)
+            .field("compacting", &self.compacting)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Reloads {
+    /// A packet is to be made. The number under which it waits for what is read beside the loop;
+    /// when too many are being made, `then` back.
+    pub(super) fn begin(
+        &mut self,
+        order: ReloadOrder,
+        then: ThenReloaded,
+    ) -> Result<u64, ThenReloaded> {
+        if self.making.len() >= MAKING_MAX {
+            return Err(then);
+        }
+        self.next += 1;
+        self.making.insert(self.next, (order, then));
+        Ok(self.next)
+    }
+
+    /// What it waited for is read.
+    pub(super) fn take(&mut self, number: u64) -> Option<(ReloadOrder, ThenReloaded)> {
+        self.making.remove(&number)
+    }
+
+    /// A packet is recorded and about to be given. One before it of which nothing is known.
+    pub(super) fn offer(
+        &mut self,
+        agent: Agent,
+        pair: RuntimeSession,
+        to: Reload,
+    ) -> Option<Reload> {
+        self.offered.insert((agent, pair), to)
+    }
+
+    /// It is known now what became of the packet of this agent.
+    pub(super) fn settle(&mut self, agent: Agent, pair: &RuntimeSession) -> Option<Reload> {
+        self.offered.remove(&(agent, pair.clone()))
+    }
+
+    /// Claude begins to compact.
+    pub(super) fn compacts(&mut self, pair: RuntimeSession, trigger: CompactionTrigger) {
+        self.compacting.insert(pair, trigger);
+    }
+
+    /// Claude has compacted: what made it.
+    pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<CompactionTrigger> {
+        self.compacting.remove(pair)
+    }
+}

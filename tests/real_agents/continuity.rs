@@ -1,0 +1,176 @@
+//! What the real Claude's model is told again after its context was compacted.
+
+use serde_json::{Value, json};
+
+use crate::pair::{attached_claude, of_type, status};
+use crate::support::model_request::{ModelRequest, Side, says, tool_said};
+use crate::support::pair::Pair;
+use crate::support::pty::Pty;
+use crate::support::script::{Reply, ToolCall};
+use crate::support::wait::{timeout, wait_until};
+
+const PACKET: &str = "your context was compacted at";
+
+/// The turn in which Claude says what it is at: by a call, in its own words, and by a file.
+#[track_caller]
+fn work(pair: &Pair, claude: &mut Pty) {
+    pair.project.write("plums.txt", "small\n");
+    let file = pair.project.root().join("plums.txt");
+    pair.claude_calls(
+        says("sort the plums"),
+        "append_note",
+        json!({"text": "Sort the plums by weight", "kind": "goal"}),
+    );
+    pair.messages
+        .when(tool_said("entry"))
+        .once()
+        .reply(Reply::call(ToolCall::named(
+            "Read",
+            json!({"file_path": file}),
+        )));
+    pair.messages
+        .when(tool_said("small"))
+        .once()
+        .reply(Reply::text(
+            "The scale is set up.\n<!-- relay:constraint No plum is thrown away -->\n\
+             <!-- relay:next Weigh the first crate -->",
+        ));
+    claude.submit("sort the plums");
+    wait_until("the markers", timeout(), || {
+        (notes(pair).len() == 3).then_some(())
+    });
+    claude.wait_for_text("The scale is set up.");
+}
+
+fn notes(pair: &Pair) -> Vec<Value> {
+    of_type(pair, "note")
+}
+
+/// The entries of one kind of runtime event.
+fn events(pair: &Pair, kind: &str) -> Vec<Value> {
+    let events = of_type(pair, "runtime_event").into_iter();
+    events
+        .filter(|line| line["runtimeEvent"]["kind"] == kind)
+        .collect()
+}
+
+#[track_caller]
+fn compact(pair: &Pair, claude: &mut Pty, times: usize) {
+    claude.submit("/compact");
+    pair.messages
+        .wait_for_request("the compaction", move |request| {
+            request.side == Some(Side::Compaction)
+        });
+    wait_until("the compaction's entry", timeout(), || {
+        (events(pair, "context_compacted").len() == times).then_some(())
+    });
+}
+
+#[track_caller]
+fn request_with(pair: &Pair, words: &'static str) -> ModelRequest {
+    pair.messages.wait_for_request(words, move |request| {
+        request.is_step() && request.mentions(words)
+    })
+}
+
+#[test]
+fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    work(&pair, &mut claude);
+    let files = events(&pair, "turn_files");
+    assert_eq!(
+        files[0]["runtimeEvent"]["files"]["read"],
+        json!(["plums.txt"])
+    );
+    for times in 1..=3 {
+        compact(&pair, &mut claude, times);
+        let prompt = format!("go on, number {times}");
+        pair.messages
+            .when(says("go on, number"))
+            .once()
+            .reply(Reply::text("On it."));
+        claude.submit(&prompt);
+        let wanted = prompt.clone();
+        let request = pair
+            .messages
+            .wait_for_request("the next request", move |request| {
+                request.is_step() && request.user_text().contains(&wanted)
+            });
+        for words in [
+            "Sort the plums by weight [note",
+            "No plum is thrown away [marker",
+            "Weigh the first crate [marker",
+            "plums.txt",
+        ] {
+            assert!(request.mentions(words), "{words}: {request:#?}");
+        }
+        assert_eq!(request.count_of(PACKET), 1, "packets pile up");
+        let given = wait_until("the packet's proof", timeout(), || {
+            let steps = events(&pair, "context_reloaded");
+            let given = steps
+                .iter()
+                .filter(|line| line["runtimeEvent"]["status"] == "given");
+            (given.count() == times).then_some(steps)
+        });
+        let offered: Vec<&Value> = given
+            .iter()
+            .filter(|line| line["runtimeEvent"]["status"] == "offered")
+            .collect();
+        let text = offered[times - 1]["content"].as_str().unwrap();
+        assert!(request.mentions(text), "the record holds what was given");
+    }
+}
+
+#[test]
+fn a_compaction_without_a_daemon_costs_claude_nothing() {
+    let Some(pair) = Pair::new() else { return };
+    let daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    work(&pair, &mut claude);
+    daemon.stop();
+    // A terminal's Claude starts one where it finds none.
+    pair.project.write(".contextrelay/state/killed", "");
+    claude.submit("/compact");
+    pair.messages.wait_for_request("the compaction", |request| {
+        request.side == Some(Side::Compaction)
+    });
+    pair.messages
+        .when(says("go on alone"))
+        .once()
+        .reply(Reply::text("Alone, then."));
+    claude.wait_for_text("Compacted");
+    claude.submit("go on alone");
+    claude.wait_for_text("Alone, then.");
+    assert!(!request_with(&pair, "go on alone").mentions(PACKET));
+    assert_eq!(status(&pair)["running"], false);
+}
+
+#[test]
+fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    work(&pair, &mut claude);
+    let read = ToolCall::named(
+        "Read",
+        json!({"file_path": pair.project.write("pears.txt", "green\n")}),
+    );
+    pair.messages
+        .when(says("and the pears"))
+        .once()
+        .reply(Reply::call(read).filling(970_000));
+    claude.submit("and the pears");
+    let request = request_with(&pair, PACKET);
+    assert!(
+        request.mentions("No plum is thrown away [marker"),
+        "{request:#?}"
+    );
+    assert_eq!(request.count_of(PACKET), 1);
+    let compacted = wait_until("the compaction's entry", timeout(), || {
+        events(&pair, "context_compacted").pop()
+    });
+    assert_eq!(compacted["runtimeEvent"]["compaction"]["trigger"], "auto");
+    assert_ne!(compacted["content"], "", "Claude's summary is kept");
+}
