@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use crate::core::entry::WorkTree;
 
 /// How long one `git` may take; a very large tree then simply has no state.
@@ -27,32 +29,9 @@ pub(super) const POINTERS: [&str; 5] = [
 /// `None` when this is no repository, `git` is missing or takes too long. Blocking.
 pub fn work_tree(root: &Path) -> Option<WorkTree> {
     let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
-    let common = line(git(root).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]))?;
     let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-
-    let own = tempfile::tempdir().ok()?;
-    let bare = own.path().join("r.git");
-    line_or_empty(
-        Command::new("git")
-            .args(["init", "--quiet", "--bare", "--template="])
-            .arg(&bare),
-    )?;
-    std::fs::create_dir_all(bare.join("objects/info")).ok()?;
-    std::fs::write(
-        bare.join("objects/info/alternates"),
-        format!("{common}/objects\n"),
-    )
-    .ok()?;
-    let ours = |args: &[&str]| {
-        let mut command = git(&top);
-        command
-            .arg("--git-dir")
-            .arg(&bare)
-            .arg("--work-tree")
-            .arg(&top)
-            .args(args);
-        command
-    };
+    let own = own_repository(root)?;
+    let ours = |args: &[&str]| look_through(own.path(), &top, args);
     if let Some(commit) = &commit {
         line_or_empty(&mut ours(&["read-tree", commit]))?;
     }
@@ -73,6 +52,27 @@ pub fn work_tree(root: &Path) -> Option<WorkTree> {
         tree,
         changed: changed.split('\0').filter(|name| !name.is_empty()).count() as u64,
     })
+}
+
+/// A throw-away repository that borrows the objects of the project's.
+pub(super) fn own_repository(root: &Path) -> Option<TempDir> {
+    let common = line(git(root).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]))?;
+    let own = tempfile::tempdir().ok()?;
+    let mut init = Command::new("git");
+    init.args(["init", "--quiet", "--bare", "--template="]);
+    line_or_empty(init.arg(own.path()))?;
+    let info = own.path().join("objects/info");
+    std::fs::create_dir_all(&info).ok()?;
+    std::fs::write(info.join("alternates"), format!("{common}/objects\n")).ok()?;
+    Some(own)
+}
+
+/// `git` with a repository of our own and the project's work tree.
+pub(super) fn look_through(own: &Path, top: &Path, args: &[&str]) -> Command {
+    let mut command = git(top);
+    command.arg("--git-dir").arg(own);
+    command.arg("--work-tree").arg(top).args(args);
+    command
 }
 
 pub(super) fn git(root: &Path) -> Command {
@@ -98,7 +98,7 @@ pub(super) fn line(command: &mut Command) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-fn line_or_empty(command: &mut Command) -> Option<String> {
+pub(super) fn line_or_empty(command: &mut Command) -> Option<String> {
     text(command)
 }
 

@@ -1,12 +1,12 @@
 //! [`git_facts`]: where the work tree stands, for an agent that has to find its way back.
 //!
-//! Agents can write a repository's configuration. Only what reads no content and starts no
-//! program of the repository's is asked: a file counts as changed by its size and time, as the
-//! index has them.
+//! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one,
+//! so that nothing of the project's configuration is run. It gets a copy of the index: files that
+//! nobody touched are not read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::git::{git, line, text};
+use super::git::{git, line, line_or_empty, look_through, own_repository, text};
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.
@@ -21,22 +21,32 @@ const CHARS_MAX: usize = 120;
 /// The branch, the commit, changed files and the latest commits; `None` when this is no
 /// repository or `git` is missing. Blocks, for as long as `git` takes.
 pub fn git_facts(root: &Path) -> Option<GitFacts> {
-    line(git(root).args(["rev-parse", "--git-dir"]))?;
+    let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
     let branch = line(git(root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
-    let mut log = git(root);
-    log.args(["-c", "log.showSignature=false", "log", COMMITS_MAX])
-        .args(["--no-color", "--no-decorate", "--format=%h %s"]);
-    let commits = text(&mut log).unwrap_or_default();
-    let commits: Vec<String> = commits.lines().map(short).collect();
-    let head = commits.first().and_then(|first| first.split(' ').next());
-    let head = head.map(str::to_owned);
-    let mut changed = Vec::new();
-    if head.is_some() {
-        let names = text(git(root).args(["diff-index", "--name-only", "-z", "HEAD", "--"]));
+    let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
+    let index =
+        line(git(root).args(["rev-parse", "--path-format=absolute", "--git-path", "index"]));
+    let own = own_repository(root)?;
+    if let Some(index) = index {
+        // A repository without a commit may have none.
+        let _ = std::fs::copy(index, own.path().join("index"));
+    }
+    let ours = |args: &[&str]| look_through(own.path(), &top, args);
+    let (mut commits, mut changed) = (Vec::new(), Vec::new());
+    if let Some(commit) = &commit {
+        let format = ["log", COMMITS_MAX, "--no-color", "--format=%h %s", commit];
+        let log = text(&mut ours(&format)).unwrap_or_default();
+        commits.extend(log.lines().map(short));
+        let differing = ["diff-index", "--name-only", "-z", commit, "--"];
+        let names = line_or_empty(&mut ours(&differing));
         changed.extend(names.as_deref().map(names_of).into_iter().flatten());
     }
+    let head = commits
+        .first()
+        .and_then(|first: &String| first.split(' ').next());
+    let head = head.map(str::to_owned);
     let others = ["ls-files", "--others", "--exclude-standard", "-z"];
-    let others = text(git(root).args(others));
+    let others = line_or_empty(&mut ours(&others));
     changed.extend(others.as_deref().map(names_of).into_iter().flatten());
     let more = changed.len().saturating_sub(CHANGED_MAX);
     changed.truncate(CHANGED_MAX);

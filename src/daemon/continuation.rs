@@ -1,8 +1,10 @@
-//! [`GoOn`]: how the loop goes on with what was to be recorded; [`ThenStored`]: behind rows.
+//! [`GoOn`]: how the loop goes on with what was to be recorded; [`ThenStored`]: behind rows;
+//! [`ThenReloaded`]: with a packet.
 
 use std::sync::Arc;
 
 use super::owners::Daemon;
+use super::reloads::RecordedPacket;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 
@@ -14,6 +16,10 @@ pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send
 
 /// What happens once the rows before it are on the disk, or were refused.
 pub(super) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
+
+/// Gets a packet once it is recorded; none where the record knows of no work, and where it could not
+/// be recorded.
+pub(super) type ThenReloaded = Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
 
 /// How the loop goes on with what was to be recorded.
 pub(super) enum GoOn {

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::contexts::Contexts;
-use super::continuation::{GoOn, ThenStored};
+use super::continuation::{GoOn, ThenReloaded, ThenStored};
 use super::event::Event;
 use super::gates::Gates;
 use super::given_heads::GivenHeads;
@@ -29,7 +29,7 @@ use super::recorder::Recorder;
 use super::reloads::Reloads;
 use super::silence::Silences;
 use super::tamper::Alarms;
-use super::touched::Touched;
+use super::touched_files::TouchedFiles;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
 
@@ -53,8 +53,8 @@ pub struct Daemon {
     pub(super) handoff_dedup: HandoffDedup,
     pub(super) deciding: PendingDecisions,
     pub(super) approvals: Approvals,
-    pub(super) reloads: Reloads,
-    pub(super) touched: Touched,
+    pub(super) reloads: Reloads<ThenReloaded>,
+    pub(super) touched: TouchedFiles,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
@@ -104,7 +104,7 @@ impl Daemon {
             deciding: PendingDecisions::default(),
             approvals: Approvals::default(),
             reloads: Reloads::default(),
-            touched: Touched::default(),
+            touched: TouchedFiles::default(),
             agent_processes: AgentProcesses::default(),
             events,
             operations: Operations::default(),

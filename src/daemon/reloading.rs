@@ -6,9 +6,10 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
+use super::continuation::ThenReloaded;
 use super::event::Event;
 use super::owners::Daemon;
-use super::reloads::{RecordedPacket, ReloadOrder, ThenReloaded};
+use super::reloads::{RecordedPacket, ReloadOrder};
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};

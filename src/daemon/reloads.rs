@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::owners::Daemon;
 use crate::core::agent::Agent;
 use crate::core::entry::{CompactionTrigger, Reload, ReloadCause, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession};
@@ -32,13 +31,10 @@ pub(super) struct RecordedPacket {
     pub(super) text: String,
 }
 
-/// Gets the packet; none where the record knows of no work, and where it could not be recorded.
-pub(super) type ThenReloaded = Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
-
 /// Packets on their way.
-#[derive(Default)]
-pub(super) struct Reloads {
-    making: BTreeMap<u64, (ReloadOrder, ThenReloaded)>,
+pub(super) struct Reloads<T> {
+    /// With how the loop goes on.
+    making: BTreeMap<u64, (ReloadOrder, T)>,
     next: u64,
     /// Offered, and nothing is known yet.
     offered: BTreeMap<(Agent, RuntimeSession), Reload>,
@@ -46,7 +42,18 @@ pub(super) struct Reloads {
     compacting: BTreeMap<RuntimeSession, CompactionTrigger>,
 }
 
-impl fmt::Debug for Reloads {
+impl<T> Default for Reloads<T> {
+    fn default() -> Self {
+        Self {
+            making: BTreeMap::new(),
+            next: 0,
+            offered: BTreeMap::new(),
+            compacting: BTreeMap::new(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Reloads<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reloads")
             .field("making", &self.making.len())
@@ -56,14 +63,10 @@ impl fmt::Debug for Reloads {
     }
 }
 
-impl Reloads {
+impl<T> Reloads<T> {
     /// A packet is to be made. The number under which it waits for what is read beside the loop;
     /// when too many are being made, `then` back.
-    pub(super) fn begin(
-        &mut self,
-        order: ReloadOrder,
-        then: ThenReloaded,
-    ) -> Result<u64, ThenReloaded> {
+    pub(super) fn begin(&mut self, order: ReloadOrder, then: T) -> Result<u64, T> {
         if self.making.len() >= MAKING_MAX {
             return Err(then);
         }
@@ -73,7 +76,7 @@ impl Reloads {
     }
 
     /// What it waited for is read.
-    pub(super) fn take(&mut self, number: u64) -> Option<(ReloadOrder, ThenReloaded)> {
+    pub(super) fn take(&mut self, number: u64) -> Option<(ReloadOrder, T)> {
         self.making.remove(&number)
     }
 

@@ -68,14 +68,14 @@ async fn a_monitor_event_is_not_the_human() {
 #[tokio::test]
 async fn other_events_report_their_state_and_print_nothing() {
     for (event, input, detail) in [
-        ("SessionStart", r#"{"source":"compact"}"#, Some("compact")),
+        ("PostCompact", r#"{"trigger":"manual"}"#, Some("manual")),
         ("SessionEnd", r#"{"reason":"clear"}"#, Some("clear")),
         (
             "StopFailure",
             r#"{"error":"rate_limit"}"#,
             Some("rate_limit"),
         ),
-        ("SessionStart", "this is no JSON", None),
+        ("SessionEnd", "this is no JSON", None),
     ] {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("not for these")).await;
@@ -90,8 +90,60 @@ async fn other_events_report_their_state_and_print_nothing() {
 }
 
 #[tokio::test]
+async fn what_joins_a_compaction_is_plain_text() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context("Keep these ids: h1")).await;
+    let input = r#"{"trigger":"auto","custom_instructions":null}"#;
+    let printed = run_hook(&place, "PreCompact", input).await;
+    assert_eq!(printed, "Keep these ids: h1");
+    let seen = daemon.so_far();
+    assert!(
+        matches!(&seen[..], [Command::Hook(params)] if params.detail.as_deref() == Some("auto"))
+    );
+}
+
+#[tokio::test]
+async fn what_claude_said_touched_and_summed_up_is_reported() {
+    for (event, input, tool, path, text) in [
+        (
+            "PostToolUse",
+            r#"{"tool_name":"Edit","tool_input":{"file_path":"/p/a.rs"}}"#,
+            Some("Edit"),
+            Some("/p/a.rs"),
+            None,
+        ),
+        (
+            "Stop",
+            r#"{"last_assistant_message":"Sorted."}"#,
+            None,
+            None,
+            Some("Sorted."),
+        ),
+        (
+            "PostCompact",
+            r#"{"compact_summary":"Plums."}"#,
+            None,
+            None,
+            Some("Plums."),
+        ),
+    ] {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("")).await;
+        run_hook(&place, event, input).await;
+        let seen = daemon.so_far();
+        assert!(
+            matches!(&seen[..], [Command::Hook(params)]
+                if params.tool.as_deref() == tool
+                    && params.path.as_deref() == path
+                    && params.text.as_deref() == text),
+            "{seen:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn tool_results_and_stops_carry_bodies_as_prompts_do() {
-    for event in ["PostToolUse", "Stop"] {
+    for event in ["SessionStart", "PostToolUse", "Stop"] {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("plum")).await;
         let output = run_hook(&place, event, "{}").await;

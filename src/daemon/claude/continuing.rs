@@ -12,8 +12,9 @@ use crate::core::entry::{
     ReloadWay,
 };
 use crate::core::id::RuntimeSession;
+use crate::daemon::continuation::ThenReloaded;
 use crate::daemon::owners::Daemon;
-use crate::daemon::reloads::{ReloadOrder, ThenReloaded};
+use crate::daemon::reloads::ReloadOrder;
 use crate::wire::control::HookParams;
 
 /// The tools of Claude's that read a file (2.1.330).

@@ -1,4 +1,4 @@
-//! [`Touched`]: the files that Claude's running turn has read and written, so that the record
+//! [`TouchedFiles`]: the files that Claude's running turn has read and written, so that the record
 //! gets one line of a turn and none of a file.
 
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ const SESSIONS_MAX: usize = 64;
 
 /// What the running turns have touched.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+pub(super) struct TouchedFiles {
     turns: BTreeMap<RuntimeSession, TurnFiles>,
 }
 
-impl Touched {
+impl TouchedFiles {
     /// A file was read, or written.
     pub(super) fn file(&mut self, pair: &RuntimeSession, path: String, is_written: bool) {
         if self.turns.len() >= SESSIONS_MAX && !self.turns.contains_key(pair) {
