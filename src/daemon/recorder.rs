@@ -173,7 +173,7 @@ impl<T> Recorder<T> {
     }
 
     /// What masks secrets in what is written.
-    pub(super) fn redactor(&self) -> &Redactor {
+    pub(super) fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
     }
 

@@ -23,6 +23,7 @@ mod pages;
 mod pair;
 mod proposals;
 mod published;
+mod reloaded;
 mod resume_view;
 #[path = "../support/mod.rs"]
 mod support;

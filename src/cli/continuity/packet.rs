@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::adapters::git_facts::git_facts;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
@@ -45,7 +46,8 @@ impl<'a> ShownPacket<'a> {
             at: &time(now_ms(), now_ms()),
             chars_max: PACKET_CHARS_MAX,
         };
-        Ok(Packet::of(world, None, terms).map(Self::Expected))
+        let git = git_facts(&context.setting.dirs.root);
+        Ok(Packet::of(world, git.as_ref(), terms).map(Self::Expected))
     }
 
     /// The text.

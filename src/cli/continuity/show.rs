@@ -77,7 +77,7 @@ fn packet_text(out: &mut ReportText, agent: Agent, packet: Option<&ShownPacket<'
             out.note(format!("{name}: {}", of_packet(seen, now_ms())));
         }
         Some(ShownPacket::Expected(_)) => out.note(format!(
-            "{name} was given none yet; after a compaction now it would be this, and what git knows"
+            "{name} was given none yet; after a compaction now it would be this"
         )),
         None => out.note(format!("{name}: the record knows nothing of its work")),
     }

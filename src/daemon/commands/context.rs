@@ -1,12 +1,15 @@
 //! `read_context`: the latest of the record and all open handoffs, as agents get it.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::ledger::unreadable;
+use crate::adapters::git_facts::git_facts;
 use crate::core::agent::Agent;
-use crate::core::continuity::{Packet, PacketTerms};
+use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{Entry, EntryKind, ReloadCause};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::Snapshot;
@@ -35,6 +38,7 @@ pub(super) fn read<T>(
     readers: &Readers,
     conn: ConnId,
     asking: Option<(Agent, RuntimeSession)>,
+    root: PathBuf,
     params: ReadContextParams,
     reply: ReplySender,
 ) {
@@ -43,8 +47,14 @@ pub(super) fn read<T>(
         let Some((agent, pair)) = asking else {
             return answer(reply, Err(no_agent()));
         };
+        let redactor = Arc::clone(recorder.redactor());
         return readers.read(conn, reply, move || {
-            Ok(Reply::Work(work_of(&world, agent, &pair)))
+            let mut work = work_of(&world, git_facts(&root).as_ref(), agent, &pair);
+            // What git tells was never masked.
+            if let (Cow::Owned(masked), _) = redactor.redact_text(&work.text) {
+                work.text = masked;
+            }
+            Ok(Reply::Work(work))
         });
     }
     readers.read(conn, reply, move || {
@@ -52,9 +62,14 @@ pub(super) fn read<T>(
     });
 }
 
-/// All that the record holds of an agent's work. The same world gives the same text, so that it
-/// can be read in pages.
-fn work_of(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> WorkText {
+/// All that the record holds of an agent's work. The same world and work tree give the same text,
+/// so that it can be read in pages.
+fn work_of(
+    world: &Snapshot,
+    git: Option<&GitFacts>,
+    agent: Agent,
+    pair: &RuntimeSession,
+) -> WorkText {
     let at = jiff::Timestamp::from_millisecond(world.last_at_ms).unwrap_or_default();
     let terms = PacketTerms {
         agent,
@@ -63,7 +78,7 @@ fn work_of(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> WorkText {
         at: &at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         chars_max: usize::MAX,
     };
-    let text = Packet::of(world, None, terms).map_or_else(
+    let text = Packet::of(world, git, terms).map_or_else(
         || {
             "The record holds nothing of your work yet: append_note says what it is (goal, plan, \
              next_step)."

@@ -85,7 +85,16 @@ impl Daemon {
                     .into_iter()
                     .find(|agent| role == Role::of(*agent));
                 let asking = agent.map(|agent| (agent, self.runtime_session(conn, None)));
-                context::read(&self.recorder, &self.readers, conn, asking, params, reply)
+                let root = self.dirs.root.clone();
+                context::read(
+                    &self.recorder,
+                    &self.readers,
+                    conn,
+                    asking,
+                    root,
+                    params,
+                    reply,
+                )
             }
             Command::ReadSnapshot => answer(
                 reply,

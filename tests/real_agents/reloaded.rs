@@ -1,0 +1,157 @@
+//! What the real Claude's model is told when its context is compacted by itself in the middle of a
+//! turn, is cleared, or is taken up again; and what the operator reads of that.
+
+use serde_json::{Value, json};
+
+use crate::pair::{attached_claude, of_type};
+use crate::support::child::run;
+use crate::support::model_request::{says, tool_said};
+use crate::support::pair::Pair;
+use crate::support::pty::Pty;
+use crate::support::script::{Reply, ToolCall};
+use crate::support::wait::{timeout, wait_until};
+
+const COMPACTED: &str = "your context was compacted at";
+
+/// More than Claude leaves room for in the largest window.
+const FULL: u64 = 990_000;
+
+/// The entries of one kind of runtime event.
+fn events(pair: &Pair, kind: &str) -> Vec<Value> {
+    let events = of_type(pair, "runtime_event").into_iter();
+    events
+        .filter(|line| line["runtimeEvent"]["kind"] == kind)
+        .collect()
+}
+
+/// The steps of all packets, in their order.
+fn steps(pair: &Pair) -> Vec<Value> {
+    let steps = events(pair, "context_reloaded").into_iter();
+    steps
+        .map(|line| line["runtimeEvent"]["status"].clone())
+        .collect()
+}
+
+/// Claude says what it is at, and the turn ends.
+#[track_caller]
+fn note_the_goal(pair: &Pair, claude: &mut Pty) {
+    let goal = json!({"text": "Sort the plums by weight", "kind": "goal"});
+    pair.claude_calls(says("begin with the plums"), "append_note", goal);
+    let noted = pair.messages.when(tool_said("entry_id")).once();
+    noted.reply(Reply::text("The plums are begun."));
+    claude.submit("begin with the plums");
+    claude.wait_for_text("The plums are begun.");
+}
+
+#[test]
+fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    note_the_goal(&pair, &mut claude);
+    let file = pair.project.write("crate.txt", "twenty plums in here\n");
+    let read = ToolCall::named("Read", json!({"file_path": file}));
+    pair.messages
+        .when(says("weigh the crate"))
+        .once()
+        .reply(Reply::call(read).filling(FULL));
+    pair.messages
+        .when(|request| request.is_step() && request.mentions(COMPACTED))
+        .once()
+        .reply(Reply::text("The crate is weighed."));
+    claude.submit("weigh the crate");
+    claude.wait_for_text("The crate is weighed.");
+
+    let request = pair
+        .messages
+        .wait_for_request("the turn's next request", |request| {
+            request.is_step() && request.mentions(COMPACTED)
+        });
+    for words in ["Sort the plums by weight [note", "twenty plums in here"] {
+        assert!(request.mentions(words), "{words}: {request:#?}");
+    }
+    assert_eq!(request.count_of(COMPACTED), 1);
+    let compactions = events(&pair, "context_compacted");
+    assert_eq!(compactions.len(), 1, "{compactions:#?}");
+    assert_eq!(
+        compactions[0]["runtimeEvent"]["compaction"]["trigger"],
+        "auto"
+    );
+    wait_until("the packet's proof", timeout(), || {
+        (steps(&pair) == ["offered", "given"]).then_some(())
+    });
+
+    // The operator reads what the model read, to the character.
+    let shown = run(&pair.ctxrelay(["continuity", "show", "claude", "--json"]));
+    let shown = shown.expect_success().json();
+    let packet = &shown["packet"];
+    assert_eq!(
+        (&packet["state"], &packet["cause"]),
+        (&json!("given"), &json!("compacted"))
+    );
+    assert!(
+        request.mentions(packet["text"].as_str().unwrap()),
+        "{packet}"
+    );
+    assert_eq!(shown["compactions"][0]["trigger"], "auto");
+    let printed = run(&pair.ctxrelay(["continuity", "show", "claude", "--as", "packet"]));
+    let printed = printed.expect_success().stdout;
+    assert_eq!(
+        printed.trim_end(),
+        packet["text"].as_str().unwrap().trim_end()
+    );
+    let recovered = run(&pair.ctxrelay(["recover", "--json"]))
+        .expect_success()
+        .json();
+    assert_eq!(recovered["packets"]["claude"]["state"], "given");
+    assert_eq!(recovered["compactions"][0]["trigger"], "auto");
+}
+
+#[test]
+fn a_cleared_claude_is_told_only_that_there_is_a_record_and_a_resumed_one_in_short() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    note_the_goal(&pair, &mut claude);
+
+    claude.submit("/clear");
+    pair.messages
+        .when(says("and now the pears"))
+        .once()
+        .reply(Reply::text("Pears, then."));
+    claude.submit("and now the pears");
+    claude.wait_for_text("Pears, then.");
+    let request = pair.messages.wait_for_request("the first one", |request| {
+        request.is_step() && request.mentions("and now the pears")
+    });
+    assert!(request.mentions("your context was cleared"), "{request:#?}");
+    assert!(!request.mentions("Sort the plums"), "{request:#?}");
+    assert_eq!(events(&pair, "context_reloaded").len(), 0);
+    drop(claude);
+
+    let mut claude = Pty::spawn(&pair.ctxrelay(["claude", "--continue"])).labelled("claude");
+    claude.wait_for_text("Pears, then.");
+    pair.messages
+        .when(says("where are the plums"))
+        .once()
+        .reply(Reply::text("With their goal."));
+    claude.submit("where are the plums");
+    claude.wait_for_text("With their goal.");
+    let request = pair
+        .messages
+        .wait_for_request("the resumed one", |request| {
+            request.is_step() && request.mentions("where are the plums")
+        });
+    assert!(
+        request.mentions("you go on with an earlier session"),
+        "{request:#?}"
+    );
+    assert!(
+        request.mentions("Sort the plums by weight [note"),
+        "{request:#?}"
+    );
+    let packets = events(&pair, "context_reloaded");
+    let text = packets[0]["content"].as_str().unwrap();
+    assert!(text.chars().count() <= 2_000, "{text}");
+    assert!(request.mentions(text));
+}
