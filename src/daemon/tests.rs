@@ -20,6 +20,7 @@ mod leaving;
 mod limits;
 mod liveness_probe;
 mod markers;
+mod packets;
 mod page;
 mod proposals;
 mod queue;

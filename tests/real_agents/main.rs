@@ -7,6 +7,7 @@
 
 mod altered;
 mod approvals;
+mod codex_continuity;
 mod continuity;
 mod delivery;
 mod dormant;

@@ -128,6 +128,20 @@ pub enum CodexFact {
     Compacted {
         /// The turn in which that was; one of its own, where somebody asked for it.
         turn_id: TurnId,
+        /// The turn had begun with something else, so that nobody asked.
+        in_turn: bool,
+    },
+    /// The thread holds a packet, and the model was asked with it.
+    PacketGiven {
+        /// The packet.
+        packet_id: EntryId,
+    },
+    /// The thread certainly does not hold a packet.
+    PacketNotGiven {
+        /// The packet.
+        packet_id: EntryId,
+        /// Why.
+        why: String,
     },
     /// The turn of the visible thread does something, be it nothing else that is told. At most one
     /// a second; what somebody tells the turn is none.

@@ -9,6 +9,7 @@ pub mod adapter;
 pub mod fact;
 mod inflight;
 mod launch;
+mod packet;
 pub mod passed;
 mod proxy;
 pub mod request;

@@ -53,6 +53,22 @@ pub enum CodexRequest {
     /// Have the app-server's queue go on, which is held since the human stopped a turn, because the
     /// operator says so. Only a message of ours is begun with.
     ReleaseQueue,
+    /// Give the visible thread what the record holds of Codex's work. What became of it is told by
+    /// [`CodexFact::PacketGiven`](super::fact::CodexFact::PacketGiven) and
+    /// [`CodexFact::PacketNotGiven`](super::fact::CodexFact::PacketNotGiven).
+    Inject {
+        /// The packet.
+        packet_id: EntryId,
+        /// Its text.
+        text: String,
+    },
+    /// A daemon of before was about to give this packet: find out whether the thread holds it.
+    FindPacket {
+        /// The packet.
+        packet_id: EntryId,
+        /// Of its text, in lower-case hex.
+        sha256: String,
+    },
     /// Ask the vendor whether the usage limit still holds. Dropped unanswered when it cannot be
     /// asked.
     AskLimit {

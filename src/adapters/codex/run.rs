@@ -472,6 +472,11 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             Ok(())
         }
         CodexRequest::ReleaseQueue => session.release_queue().await,
+        CodexRequest::Inject { packet_id, text } => session.inject(packet_id, text).await,
+        CodexRequest::FindPacket { packet_id, sha256 } => {
+            session.find_packet(packet_id, sha256).await;
+            Ok(())
+        }
         CodexRequest::AskLimit { reply } => {
             let checked = session.ask_limit().await?;
             let _ = reply.send(checked);

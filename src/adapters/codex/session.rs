@@ -7,6 +7,7 @@
 mod approvals;
 mod deliver;
 mod follow;
+mod inject;
 mod limits;
 mod recover;
 mod rollout;
@@ -79,6 +80,8 @@ enum Todo {
     Account,
     /// A thread that was left behind may be of no more interest.
     Leave(ThreadId),
+    /// A thread was adopted: what has become of the packet that was on its way.
+    Packet,
 }
 
 /// One connection.
@@ -170,6 +173,7 @@ impl<'a> Session<'a> {
                 Todo::Resubscribe => self.resubscribe().await?,
                 Todo::Leave(thread_id) => self.leave(&thread_id).await?,
                 Todo::Account => self.ask_account().await?,
+                Todo::Packet => self.follow_packet().await?,
                 Todo::Idle => {
                     self.deliver_waiting().await?;
                     self.look().await?;

@@ -11,6 +11,7 @@ use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateLimits;
 
 use super::inflight::Inflight;
+use super::packet::PacketInThread;
 use super::turns::TurnBook;
 
 /// Changes of files that are remembered. An approval follows its item at once.
@@ -31,6 +32,9 @@ pub(super) struct ThreadState {
     /// held for what is added to it, too (Codex 0.169.0, observed).
     #[serde(default)]
     pub(super) released: bool,
+    /// The packet of which it is not known yet whether the model has it.
+    #[serde(default)]
+    pub(super) packet: Option<PacketInThread>,
     /// Questions to the human, by request id. They end with the connection.
     #[serde(skip)]
     pub(super) approvals: BTreeMap<String, CodexQuestion>,

@@ -40,6 +40,15 @@ struct OpenTurn {
     /// Its compactions that were told, by their items.
     #[serde(default)]
     compactions: Vec<String>,
+    /// It showed anything at all.
+    #[serde(default)]
+    has_items: bool,
+    /// The answer is its last word, unless somebody speaks again.
+    #[serde(default)]
+    is_final: bool,
+    /// Something was put into it that can prolong it.
+    #[serde(default)]
+    is_prolonged: bool,
 }
 
 /// How a turn ended.
@@ -88,6 +97,9 @@ impl TurnBook {
             answer: None,
             error: None,
             compactions: Vec::new(),
+            has_items: false,
+            is_final: false,
+            is_prolonged: false,
         });
     }
 
@@ -109,6 +121,7 @@ impl TurnBook {
                         return;
                     }
                     steered = open.user_messages > 0;
+                    (open.has_items, open.is_final) = (true, false);
                     open.user_messages += 1;
                     if let (Some(id), true) = (client_id, open.client_ids.len() < CLIENT_IDS_MAX) {
                         open.client_ids.push(id.clone());
@@ -130,14 +143,28 @@ impl TurnBook {
                     open.compactions.push(id.clone());
                     facts.push(CodexFact::Compacted {
                         turn_id: TurnId::new(turn_id),
+                        in_turn: open.has_items,
                     });
                 }
             }
             item => {
-                if let (Some(open), Some(answer)) = (open, item.answer()) {
+                let Some(open) = open else { return };
+                open.has_items = true;
+                // What we put into the turn had it go on after its last word: that one counts.
+                if let Some(answer) = item.answer()
+                    && !(open.is_prolonged && open.is_final)
+                {
                     open.answer = Some(answer.to_owned());
+                    open.is_final = item.is_final();
                 }
             }
+        }
+    }
+
+    /// Something was put into the thread. Into a turn that runs it comes late, and may prolong it.
+    pub(super) fn injected(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.is_prolonged = true;
         }
     }
 
@@ -218,6 +245,14 @@ impl TurnBook {
         let runs = turn.known_status() == Some(TurnStatus::InProgress) && !dead;
         if is_open || runs {
             self.started(&turn.id, facts);
+            // Of a turn that begins for us with its history, what was compacted was told before.
+            if let Some(open) = self.open.as_mut().filter(|_| !is_open) {
+                let ids = turn.items.iter().filter_map(|item| match item {
+                    Item::ContextCompaction { id } => Some(id.clone()),
+                    _ => None,
+                });
+                open.compactions.extend(ids.take(COMPACTIONS_MAX));
+            }
             for item in &turn.items {
                 self.item(&turn.id, item, facts);
             }

@@ -4,7 +4,9 @@ use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
-use crate::core::entry::{AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent};
+use crate::core::entry::{
+    AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent, ReloadStep,
+};
 use crate::core::id::{EntryId, ThreadId};
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
@@ -108,9 +110,12 @@ impl Daemon {
                 }
             }
             CodexFact::ContextUsed { used, window } => self.codex_context(used, window),
-            CodexFact::Compacted { turn_id } => {
-                tracing::info!(%turn_id, "codex's context was compacted");
-                self.codex_was_compacted();
+            CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
+            CodexFact::PacketGiven { packet_id } => {
+                self.settle_codex_packet(&packet_id, ReloadStep::Given);
+            }
+            CodexFact::PacketNotGiven { packet_id, why } => {
+                self.settle_codex_packet(&packet_id, ReloadStep::NotGiven { why });
             }
             CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
             // It was looked at.
@@ -223,6 +228,7 @@ impl Daemon {
             life,
             thread: thread_id,
         });
+        self.find_codex_packet();
     }
 
     pub(super) fn thread_status(&mut self, status: ReportedStatus) {

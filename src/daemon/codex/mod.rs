@@ -5,6 +5,7 @@
 //! What is known stands in [`CodexLane`](super::codex_lane::CodexLane).
 
 mod approving;
+mod continuing;
 mod delivering;
 mod facts;
 mod markers;

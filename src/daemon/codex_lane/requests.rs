@@ -90,6 +90,17 @@ impl CodexLane {
         Some(sent)
     }
 
+    /// Gives Codex a packet; `None` when nobody can be asked.
+    pub(in crate::daemon) fn inject(&self, packet_id: EntryId, text: String) -> Option<()> {
+        self.ask(CodexRequest::Inject { packet_id, text })
+    }
+
+    /// Asks whether Codex's thread holds a packet of a daemon before; `None` when nobody can be
+    /// asked.
+    pub(in crate::daemon) fn find_packet(&self, packet_id: EntryId, sha256: String) -> Option<()> {
+        self.ask(CodexRequest::FindPacket { packet_id, sha256 })
+    }
+
     /// Asks whether the usage limit still holds; `None` when nobody can be asked.
     pub(in crate::daemon) fn ask_limit(&self) -> Option<oneshot::Receiver<Checked>> {
         let (reply, checked) = oneshot::channel();

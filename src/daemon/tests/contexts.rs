@@ -27,6 +27,7 @@ async fn codexs_figure_falls_with_a_compaction_in_either_order_and_ends_with_its
     let turn_id = TurnId::new("U1");
     let compacted = || CodexFact::Compacted {
         turn_id: turn_id.clone(),
+        in_turn: true,
     };
     used(&mut rig, 60_500);
     assert_eq!(codex(&rig).percent, Some(60));

@@ -39,6 +39,13 @@ impl Run {
                 }
                 // The queue is held over a restart.
                 CodexRequest::ReleaseQueue => self.memory.released = true,
+                CodexRequest::Inject { packet_id, .. } => {
+                    let why = why.to_owned();
+                    self.tell(CodexFact::PacketNotGiven { packet_id, why })
+                        .await;
+                }
+                // Asked anew when there is a thread.
+                CodexRequest::FindPacket { .. } => {}
                 // Unanswered: nobody can be asked.
                 CodexRequest::AskLimit { .. } => {}
                 end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
@@ -67,8 +74,14 @@ impl Run {
                 }
                 // The next owner has the memory of it.
                 CodexRequest::ReleaseQueue => self.memory.released = true,
+                CodexRequest::Inject { packet_id, .. } => {
+                    let why = "another process goes on".to_owned();
+                    self.tell(CodexFact::PacketNotGiven { packet_id, why })
+                        .await;
+                }
                 // Asked anew by the next owner.
-                CodexRequest::AskLimit { .. }
+                CodexRequest::FindPacket { .. }
+                | CodexRequest::AskLimit { .. }
                 | CodexRequest::Ensure { .. }
                 | CodexRequest::Recover { .. }
                 | CodexRequest::Stop { .. }

@@ -211,6 +211,7 @@ impl Session<'_> {
         self.tell(CodexFact::ThreadAdopted { thread_id }).await;
         self.set_status(&thread.status).await;
         self.tell_approvals().await;
+        self.todo.push_back(Todo::Packet);
     }
 
     /// Learns from the history what was missed: the turn that runs, or how the one ended that ran

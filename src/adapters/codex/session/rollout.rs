@@ -9,8 +9,11 @@
 use std::io::SeekFrom;
 
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
+
+use crate::wire::line::hex;
 
 /// Of the end of the file: the turn in question is the last one, or nearly.
 const TAIL_BYTES: u64 = 1 << 20;
@@ -73,6 +76,55 @@ fn text_of(line: &[u8], turn_id: &str) -> Option<String> {
         .then(|| content.into_iter().map(|part| part.text).collect())
 }
 
+#[derive(Deserialize)]
+struct Developer {
+    payload: DeveloperPayload,
+}
+
+#[derive(Deserialize)]
+struct DeveloperPayload {
+    role: String,
+    content: Vec<Part>,
+}
+
+/// Whether the rollout at `path` holds, in its end and since the last compaction, a developer's
+/// message whose text has this SHA-256. `looked_at`: how long it was when that was not so.
+pub(super) async fn holds_developer_text(path: &str, sha256: &str, looked_at: &mut u64) -> bool {
+    let Ok(mut file) = File::open(path).await else {
+        return false;
+    };
+    let length = file.metadata().await.map_or(0, |data| data.len());
+    if length == *looked_at {
+        return false;
+    }
+    let mut tail = Vec::new();
+    let start = SeekFrom::Start(length.saturating_sub(TAIL_BYTES));
+    if file.seek(start).await.is_err()
+        || file.take(TAIL_BYTES).read_to_end(&mut tail).await.is_err()
+    {
+        return false;
+    }
+    *looked_at = length;
+    let mut is_held = false;
+    for line in tail.split(|byte| *byte == b'\n') {
+        let start = String::from_utf8_lossy(&line[..line.len().min(400)]);
+        if start.contains(r#""type":"compacted""#) {
+            // What a developer said before is dropped by it, and the next may say the same.
+            is_held = false;
+        } else if start.contains(r#""role":"developer""#) {
+            is_held |= developer_text(line)
+                .is_some_and(|text| hex(&Sha256::digest(text.as_bytes())) == sha256);
+        }
+    }
+    is_held
+}
+
+fn developer_text(line: &[u8]) -> Option<String> {
+    let Developer { payload } = serde_json::from_slice(line).ok()?;
+    (payload.role == "developer")
+        .then(|| payload.content.into_iter().map(|part| part.text).collect())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -82,6 +134,31 @@ mod tests {
         format!(
             r#"{{"timestamp":"t","ordinal":1,"type":"response_item","payload":{{"type":"message","id":"i","role":"user","content":[{{"type":"input_text","text":"{text}"}}],"internal_chat_message_metadata_passthrough":{{"turn_id":"{turn_id}","content_item_kinds":["{kind}"]}}}}}}"#
         )
+    }
+
+    #[tokio::test]
+    async fn a_developers_text_counts_until_the_next_compaction() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        let packet = r#"{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"go on"}]}}"#;
+        let said = r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}"#;
+        let compacted =
+            r#"{"type":"compacted","payload":{"message":"m","replacement_history":[]}}"#;
+        let sha256 = hex(&Sha256::digest(b"go on"));
+        let mut looked_at = 0;
+        for (lines, is_held) in [
+            (vec!["torn", said], false),
+            (vec!["torn", said, packet], true),
+            (vec!["torn", said, packet, compacted], false),
+            (vec!["torn", said, packet, compacted, packet, "{}"], true),
+        ] {
+            std::fs::write(file.path(), lines.join("\n")).unwrap();
+            let held = holds_developer_text(path, &sha256, &mut looked_at).await;
+            assert_eq!(held, is_held, "{lines:?}");
+        }
+        // It has not grown.
+        assert!(!holds_developer_text(path, &sha256, &mut looked_at).await);
+        assert!(!holds_developer_text("/no/such/rollout", &sha256, &mut 0).await);
     }
 
     #[tokio::test]

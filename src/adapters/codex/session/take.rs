@@ -6,6 +6,7 @@ use crate::wire::codex::notification::CodexNotification;
 use crate::wire::codex::thread::{self, Thread};
 
 use super::super::fact::{CodexFact, ReportedStatus};
+use super::super::packet::ThreadSign;
 use super::{Session, Todo};
 
 /// Open questions that are counted; more of them at one time are not believable.
@@ -60,6 +61,11 @@ impl Session<'_> {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
                     self.sign(&completed.thread_id).await;
                 }
+                let sign = match completed.item {
+                    Item::UserMessage { .. } | Item::ContextCompaction { .. } => ThreadSign::Work,
+                    _ => ThreadSign::Answer,
+                };
+                self.watch_packet(&completed.thread_id, sign).await;
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
@@ -76,7 +82,10 @@ impl Session<'_> {
                     }
                 }
             }
-            CodexNotification::Sign(sign) => self.sign(&sign.thread_id).await,
+            CodexNotification::Sign(sign) => {
+                self.sign(&sign.thread_id).await;
+                self.watch_packet(&sign.thread_id, ThreadSign::Work).await;
+            }
             CodexNotification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
             CodexNotification::AccountUpdated => self.todo.push_back(Todo::Account),
             CodexNotification::Error(reported) => {
@@ -90,6 +99,8 @@ impl Session<'_> {
                 }
             }
             CodexNotification::TokenUsageUpdated(updated) => {
+                self.watch_packet(&updated.thread_id, ThreadSign::Tokens)
+                    .await;
                 let used = updated.token_usage.last.total_tokens;
                 let window = updated.token_usage.model_context_window;
                 if self.memory.is_visible(&updated.thread_id)
@@ -115,7 +126,7 @@ impl Session<'_> {
             .into_iter()
             .filter(|fact| match fact {
                 CodexFact::TurnStarted { thread_id, .. } => Some(thread_id) == visible,
-                CodexFact::Compacted { turn_id } => {
+                CodexFact::Compacted { turn_id, .. } => {
                     !left.iter().any(|book| book.open_turn() == Some(turn_id))
                 }
                 CodexFact::UserMessage {

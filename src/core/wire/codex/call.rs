@@ -303,6 +303,43 @@ pub struct AccountAnswer {
     pub requires_openai_auth: bool,
 }
 
+/// `thread/inject_items`: puts items into the thread that the model sees, and the history and the
+/// terminal do not. Nothing of them is checked, and the answer proves nothing; in a turn that runs
+/// they come one request late (Codex 0.169.0, observed).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InjectItems {
+    /// The thread.
+    pub thread_id: String,
+    /// The items.
+    pub items: Vec<DeveloperMessage>,
+}
+call!(InjectItems, "thread/inject_items", IgnoredAny);
+
+/// A developer's message. The next compaction drops it, where it would keep a user's.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "message")]
+pub struct DeveloperMessage {
+    role: &'static str,
+    content: Vec<DeveloperText>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "input_text")]
+struct DeveloperText {
+    text: String,
+}
+
+impl DeveloperMessage {
+    /// One with this text.
+    pub fn new(text: String) -> Self {
+        Self {
+            role: "developer",
+            content: vec![DeveloperText { text }],
+        }
+    }
+}
+
 /// A text part of a user message.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "text")]

@@ -101,6 +101,11 @@ pub enum UserInput {
 }
 
 impl Item {
+    /// Whether the model says that this is its last word in the turn.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::AgentMessage { phase, .. } if phase.as_deref() == Some("final_answer"))
+    }
+
     /// The text, when it is an agent message that may be the turn's answer: phase `final_answer`
     /// or none (providers are inconsistent, so none counts as unknown).
     pub fn answer(&self) -> Option<&str> {

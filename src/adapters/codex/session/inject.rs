@@ -1,0 +1,128 @@
+//! A packet into the visible thread, and whether the model has it.
+
+use sha2::{Digest as _, Sha256};
+
+use super::super::fact::CodexFact;
+use super::super::packet::{PacketInThread, ThreadSign};
+use super::super::rpc::Lost;
+use super::rollout::holds_developer_text;
+use super::{CallError, Session};
+use crate::core::id::EntryId;
+use crate::wire::codex::call::{DeveloperMessage, InjectItems};
+use crate::wire::line::hex;
+
+impl Session<'_> {
+    /// Puts a packet into the visible thread.
+    pub(in super::super) async fn inject(
+        &mut self,
+        packet_id: EntryId,
+        text: String,
+    ) -> Result<(), Lost> {
+        let Some(thread) = self.memory.thread_id().cloned() else {
+            let why = "codex has no thread".to_owned();
+            self.tell(CodexFact::PacketNotGiven { packet_id, why })
+                .await;
+            return Ok(());
+        };
+        let sha256 = hex(&Sha256::digest(text.as_bytes()));
+        let packet = PacketInThread::new(packet_id, thread, sha256, Some(text));
+        self.memory.packet = Some(packet);
+        self.put_in().await
+    }
+
+    /// A daemon of before was about to give this packet.
+    pub(in super::super) async fn find_packet(&mut self, packet_id: EntryId, sha256: String) {
+        let Some(thread) = self.memory.thread_id().cloned() else {
+            return;
+        };
+        let known = self.memory.packet.as_ref();
+        if known.is_some_and(|known| known.id == packet_id) {
+            return;
+        }
+        self.memory.packet = Some(PacketInThread::new(packet_id, thread, sha256, None));
+        if !self.look_for_packet().await {
+            self.not_given("the daemon ended before the packet was in Codex's thread")
+                .await;
+        }
+    }
+
+    /// After a connection was lost, or the thread changed: what has become of the packet.
+    pub(super) async fn follow_packet(&mut self) -> Result<(), Lost> {
+        let Some(packet) = &self.memory.packet else {
+            return Ok(());
+        };
+        if self.memory.thread_id() != Some(&packet.thread) {
+            self.not_given("Codex left its thread before the packet was seen to be there")
+                .await;
+            return Ok(());
+        }
+        if self.look_for_packet().await {
+            return Ok(());
+        }
+        self.put_in().await
+    }
+
+    async fn put_in(&mut self) -> Result<(), Lost> {
+        let Some((thread_id, text)) = self
+            .memory
+            .packet
+            .as_ref()
+            .and_then(|packet| Some((packet.thread.to_string(), packet.text.clone()?)))
+        else {
+            return Ok(());
+        };
+        if let Some(book) = self.memory.book(&thread_id) {
+            book.injected();
+        }
+        let items = vec![DeveloperMessage::new(text)];
+        match self.call(InjectItems { thread_id, items }).await {
+            Ok(_) => {
+                self.look_for_packet().await;
+                Ok(())
+            }
+            Err(CallError::Refused(error)) => {
+                self.not_given(&error.message).await;
+                Ok(())
+            }
+            Err(CallError::Lost(lost)) => Err(lost),
+        }
+    }
+
+    /// The visible thread does something, which may prove that the model has the packet.
+    pub(super) async fn watch_packet(&mut self, thread_id: &str, sign: ThreadSign) {
+        let Some(packet) = &mut self.memory.packet else {
+            return;
+        };
+        if packet.thread.as_str() != thread_id {
+            return;
+        }
+        if packet.takes(sign) {
+            let packet_id = packet.id.clone();
+            self.memory.packet = None;
+            self.tell(CodexFact::PacketGiven { packet_id }).await;
+        } else {
+            self.look_for_packet().await;
+        }
+    }
+
+    /// Whether the rollout holds the packet. Looks only where it has grown since.
+    async fn look_for_packet(&mut self) -> bool {
+        let (Some(packet), Some(path)) = (&mut self.memory.packet, &self.rollout) else {
+            return false;
+        };
+        if !packet.is_seen()
+            && holds_developer_text(path, &packet.sha256, &mut packet.looked_at).await
+        {
+            packet.seen();
+        }
+        packet.is_seen()
+    }
+
+    async fn not_given(&mut self, why: &str) {
+        if let Some(packet) = self.memory.packet.take() {
+            let (packet_id, why) = (packet.id, why.to_owned());
+            self.tell(CodexFact::PacketNotGiven { packet_id, why })
+                .await;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! How Codex goes on after its context was compacted: what the record holds of its work is put into
+//! its thread.
+//!
+//! Recorded first, then put in; *given* once the thread's rollout was seen to hold it and the model
+//! has answered after that.
+
+use crate::core::agent::{Agent, Party};
+use crate::core::continuity::PACKET_CHARS_MAX;
+use crate::core::entry::{
+    Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
+};
+use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::daemon::owners::Daemon;
+use crate::daemon::reloads::{RecordedPacket, ReloadOrder};
+
+impl Daemon {
+    /// Codex's context was compacted, whoever had it done.
+    pub(in crate::daemon) fn codex_compacted(&mut self, turn_id: &TurnId, in_turn: bool) {
+        tracing::info!(%turn_id, "codex's context was compacted");
+        self.codex_was_compacted();
+        let compaction = Compaction {
+            trigger: match in_turn {
+                true => CompactionTrigger::Auto,
+                // Somebody asked, or it was full when the next turn began.
+                false => CompactionTrigger::Unknown,
+            },
+            tokens_before: None,
+            tokens_after: None,
+        };
+        let fact = ContinuityFact::Compacted(compaction).of(Agent::Codex);
+        let codex = Party::Agent(Agent::Codex);
+        // Codex has one thread, whatever pairs there are.
+        let pair = RuntimeSession::default();
+        let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
+        self.record_mere_fact(entry);
+        let order = ReloadOrder {
+            agent: Agent::Codex,
+            pair,
+            cause: ReloadCause::Compacted,
+            way: ReloadWay::Inject,
+            chars_max: PACKET_CHARS_MAX,
+        };
+        let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
+            if let Some(packet) = packet {
+                daemon.inject(packet);
+            }
+        };
+        self.reload(order, Box::new(then));
+    }
+
+    fn inject(&mut self, packet: RecordedPacket) {
+        let RecordedPacket { id, text } = packet;
+        if self.codex.inject(id.clone(), text).is_none() {
+            let why = "the app-server was gone before the packet could be put into its thread";
+            let why = why.to_owned();
+            self.settle_codex_packet(&id, ReloadStep::NotGiven { why });
+        }
+    }
+
+    /// A daemon of before may have ended between the record and the thread.
+    pub(in crate::daemon) fn find_codex_packet(&mut self) {
+        let Some((reload, sha256)) = self.open_codex_packet() else {
+            return;
+        };
+        self.codex.find_packet(reload.packet_id, sha256);
+    }
+
+    /// It is known what became of a packet.
+    pub(in crate::daemon) fn settle_codex_packet(&mut self, id: &EntryId, step: ReloadStep) {
+        let pair = RuntimeSession::default();
+        self.reloads.settle(Agent::Codex, &pair);
+        let open = self.open_codex_packet().map(|(reload, _)| reload);
+        let Some(reload) = open.filter(|reload| reload.packet_id == *id) else {
+            return;
+        };
+        let content = match &step {
+            ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
+            ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),
+        };
+        let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
+        let to = Some(Agent::Codex.into());
+        let entry = self.entry(Party::System, to, fact, content, Some(pair));
+        self.record_mere_fact(entry);
+    }
+
+    /// The packet of which the record does not say whether Codex has it, and its SHA-256.
+    fn open_codex_packet(&self) -> Option<(Reload, String)> {
+        let world = self.recorder.world();
+        let state = world.state_of(Agent::Codex, &RuntimeSession::default())?;
+        let packet = state.packet.as_ref()?;
+        let ReloadStep::Offered { sha256 } = &packet.step else {
+            return None;
+        };
+        let reload = Reload {
+            packet_id: packet.id.clone(),
+            cause: packet.cause.clone(),
+            way: packet.way.clone(),
+            step: packet.step.clone(),
+        };
+        (packet.way == ReloadWay::Inject).then(|| (reload, sha256.clone()))
+    }
+}

@@ -1,0 +1,88 @@
+//! What Codex is given after a compaction: recorded first, and what is not certain is said.
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
+use crate::core::entry::{NoteKind, ReloadStep};
+use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{Command, NoteParams, Role};
+
+/// A packet that was recorded, and is now asked to be put into the thread.
+async fn recorded(rig: &mut Rig) -> EntryId {
+    let codex = rig.connect(Role::Codex, None, false);
+    let note = Command::AppendNote(NoteParams {
+        agent: Some(Agent::Codex),
+        text: "Sort the pears".to_owned(),
+        kind: NoteKind::Goal,
+        handles: Vec::new(),
+        withdraws: None,
+        runtime_session_id: None,
+    });
+    rig.call(&codex, note).await.unwrap();
+    rig.fact(CodexFact::Compacted {
+        turn_id: TurnId::new("U"),
+        in_turn: false,
+    });
+    loop {
+        if let Ok(CodexRequest::Inject { packet_id, text }) = rig.requests.try_recv() {
+            assert!(text.contains("Sort the pears"), "{text}");
+            assert!(matches!(step(rig), Some(ReloadStep::Offered { .. })));
+            return packet_id;
+        }
+        // Git is read on a thread of its own.
+        tokio::task::yield_now().await;
+        rig.pump().await;
+    }
+}
+
+fn step(rig: &Rig) -> Option<ReloadStep> {
+    let world = rig.daemon.recorder.world();
+    let state = world.state_of(Agent::Codex, &RuntimeSession::default())?;
+    Some(state.packet.as_ref()?.step.clone())
+}
+
+#[tokio::test]
+async fn a_packet_is_given_once_the_adapter_has_seen_that() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let packet_id = recorded(&mut rig).await;
+    rig.fact(CodexFact::PacketGiven {
+        packet_id: EntryId::new("another"),
+    });
+    rig.settle().await;
+    assert!(matches!(step(&rig), Some(ReloadStep::Offered { .. })));
+    rig.fact(CodexFact::PacketGiven { packet_id });
+    rig.settle().await;
+    assert_eq!(step(&rig), Some(ReloadStep::Given));
+}
+
+#[tokio::test]
+async fn a_daemon_that_died_before_it_put_a_packet_in_has_the_next_one_look_and_say_so() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let recorded = recorded(&mut rig).await;
+    let Some(ReloadStep::Offered { sha256: wanted }) = step(&rig) else {
+        panic!("{:?}", step(&rig));
+    };
+    drop(rig);
+
+    let mut rig = Rig::with_codex(&place).await;
+    let mut asked = Vec::new();
+    while let Ok(request) = rig.requests.try_recv() {
+        match request {
+            CodexRequest::FindPacket { packet_id, sha256 } => asked.push((packet_id, sha256)),
+            CodexRequest::Inject { .. } => panic!("it may be there"),
+            _ => {}
+        }
+    }
+    assert_eq!(asked, [(recorded.clone(), wanted)]);
+    let why = "it is not there".to_owned();
+    rig.fact(CodexFact::PacketNotGiven {
+        packet_id: recorded,
+        why: why.clone(),
+    });
+    rig.settle().await;
+    assert_eq!(step(&rig), Some(ReloadStep::NotGiven { why }));
+}

@@ -1,0 +1,146 @@
+//! What the real Codex's model is told again after its context was compacted.
+
+use serde_json::{Value, json};
+
+use crate::pair::{attached_codex, of_type, verify, without_sandbox};
+use crate::support::mcp::McpClient;
+use crate::support::model_request::{ModelRequest, last_says, mentions, says};
+use crate::support::pair::Pair;
+use crate::support::pty::Pty;
+use crate::support::script::{Gate, Reply};
+use crate::support::wait::{timeout, wait_until};
+
+const PACKET: &str = "your context was compacted at";
+
+/// The entries of one kind of runtime event.
+fn events(pair: &Pair, kind: &str) -> Vec<Value> {
+    let events = of_type(pair, "runtime_event").into_iter();
+    events
+        .filter(|line| line["runtimeEvent"]["kind"] == kind)
+        .collect()
+}
+
+#[track_caller]
+fn wait_status(pair: &Pair, status: &str, times: usize) {
+    wait_until(&format!("{times} packets {status}"), timeout(), || {
+        let steps = events(pair, "context_reloaded").into_iter();
+        let of = steps.filter(|line| line["runtimeEvent"]["status"] == status);
+        (of.count() == times).then_some(())
+    });
+}
+
+/// What Codex says of its work.
+#[track_caller]
+fn state(pair: &Pair) {
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    for (text, kind) in [
+        ("Sort the pears by weight", "goal"),
+        ("No pear is thrown away", "constraint"),
+        ("Weigh the first basket", "next_step"),
+    ] {
+        codex.tool("append_note", json!({"text": text, "kind": kind}));
+    }
+}
+
+const STATED: [&str; 3] = [
+    "Sort the pears by weight",
+    "No pear is thrown away",
+    "Weigh the first basket",
+];
+
+#[track_caller]
+fn compact(pair: &Pair, codex: &mut Pty, times: usize) {
+    codex.submit("/compact");
+    let mut refused = 0;
+    wait_until("the compaction's entry", timeout(), || {
+        // The terminal can learn late that the turn before is over.
+        let shown = codex.screen().matches("'/compact' is disabled").count();
+        if shown > refused {
+            refused = shown;
+            codex.submit("/compact");
+        }
+        (events(pair, "context_compacted").len() == times).then_some(())
+    });
+    wait_status(pair, "offered", times);
+}
+
+#[test]
+fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    state(&pair);
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up.").filling(40_000));
+    codex.submit("sort the pears");
+    codex.wait_for_text("The scale is set up.");
+    for times in 1..=3 {
+        compact(&pair, &mut codex, times);
+        let prompt = format!("go on, number {times}");
+        pair.responses
+            .when(last_says("go on, number"))
+            .once()
+            .reply(Reply::text("On it."));
+        codex.submit(&prompt);
+        let wanted = prompt.clone();
+        let request = pair
+            .responses
+            .wait_for_request("the next request", move |request| {
+                request.is_step() && request.last_text().contains(&wanted)
+            });
+        for words in STATED {
+            assert!(request.mentions(words), "{words}: {request:#?}");
+        }
+        assert_eq!(request.count_of(PACKET), 1, "packets pile up");
+        wait_status(&pair, "given", times);
+    }
+}
+
+#[test]
+fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_reply() {
+    let Some(pair) = Pair::new() else { return };
+    without_sandbox(&pair);
+    let config = std::fs::read_to_string(pair.codex_home.config()).unwrap();
+    let config = format!("model_auto_compact_token_limit = 50000\n{config}");
+    std::fs::write(pair.codex_home.config(), config).unwrap();
+    let _daemon = pair.daemon();
+    state(&pair);
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    pair.responses
+        .when(says("weigh them all"))
+        .once()
+        .reply(Reply::shell("echo weighed-$((40 + 2))").filling(60_500));
+    // Before the packet is there the model ends the turn, which the packet prolongs.
+    let is_late = Gate::new("the packet is on its way");
+    let is_compacted = |request: &ModelRequest| mentions("Another language model")(request);
+    pair.responses
+        .when(move |request| is_compacted(request) && !request.mentions(PACKET))
+        .once()
+        .reply(
+            Reply::text("All are weighed.")
+                .filling(9_000)
+                .behind(&is_late),
+        );
+    pair.responses
+        .when(mentions(PACKET))
+        .once()
+        .reply(Reply::text("I have read what I was given.").filling(10_000));
+    claude.tool("reply", json!({"text": "weigh them all"}));
+    wait_status(&pair, "offered", 1);
+    is_late.open();
+    let request = pair
+        .responses
+        .wait_for_request("the packet", |request| request.mentions(PACKET));
+    for words in STATED {
+        assert!(request.mentions(words), "{words}: {request:#?}");
+    }
+    assert_eq!(request.count_of(PACKET), 1);
+    wait_status(&pair, "given", 1);
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    assert_eq!(answer["messages"].as_array().unwrap().len(), 1, "{answer}");
+    let answer = answer["messages"][0].to_string();
+    assert!(answer.contains("All are weighed."), "{answer}");
+    verify(&pair);
+}
