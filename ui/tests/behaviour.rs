@@ -1271,3 +1271,15 @@ fn an_overlay_stack_closes_one_by_one() {
     keys(&mut deck, "<esc>");
     assert!(!shown(&deck).contains("Is it done?"));
 }
+
+#[test]
+fn an_agent_at_rest_says_since_when_and_one_just_come_to_rest_does_not() {
+    let mut view = pair_at_work();
+    let shown_after = |view: &DeckView| shown(&deck(view.clone()));
+    view.agents[0].since_ms = Some(NOW_MS - 59_999);
+    assert!(shown_after(&view).contains("Claude  ○ idle  "));
+    view.agents[0].since_ms = Some(NOW_MS - 120_000);
+    assert!(shown_after(&view).contains("Claude  ○ idle 2m  "));
+    view.agents[0].since_ms = None;
+    assert!(shown_after(&view).contains("Claude  ○ idle  "));
+}

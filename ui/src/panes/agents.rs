@@ -27,13 +27,12 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let glyphs = deck.glyphs;
     let muted = theme.style(ThemeRole::TextMuted);
     let mut state = format!("{} {}", glyphs.state(card.state), card.state.as_str());
-    if let (
-        Some(since),
-        AgentState::Busy | AgentState::Waiting | AgentState::Limited | AgentState::Stale,
-    ) = (card.since_ms, card.state)
+    if let Some(since) = card
+        .since_ms
+        .and_then(|at_ms| since(deck, card.state, at_ms))
     {
         state.push(' ');
-        state.push_str(&text::running(deck.view.now_ms, since));
+        state.push_str(&since);
     }
     let mut lines = vec![spread(
         Line::from(vec![
@@ -92,6 +91,19 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         lines.push(Line::default());
     }
     RowLines::from(lines)
+}
+
+/// How long the state has held. Only what costs time counts seconds: a rest says nothing in its
+/// first minute, for an idle screen is not drawn more than once a minute.
+fn since(deck: &Deck, state: AgentState, at_ms: i64) -> Option<String> {
+    let now_ms = deck.view.now_ms;
+    match state {
+        AgentState::Busy | AgentState::Waiting | AgentState::Limited | AgentState::Stale => {
+            Some(text::running(now_ms, at_ms))
+        }
+        AgentState::Idle => Some(text::age(now_ms, at_ms)).filter(|age| age != "now"),
+        _ => None,
+    }
 }
 
 /// When the agent last wrote a note.

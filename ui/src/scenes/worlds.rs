@@ -143,6 +143,7 @@ pub fn empty_first_run() -> DeckView {
 /// Both agents are there and nobody does anything.
 pub fn quiet() -> DeckView {
     let mut claude = claude();
+    claude.since_ms = Some(ago(600));
     claude.unread = 0;
     claude.queue = QueueCounts::default();
     let mut codex = codex();
