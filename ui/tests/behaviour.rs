@@ -130,6 +130,13 @@ fn what_an_agent_asks_is_answered_on_its_card_with_one_of_the_vendors_answers() 
     assert_eq!(keys(&mut cut_off, "<enter>"), []);
     assert!(shown(&cut_off).contains("nothing was answered"));
 
+    let mut warned = asked();
+    let card = warned.inbox[0].asked.as_mut().expect("a card that asks");
+    card.hints = vec!["writes to git: git commit".into()];
+    let mut warned = deck(warned);
+    keys(&mut warned, "3<enter>");
+    assert!(shown(&warned).contains("writes to git: git commit"));
+
     let mut given = asked();
     let card = given.inbox[0].asked.as_mut().expect("a card that asks");
     card.given = Some("allow once".into());

@@ -5,6 +5,7 @@ use ctxrelay_ui::model as ui;
 use super::{agent_of, small};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{ApprovalKind, ChoiceEffect};
+use crate::core::policy::{GitUse, git_use};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
 
@@ -65,6 +66,9 @@ fn card(asked: &ApprovalSnapshot) -> ui::InboxCard {
         asked: Some(Box::new(ui::AskedCard {
             what: what(&request.kind).to_owned(),
             details: details.to_owned(),
+            hints: git_hint(&request.kind, &request.subject)
+                .into_iter()
+                .collect(),
             choices: choices.collect(),
             given,
         })),
@@ -78,6 +82,18 @@ fn card(asked: &ApprovalSnapshot) -> ui::InboxCard {
     }
 }
 
+/// What a command does with git, where that is more than reading.
+fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
+    if *kind != ApprovalKind::Command {
+        return None;
+    }
+    match git_use(command) {
+        GitUse::NoWrite => None,
+        GitUse::Unclear(why) => Some(format!("may write to git: {why}")),
+        GitUse::Write(what) => Some(format!("writes to git: {what}")),
+    }
+}
+
 fn what(kind: &ApprovalKind) -> &'static str {
     match kind {
         ApprovalKind::Command => "to run a command",
@@ -86,5 +102,46 @@ fn what(kind: &ApprovalKind) -> &'static str {
         ApprovalKind::Tool => "to use a tool",
         ApprovalKind::Question => "a question",
         ApprovalKind::Other(_) => "something new",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::core::entry::ApprovalRequest;
+    use crate::core::id::{EntryId, Seq};
+
+    fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
+        let asked = ApprovalSnapshot {
+            id: EntryId::new("a-1"),
+            seq: Seq(1),
+            agent: Agent::Codex,
+            at_ms: 0,
+            request: ApprovalRequest {
+                kind,
+                key: "k".to_owned(),
+                subject: subject.to_owned(),
+                cwd: None,
+                reason: None,
+                choices: Vec::new(),
+                thread_id: None,
+                turn_id: None,
+            },
+            text: format!("asks\n{subject}"),
+            given: None,
+        };
+        card(&asked).asked.unwrap().hints
+    }
+
+    #[test]
+    fn a_card_says_what_its_command_writes_to_git() {
+        let of_command = |subject: &str| hints(ApprovalKind::Command, subject);
+        let commit = "/bin/bash -lc 'cargo test && git commit -am done'";
+        assert_eq!(of_command(commit), ["writes to git: git commit"]);
+        let unclear = "may write to git: which program runs is not in the text";
+        assert_eq!(of_command("$TOOL run"), [unclear]);
+        assert!(of_command("git log -3").is_empty());
+        assert!(hints(ApprovalKind::Tool, "git commit").is_empty());
     }
 }

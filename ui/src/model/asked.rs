@@ -7,6 +7,8 @@ pub struct AskedCard {
     pub what: String,
     /// All else that a person should read before answering: reason, folder, diff; raw.
     pub details: String,
+    /// What was read from the text of what is asked, for example that it writes to git. No answer.
+    pub hints: Vec<String>,
     /// What may be answered, in the vendor's order. None where it is answered in the agent's own
     /// terminal only.
     pub choices: Vec<AskedChoice>,

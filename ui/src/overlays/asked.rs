@@ -9,6 +9,12 @@ use crate::theme::ThemeRole;
 
 /// What is asked, why, and what may be answered.
 pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
+    if !asked.hints.is_empty() {
+        document.gap();
+        for hint in &asked.hints {
+            document.body(hint, ThemeRole::OutcomeAttention);
+        }
+    }
     if !asked.details.is_empty() {
         document.gap();
         document.body(&asked.details, ThemeRole::Text);

@@ -42,6 +42,7 @@ pub fn asked() -> DeckView {
                 AnswerEffect::Deny,
             ),
         ],
+        hints: Vec::new(),
         given: None,
     }));
     view.inbox.insert(0, card);
