@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::pair::{attached_codex, of_type, verify, without_sandbox};
 use crate::support::mcp::McpClient;
-use crate::support::model_request::{ModelRequest, last_says, mentions, says};
+use crate::support::model_request::{ModelRequest, last_says, mentions, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
 use crate::support::script::{Gate, Reply};
@@ -142,5 +142,38 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
     assert_eq!(answer["messages"].as_array().unwrap().len(), 1, "{answer}");
     let answer = answer["messages"][0].to_string();
     assert!(answer.contains("All are weighed."), "{answer}");
+    verify(&pair);
+}
+
+#[test]
+fn what_codex_says_of_its_work_and_the_file_that_it_wrote_are_in_the_record_and_not_in_the_mail() {
+    let Some(pair) = Pair::new() else { return };
+    without_sandbox(&pair);
+    let _daemon = pair.daemon();
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let patch = "*** Begin Patch\n*** Add File: pears.txt\n+ripe\n*** End Patch\n";
+    pair.responses
+        .when(says("write the pears down"))
+        .once()
+        .reply(Reply::shell(&format!("apply_patch <<'EOF'\n{patch}EOF")));
+    pair.responses
+        .when(tool_said("pears.txt"))
+        .once()
+        .reply(Reply::text(
+            "They are written down.\n<!-- relay:objective Sort the pears -->",
+        ));
+    claude.tool("reply", json!({"text": "write the pears down"}));
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    let answer = answer["messages"][0].to_string();
+    assert!(answer.contains("They are written down."), "{answer}");
+    assert!(!answer.contains("relay:"), "{answer}");
+    wait_until("the note", timeout(), || {
+        let notes = of_type(&pair, "note");
+        (notes.len() == 1 && notes[0]["content"] == "Sort the pears").then_some(())
+    });
+    let files = events(&pair, "turn_files");
+    assert_eq!(files.len(), 1, "{files:#?}");
+    let written = &files[0]["runtimeEvent"]["files"]["written"];
+    assert_eq!(*written, json!(["pears.txt"]));
     verify(&pair);
 }

@@ -1,6 +1,6 @@
 //! [`CodexFact`]: what the Codex adapter tells the daemon.
 
-use crate::core::entry::{ApprovalRequest, ErrorCode, TurnStatus};
+use crate::core::entry::{ApprovalRequest, ErrorCode, TurnFiles, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
 /// What happened at Codex. Only about the *visible* thread: helper threads are filtered out.
@@ -59,6 +59,13 @@ pub enum CodexFact {
         preview: String,
         /// It joined a turn that was already running with another user message.
         steered: bool,
+    },
+    /// What the turn that ends now touched, and its messages that say something of its work.
+    TurnTraced {
+        /// Paths as Codex gives them, and commands that saw no end.
+        files: TurnFiles,
+        /// With markers.
+        said: String,
     },
     /// A turn ended.
     TurnCompleted {

@@ -18,6 +18,7 @@ mod run;
 mod server;
 mod session;
 mod thread_state;
+mod turn_trace;
 mod turns;
 
 #[cfg(test)]

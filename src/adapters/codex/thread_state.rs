@@ -81,7 +81,7 @@ impl ThreadState {
 
     /// Remembers what a change of files consists of.
     pub(super) fn file_change(&mut self, item: Item) {
-        if let Item::FileChange { id, changes } = item {
+        if let Item::FileChange { id, changes, .. } = item {
             self.changes.truncate(CHANGES_MAX - 1);
             self.changes.push_front((id, changes));
         }

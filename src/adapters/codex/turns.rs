@@ -11,6 +11,7 @@ use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::{Turn, TurnError};
 
 use super::fact::CodexFact;
+use super::turn_trace::TurnTrace;
 
 /// Of a user message.
 const PREVIEW_CHARS_MAX: usize = 200;
@@ -46,6 +47,9 @@ struct OpenTurn {
     /// The answer is its last word, unless somebody speaks again.
     #[serde(default)]
     is_final: bool,
+    /// What it touched and said.
+    #[serde(default)]
+    trace: TurnTrace,
     /// Something was put into it that can prolong it.
     #[serde(default)]
     is_prolonged: bool,
@@ -100,7 +104,16 @@ impl TurnBook {
             has_items: false,
             is_final: false,
             is_prolonged: false,
+            trace: TurnTrace::default(),
         });
+    }
+
+    /// A command begins.
+    pub(super) fn began(&mut self, turn_id: &str, item: &Item) {
+        let open = self.open.as_mut();
+        if let Some(open) = open.filter(|open| open.id.as_str() == turn_id) {
+            open.trace.began(item);
+        }
     }
 
     /// An item is complete.
@@ -150,6 +163,7 @@ impl TurnBook {
             item => {
                 let Some(open) = open else { return };
                 open.has_items = true;
+                open.trace.completed(item);
                 // What we put into the turn had it go on after its last word: that one counts.
                 if let Some(answer) = item.answer()
                     && !(open.is_prolonged && open.is_final)
@@ -280,7 +294,11 @@ impl TurnBook {
         for item in &turn.items {
             missed.item(&turn.id, item, facts);
         }
-        missed.end_from_history(turn, fresh, facts);
+        let mut ended = Vec::new();
+        missed.end_from_history(turn, fresh, &mut ended);
+        // A daemon of before may have told what it touched.
+        ended.retain(|fact| !matches!(fact, CodexFact::TurnTraced { .. }));
+        facts.extend(ended);
     }
 
     fn end_from_history(&mut self, turn: &Turn, fresh: bool, facts: &mut Vec<CodexFact>) {
@@ -311,6 +329,9 @@ impl TurnBook {
         facts: &mut Vec<CodexFact>,
     ) {
         self.closed = Some(turn.id.clone());
+        if let Some((files, said)) = turn.trace.end() {
+            facts.push(CodexFact::TurnTraced { files, said });
+        }
         facts.push(CodexFact::TurnCompleted {
             thread_id: self.thread_id.clone(),
             turn_id: turn.id,

@@ -4,10 +4,13 @@
 //! Recorded first, then put in; *given* once the thread's rollout was seen to hold it and the model
 //! has answered after that.
 
+use std::path::Path;
+
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::PACKET_CHARS_MAX;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
+    TurnFiles,
 };
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::owners::Daemon;
@@ -46,6 +49,24 @@ impl Daemon {
             }
         };
         self.reload(order, Box::new(then));
+    }
+
+    /// What a turn that ends touched, and what it said of its work.
+    pub(in crate::daemon) fn codex_touched(&mut self, mut files: TurnFiles, said: &str) {
+        let pair = RuntimeSession::default();
+        for path in &mut files.written {
+            let below = Path::new(&*path).strip_prefix(&self.dirs.root).ok();
+            if let Some(below) = below.and_then(Path::to_str) {
+                *path = below.to_owned();
+            }
+        }
+        if !files.is_empty() {
+            let fact = ContinuityFact::TurnFiles(files).of(Agent::Codex);
+            let codex = Party::Agent(Agent::Codex);
+            let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
+            self.record_mere_fact(entry);
+        }
+        self.note_markers(Agent::Codex, &pair, said);
     }
 
     fn inject(&mut self, packet: RecordedPacket) {

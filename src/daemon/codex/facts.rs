@@ -111,6 +111,7 @@ impl Daemon {
             }
             CodexFact::ContextUsed { used, window } => self.codex_context(used, window),
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
+            CodexFact::TurnTraced { files, said } => self.codex_touched(files, &said),
             CodexFact::PacketGiven { packet_id } => {
                 self.settle_codex_packet(&packet_id, ReloadStep::Given);
             }

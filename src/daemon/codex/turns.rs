@@ -3,6 +3,7 @@
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
+use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
@@ -180,7 +181,9 @@ impl Daemon {
         relayed: &[Relayed],
     ) -> Option<crate::core::entry::Entry> {
         let answered = self.codex.has_answered_by_tool(&end.turn_id);
-        let text = final_answer.filter(|text| !text.trim().is_empty())?;
+        // What it says of its own work is no mail.
+        let text = without_markers(&final_answer?);
+        let text = Some(text).filter(|text| !text.trim().is_empty())?;
         if answered || end.status != TurnStatus::Completed {
             return None;
         }

@@ -57,6 +57,14 @@ impl Session<'_> {
                 self.sign(&started.thread_id).await;
                 self.memory.file_change(started.item);
             }
+            CodexNotification::CommandStarted(started) => {
+                self.sign(&started.thread_id).await;
+                self.watch_packet(&started.thread_id, ThreadSign::Work)
+                    .await;
+                if let Some(book) = self.memory.book(&started.thread_id) {
+                    book.began(&started.turn_id, &started.item);
+                }
+            }
             CodexNotification::ItemCompleted(completed) => {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
                     self.sign(&completed.thread_id).await;

@@ -36,6 +36,18 @@ pub enum Item {
         /// The files.
         #[serde(default, deserialize_with = "readable")]
         changes: Vec<FileUpdate>,
+        /// `inProgress`, `completed`, `failed`, `declined`.
+        #[serde(default)]
+        status: String,
+    },
+    /// A command that it runs, or has run.
+    CommandExecution {
+        /// Its id.
+        #[serde(default)]
+        id: String,
+        /// The command line.
+        #[serde(default)]
+        command: String,
     },
     /// The context was compacted.
     ContextCompaction {

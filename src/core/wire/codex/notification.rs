@@ -24,6 +24,8 @@ pub enum CodexNotification {
     TurnCompleted(TurnChanged),
     /// `item/started` of a change of files, which an approval may be asked for next.
     FileChangeStarted(ItemOfTurn),
+    /// `item/started` of a command.
+    CommandStarted(ItemOfTurn),
     /// `item/completed`.
     ItemCompleted(ItemOfTurn),
     /// `thread/tokenUsage/updated`.
@@ -183,6 +185,7 @@ impl CodexNotification {
                 match started.item.kind.as_str() {
                     "userMessage" => None,
                     "fileChange" => read(params).map(Self::FileChangeStarted),
+                    "commandExecution" => read(params).map(Self::CommandStarted),
                     _ => Some(Self::Sign(OfThread {
                         thread_id: started.thread_id,
                     })),

@@ -1,0 +1,150 @@
+//! [`TurnTrace`]: what one turn touched, and what it said of its own work.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::continuity::markers;
+use crate::core::entry::TurnFiles;
+use crate::wire::codex::item::Item;
+
+/// Files that one turn is told of: the latest ones.
+const FILES_MAX: usize = 50;
+
+/// Commands of one turn whose end is waited for.
+const COMMANDS_MAX: usize = 20;
+
+/// Of a command, in characters.
+const COMMAND_CHARS_MAX: usize = 500;
+
+/// Of what a turn says of its work, in bytes.
+const SAID_BYTES_MAX: usize = 64 * 1024;
+
+/// What is known of one turn that runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct TurnTrace {
+    written: Vec<String>,
+    /// Commands that run, each with its item.
+    running: Vec<(String, String)>,
+    /// Its messages that say something of its work.
+    said: String,
+}
+
+impl TurnTrace {
+    /// An item begins.
+    pub(super) fn began(&mut self, item: &Item) {
+        if let Item::CommandExecution { id, command } = item
+            && self.running.len() < COMMANDS_MAX
+            && !self.running.iter().any(|(known, _)| known == id)
+        {
+            let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+            self.running.push((id.clone(), command));
+        }
+    }
+
+    /// An item is complete.
+    pub(super) fn completed(&mut self, item: &Item) {
+        match item {
+            Item::CommandExecution { id, .. } => self.running.retain(|(known, _)| known != id),
+            Item::FileChange {
+                changes, status, ..
+            } if status == "completed" => {
+                for change in changes {
+                    let to = change.kind.move_path.as_ref().unwrap_or(&change.path);
+                    self.written.retain(|known| known != to);
+                    if self.written.len() == FILES_MAX {
+                        self.written.remove(0);
+                    }
+                    self.written.push(to.clone());
+                }
+            }
+            Item::AgentMessage { text, .. }
+                if self.said.len() + text.len() < SAID_BYTES_MAX && !markers(text).is_empty() =>
+            {
+                self.said.push_str(text);
+                self.said.push('\n');
+            }
+            _ => {}
+        }
+    }
+
+    /// The turn is over: what it touched, and what it said of its work; `None` where that is
+    /// nothing.
+    pub(super) fn end(self) -> Option<(TurnFiles, String)> {
+        let files = TurnFiles {
+            read: Vec::new(),
+            written: self.written,
+            unfinished: self
+                .running
+                .into_iter()
+                .map(|(_, command)| command)
+                .collect(),
+        };
+        (!files.is_empty() || !self.said.is_empty()).then_some((files, self.said))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::json;
+
+    use super::*;
+
+    fn item(value: serde_json::Value) -> Item {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn files_that_were_written_and_commands_without_an_end_are_told() {
+        let mut trace = TurnTrace::default();
+        for (id, command) in [("1", "make"), ("2", "sleep 1000")] {
+            trace.began(&item(
+                json!({"type": "commandExecution", "id": id, "command": command}),
+            ));
+        }
+        trace.completed(&item(
+            json!({"type": "commandExecution", "id": "1", "command": "make"}),
+        ));
+        let change = |path: &str, status: &str| {
+            item(json!({"type": "fileChange", "id": "c", "status": status,
+                "changes": [{"path": path, "kind": {"type": "add"}, "diff": ""}]}))
+        };
+        for (path, status) in [
+            ("/p/a.rs", "completed"),
+            ("/p/b.rs", "declined"),
+            ("/p/c.rs", "completed"),
+            ("/p/a.rs", "completed"),
+        ] {
+            trace.completed(&change(path, status));
+        }
+        trace.completed(&item(
+            json!({"type": "agentMessage", "text": "nothing of it"}),
+        ));
+        let marked = "<!-- relay:next Weigh the pears -->";
+        trace.completed(&item(json!({"type": "agentMessage", "text": marked})));
+        let (files, said) = trace.end().unwrap();
+        assert_eq!(files.written, ["/p/c.rs", "/p/a.rs"]);
+        assert_eq!(files.unfinished, ["sleep 1000"]);
+        assert_eq!(said.trim(), marked);
+        assert_eq!(TurnTrace::default().end(), None);
+    }
+
+    #[test]
+    fn a_turn_that_does_much_is_told_in_part() {
+        let mut trace = TurnTrace::default();
+        for number in 0..200 {
+            trace.began(&item(
+                json!({"type": "commandExecution", "id": number.to_string(),
+                "command": "x".repeat(10_000)}),
+            ));
+            trace.completed(&item(json!({"type": "fileChange", "status": "completed",
+                "changes": [{"path": format!("f{number}")}]})));
+            trace.completed(&item(json!({"type": "agentMessage",
+                "text": format!("<!-- relay:next {} -->", "y".repeat(1_900))})));
+        }
+        let (files, said) = trace.end().unwrap();
+        assert_eq!((files.written.len(), files.unfinished.len()), (50, 20));
+        assert_eq!(files.written.last().unwrap(), "f199");
+        assert_eq!(files.unfinished[0].len(), COMMAND_CHARS_MAX);
+        assert!(said.len() <= SAID_BYTES_MAX);
+    }
+}
