@@ -41,6 +41,8 @@ fn note_the_goal(pair: &Pair, claude: &mut Pty) {
     noted.reply(Reply::text("The plums are begun."));
     claude.submit("begin with the plums");
     claude.wait_for_text("The plums are begun.");
+    // What is typed before the turn has ended is queued, and may come in another order.
+    claude.wait_for_text("· done ");
 }
 
 #[test]
@@ -71,19 +73,19 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
     assert_eq!(request.count_of(COMPACTED), 1);
+    // The operator reads what the model read, to the character.
+    let shown = wait_until("the packet's proof", timeout(), || {
+        let shown = run(&pair.ctxrelay(["continuity", "show", "claude", "--json"]));
+        let shown = shown.expect_success().json();
+        (shown["packet"]["state"] == "given").then_some(shown)
+    });
+    assert_eq!(steps(&pair), ["offered", "given"]);
     let compactions = events(&pair, "context_compacted");
     assert_eq!(compactions.len(), 1, "{compactions:#?}");
     assert_eq!(
         compactions[0]["runtimeEvent"]["compaction"]["trigger"],
         "auto"
     );
-    wait_until("the packet's proof", timeout(), || {
-        (steps(&pair) == ["offered", "given"]).then_some(())
-    });
-
-    // The operator reads what the model read, to the character.
-    let shown = run(&pair.ctxrelay(["continuity", "show", "claude", "--json"]));
-    let shown = shown.expect_success().json();
     let packet = &shown["packet"];
     assert_eq!(
         (&packet["state"], &packet["cause"]),
@@ -115,6 +117,7 @@ fn a_cleared_claude_is_told_only_that_there_is_a_record_and_a_resumed_one_in_sho
     note_the_goal(&pair, &mut claude);
 
     claude.submit("/clear");
+    claude.wait_until_gone("begin with the plums");
     pair.messages
         .when(says("and now the pears"))
         .once()
