@@ -11,5 +11,7 @@ pub mod git;
 pub mod git_facts;
 pub mod git_head;
 pub mod hold;
+pub mod plain_file;
 pub mod port_holder;
 pub mod process;
+pub mod project_rules;

@@ -24,6 +24,13 @@ use permission::{PermissionAsk, tool_use};
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
 
+/// As [`HOOK_WAIT`], where Claude begins anew: what it is given then is read from disk and git, and
+/// nothing else brings it in time. Claude itself gives a hook 5 s.
+const SESSION_START_WAIT: Duration = Duration::from_secs(4);
+
+/// The event at which Claude begins, or begins anew.
+const SESSION_START: &str = "SessionStart";
+
 /// The most input that is read, in bytes. It may hold a whole prompt or tool result.
 const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -43,7 +50,7 @@ const PATH_BYTES_MAX: usize = 4_096;
 /// The events whose answer reaches the model, each as `additionalContext`; the others report a
 /// state. A `Stop` that answers prolongs its turn; `decision: "block"` would too, and is shown to
 /// the human as a problem (Claude Code 2.1.330, observed).
-const CARRIERS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
+const CARRIERS: [&str; 4] = [SESSION_START, "UserPromptSubmit", "PostToolUse", "Stop"];
 
 /// The event whose answer joins the instructions of a compaction, as plain text. It is shown to the
 /// person too (Claude Code 2.1.330, observed).
@@ -64,7 +71,7 @@ pub struct HookCaller {
     pub has_monitors: bool,
 }
 
-/// Runs the hook of one event. Never fails, and takes at most 1.5 s.
+/// Runs the hook of one event. Never fails, and takes at most 1.5 s, at a `SessionStart` 4.
 ///
 /// `client` should be freshly made: when its first attempt to connect fails, nothing is done.
 pub async fn run<R, W>(event: &str, caller: HookCaller, input: R, output: W, client: Client)
@@ -73,7 +80,11 @@ where
     W: AsyncWrite + Unpin,
 {
     let work = hook(event, caller, input, output, client.clone());
-    match timeout(HOOK_WAIT, work).await {
+    let wait = match event {
+        SESSION_START => SESSION_START_WAIT,
+        _ => HOOK_WAIT,
+    };
+    match timeout(wait, work).await {
         Err(_) => tracing::debug!(event, "the hook took too long"),
         Ok(Some(Asked {
             ask,

@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use crate::adapters::codex::instruction_names::fallback_names;
 use crate::core::managed_block::without_block;
 use crate::store::dirs::read_private;
 
@@ -21,9 +22,6 @@ const CLAUDE_LOCAL: &str = "CLAUDE.local.md";
 const CLAUDE_FILES: [&str; 3] = [CLAUDE, CLAUDE_FOLDER, CLAUDE_LOCAL];
 const AGENTS: &str = "AGENTS.md";
 const AGENTS_OVERRIDE: &str = "AGENTS.override.md";
-
-/// Codex's key for file names that it reads where there is no `AGENTS.md`.
-const FALLBACK_KEY: &str = "project_doc_fallback_filenames";
 
 /// What is to be done in a project.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,7 +95,7 @@ enum Holds {
 impl Plan {
     /// Looks at the files of a project. Reads only.
     pub fn of(root: &Path, homes: &Homes) -> Self {
-        let fallbacks = fallbacks(root, homes);
+        let fallbacks = fallback_names(root, homes.codex.as_deref());
         let above = root.ancestors().skip(1).any(|folder| {
             CLAUDE_FILES
                 .iter()
@@ -216,41 +214,6 @@ fn holds(path: &Path) -> Holds {
         Ok(Some(rest)) if rest.trim().is_empty() => Holds::Ours,
         _ => Holds::Theirs,
     }
-}
-
-/// Codex's names: the project's own configuration and the user's, whichever of them Codex takes.
-fn fallbacks(root: &Path, homes: &Homes) -> Result<Vec<String>, String> {
-    let mut names: Vec<String> = Vec::new();
-    let folders = [Some(root.join(".codex")), homes.codex.clone()];
-    for file in folders
-        .into_iter()
-        .flatten()
-        .map(|dir| dir.join("config.toml"))
-    {
-        let unknown = |why: &dyn fmt::Display| format!("{} is unreadable ({why})", file.display());
-        let bytes = match file
-            .canonicalize()
-            .and_then(|real| read_private(&real, FILE_BYTES_MAX))
-        {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(unknown(&error)),
-        };
-        let config: toml::Table = String::from_utf8(bytes)
-            .map_err(|error| unknown(&error))?
-            .parse()
-            .map_err(|error: toml::de::Error| unknown(&error.message()))?;
-        let listed = config.get(FALLBACK_KEY).and_then(toml::Value::as_array);
-        for name in listed.into_iter().flatten().filter_map(toml::Value::as_str) {
-            // A name of this folder: the project's configuration may be anybody's.
-            if Path::new(name).file_name() == Some(name.as_ref())
-                && !names.iter().any(|known| known == name)
-            {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    Ok(names)
 }
 
 #[cfg(test)]

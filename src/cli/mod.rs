@@ -41,6 +41,7 @@ mod hook;
 mod init;
 mod instances;
 mod instruction_files;
+mod instructions;
 mod kill;
 mod launch;
 mod ledger;

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::exit::{CliOutcome, Failure};
 use super::report::{Report, ReportPart, ReportText};
+use crate::core::hidden::is_hidden;
 
 /// What a piece of a line means; what it looks like is decided here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,22 +258,6 @@ pub fn harmless_json(text: &str) -> String {
         }
     }
     out
-}
-
-/// DEL, C1, separators, bidirectional controls, zero-width and tag characters.
-fn is_hidden(c: char) -> bool {
-    matches!(
-        c,
-        '\u{7f}'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]

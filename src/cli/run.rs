@@ -12,8 +12,8 @@ use super::output::Output;
 use super::settings::Named;
 use super::{
     bridge, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon, deck,
-    demo, doctor, doorbell, finality, gates, hold, hook, init, instances, kill, ledger, man, pair,
-    queue, recover, redact, settings, status, trust, uninit,
+    demo, doctor, doorbell, finality, gates, hold, hook, init, instances, instructions, kill,
+    ledger, man, pair, queue, recover, redact, settings, status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -146,6 +146,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Status(args)) => status::run(context, &args),
         Some(Verb::Recover(args)) => recover::run(context, &args),
         Some(Verb::Continuity(verb)) => continuity::run(context, verb),
+        Some(Verb::Instructions(args)) => instructions::run(context, &args),
         Some(Verb::Ledger(verb)) => ledger::run(context, verb),
         Some(Verb::Queue(verb)) => queue::run(context, verb),
         Some(Verb::Finality(verb)) => finality::run(context, verb),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::store::dirs::UserDirs;
-use crate::wire::config::{Config, Gate};
+use crate::wire::config::{Config, Gate, ShareMode};
 
 /// What `config.json` says; its defaults until the builder has read it.
 #[derive(Debug, Default)]
@@ -50,6 +50,11 @@ impl Configuration {
     /// The gates that the operator trusts.
     pub(super) fn gates(&self) -> &[Gate] {
         &self.config.gates
+    }
+
+    /// Whether each agent is given the rules of the files that it does not read.
+    pub(super) fn shares_rules(&self) -> bool {
+        self.config.instructions.share == ShareMode::Missing
     }
 
     /// After how long a detached daemon ends that nobody needs.

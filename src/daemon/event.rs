@@ -16,6 +16,7 @@ use crate::core::continuity::GitFacts;
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
+use crate::core::instructions::SharedRules;
 use crate::store::blobs::BlobError;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
@@ -95,12 +96,12 @@ pub enum Event {
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
     },
-    /// Where the work tree stands was read for a packet.
-    PacketGit {
+    /// What a packet waited for was read.
+    PacketRead {
         /// The number under which the packet waits.
         number: u64,
-        /// `None` when the project is no git repository, or git took too long.
-        git: Option<GitFacts>,
+        /// What was read.
+        facts: Box<PacketFacts>,
         /// Until it has been taken in.
         under_way: UnderWay,
     },
@@ -157,7 +158,7 @@ impl Event {
             Self::TranscriptRead(_) => "transcript_read",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
-            Self::PacketGit { .. } => "packet_git",
+            Self::PacketRead { .. } => "packet_read",
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
@@ -202,6 +203,15 @@ pub struct TranscriptRead {
     pub end: Option<TranscriptEnd>,
     /// It is not looked at again for what asked for this.
     pub is_last: bool,
+}
+
+/// What is read beside the loop for a packet.
+#[derive(Debug, Default)]
+pub struct PacketFacts {
+    /// `None` when the project is no git repository, or git took too long.
+    pub git: Option<GitFacts>,
+    /// The rules that the agent does not read by itself; `None` when they are not shared.
+    pub rules: Option<SharedRules>,
 }
 
 /// A session that the operator wants deleted.

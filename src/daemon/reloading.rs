@@ -1,48 +1,78 @@
 //! Gives an agent what the record holds of its work: git is read beside the loop, the packet is
 //! made of the world and recorded, and only then may it be given.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use super::continuation::ThenReloaded;
-use super::event::Event;
+use super::event::{Event, PacketFacts};
 use super::owners::Daemon;
 use super::reloads::{RecordedPacket, ReloadOrder};
+use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::git_facts::git_facts;
+use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{ContinuityFact, Reload, ReloadStep};
 use crate::core::id::RuntimeSession;
+use crate::core::instructions::{SharedRules, read_by};
+use crate::core::redact::Redactor;
 use crate::wire::line::hex;
 
-/// How long a packet waits for git. Without it the packet says less; a hook must not wait longer.
-const GIT_WAIT: Duration = Duration::from_millis(500);
+/// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
+const READ_WAIT: Duration = Duration::from_millis(500);
+
+/// Between a packet and the rules behind it.
+const BETWEEN: &str = "\n\n";
+
+/// How an agent reads the rules that had no room.
+const MORE_RULES: &str = "read the files, or ask your operator for `ctxrelay instructions`";
+
+/// The rules of the project's files that this agent does not read by itself.
+fn rules_for(agent: Agent, root: &Path, redactor: &Redactor) -> SharedRules {
+    let files = ProjectRules::read(root, redactor).files;
+    // Names that cannot be known are none: a rule twice is better than none.
+    let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
+    SharedRules::of(agent, &files, &read_by(agent, &files, &fallbacks))
+}
 
 impl Daemon {
     /// Makes a packet and records it; `then` gets it.
     pub(super) fn reload(&mut self, order: ReloadOrder, then: ThenReloaded) {
         let root = self.dirs.root.clone();
-        // Where there is nothing to say, nobody waits for git.
-        if self.packet(&order, None).is_none() {
+        let shares = self.configuration.shares_rules();
+        // Where there is nothing to say, nobody waits.
+        if !shares && self.packet(&order, None).is_none() {
             return then(self, None);
         }
+        let agent = order.agent;
+        let redactor = Arc::clone(self.recorder.redactor());
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
             Err(then) => return then(self, None),
         };
         let Some(events) = self.events.upgrade() else {
-            return self.on_packet_git(number, None);
+            return self.on_packet_read(number, PacketFacts::default());
         };
         let under_way = self.operations.begin_beside();
         tokio::spawn(async move {
-            let read = tokio::task::spawn_blocking(move || git_facts(&root));
-            let git = timeout(GIT_WAIT, read).await;
-            let git = git.ok().and_then(Result::ok).flatten();
-            let read = Event::PacketGit {
+            let of_git = root.clone();
+            let git = tokio::task::spawn_blocking(move || git_facts(&of_git));
+            let rules = tokio::task::spawn_blocking(move || {
+                shares.then(|| rules_for(agent, &root, &redactor))
+            });
+            let (git, rules) = tokio::join!(timeout(READ_WAIT, git), timeout(READ_WAIT, rules));
+            let facts = PacketFacts {
+                git: git.ok().and_then(Result::ok).flatten(),
+                rules: rules.ok().and_then(Result::ok).flatten(),
+            };
+            let read = Event::PacketRead {
                 number,
-                git,
+                facts: Box::new(facts),
                 under_way,
             };
             let _ = events.send(read).await;
@@ -50,16 +80,28 @@ impl Daemon {
     }
 
     /// What a packet waited for was read.
-    pub(super) fn on_packet_git(&mut self, number: u64, git: Option<&GitFacts>) {
+    pub(super) fn on_packet_read(&mut self, number: u64, facts: PacketFacts) {
         let Some((order, then)) = self.reloads.take(number) else {
             return;
         };
-        let Some(packet) = self.packet(&order, git) else {
+        let packet = self.packet(&order, facts.git.as_ref());
+        let mut text = packet.map(|packet| packet.text).unwrap_or_default();
+        let room = order
+            .all_chars_max()
+            .saturating_sub(text.chars().count() + BETWEEN.len());
+        let rules = facts.rules.and_then(|rules| rules.text(room, MORE_RULES));
+        if let Some(rules) = rules {
+            if !text.is_empty() {
+                text.push_str(BETWEEN);
+            }
+            text.push_str(&rules);
+        }
+        if text.is_empty() {
             return then(self, None);
-        };
+        }
         // What git tells was never masked, and what is given is what the record holds.
-        let (text, _) = self.recorder.redactor().redact_text(&packet.text);
-        let text: String = text.chars().take(order.chars_max).collect();
+        let (text, _) = self.recorder.redactor().redact_text(&text);
+        let text: String = text.chars().take(order.all_chars_max()).collect();
         self.offer(order, text, then);
     }
 

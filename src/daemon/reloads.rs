@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::core::agent::Agent;
+use crate::core::continuity::PACKET_CHARS_MAX;
 use crate::core::entry::{CompactionTrigger, Reload, ReloadCause, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::instructions::SHARED_CHARS_MAX;
 
 /// How many packets are made at once. Each waits for a `git` of at most half a second.
 const MAKING_MAX: usize = 16;
@@ -20,6 +22,17 @@ pub(super) struct ReloadOrder {
     pub(super) way: ReloadWay,
     /// The most of it, in characters.
     pub(super) chars_max: usize,
+}
+
+impl ReloadOrder {
+    /// The most of the packet and of the rules behind it, in characters: what Claude takes of one
+    /// hook, and what Codex is given at once.
+    pub(super) fn all_chars_max(&self) -> usize {
+        match self.way {
+            ReloadWay::Hook => PACKET_CHARS_MAX,
+            _ => SHARED_CHARS_MAX,
+        }
+    }
 }
 
 /// A packet that is recorded, and may be given now.

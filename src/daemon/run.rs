@@ -114,13 +114,13 @@ impl Daemon {
             Event::TranscriptRead(read) => self.on_transcript(read),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
-            Event::PacketGit {
+            Event::PacketRead {
                 number,
-                git,
+                facts,
                 under_way,
             } => {
                 drop(under_way);
-                self.on_packet_git(number, git.as_ref());
+                self.on_packet_read(number, *facts);
             }
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
             Event::DeletionDone(done) => self.on_deletion_done(done),

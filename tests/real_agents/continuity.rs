@@ -129,9 +129,9 @@ fn a_compaction_without_a_daemon_costs_claude_nothing() {
     let daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     work(&pair, &mut claude);
+    // Claude's bridge starts one where it finds none.
+    pair.project.write(".contextrelay/state/killed", "1");
     daemon.stop();
-    // A terminal's Claude starts one where it finds none.
-    pair.project.write(".contextrelay/state/killed", "");
     claude.submit("/compact");
     pair.messages.wait_for_request("the compaction", |request| {
         request.side == Some(Side::Compaction)

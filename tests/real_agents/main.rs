@@ -26,6 +26,7 @@ mod proposals;
 mod published;
 mod reloaded;
 mod resume_view;
+mod rules;
 #[path = "../support/mod.rs"]
 mod support;
 mod told;

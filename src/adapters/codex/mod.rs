@@ -8,6 +8,7 @@
 pub mod adapter;
 pub mod fact;
 mod inflight;
+pub mod instruction_names;
 mod launch;
 mod packet;
 pub mod passed;

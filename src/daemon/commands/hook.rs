@@ -2,6 +2,7 @@
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
+use crate::core::entry::ReloadStep;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
@@ -24,6 +25,11 @@ impl AskedHook {
     fn with(self, daemon: &mut Daemon, handed: HookReply) {
         daemon.clients.give_bodies(self.conn, &handed.ids);
         answer(self.reply, Ok(Reply::Hook(handed)));
+    }
+
+    /// Nobody waits for the answer any more.
+    fn is_gone(&self) -> bool {
+        self.reply.is_closed()
     }
 
     fn with_nothing(self) {
@@ -106,7 +112,12 @@ impl Daemon {
             "SessionStart" => {
                 self.began_anew(pair, params.detail.as_deref());
                 let source = params.detail.as_deref();
-                return self.reload_claude(pair, source, |daemon, text| {
+                let of = pair.clone();
+                return self.reload_claude(pair, source, move |daemon, text| {
+                    if asked.is_gone() {
+                        let why = "Claude's hook was over before the packet was ready".to_owned();
+                        daemon.settle_reload(Agent::Claude, &of, ReloadStep::NotGiven { why });
+                    }
                     asked.with(daemon, HookReply::of_text(text));
                 });
             }

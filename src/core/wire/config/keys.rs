@@ -34,6 +34,8 @@ pub struct Config {
     pub rate_limit_resume: LimitKeys,
     /// How much room the record may take.
     pub storage: StorageKeys,
+    /// The rules in the files of a project, of which each agent reads some.
+    pub instructions: InstructionKeys,
     /// Commands whose results are evidence, run by the daemon when the operator asks. They count
     /// only as the operator last trusted them: `ctxrelay trust`.
     pub gates: Vec<Gate>,
@@ -122,6 +124,27 @@ pub struct StorageKeys {
     pub low_water_megabytes: Megabytes<0, 1_000_000_000>,
 }
 
+/// Keys of `instructions`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InstructionKeys {
+    /// `missing`: each agent is given the rules of those files that it does not read by itself.
+    /// `off`: it is not.
+    pub share: ShareMode,
+}
+
+/// Which rules an agent is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum ShareMode {
+    /// Those that it does not read by itself.
+    #[default]
+    Missing,
+    /// None.
+    Off,
+}
+
 /// Keys of `rateLimitResume`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
@@ -154,6 +177,7 @@ impl Default for Config {
             watchdog: WatchdogKeys::default(),
             rate_limit_resume: LimitKeys::default(),
             storage: StorageKeys::default(),
+            instructions: InstructionKeys::default(),
             gates: Vec::new(),
         }
     }

@@ -16,8 +16,8 @@ mod tests;
 
 pub use gate::{GATES_MAX, Gate};
 pub use keys::{
-    Allowed, CodexKeys, Config, DeliveryKeys, OwnRule, RedactionKeys, Seconds, StorageKeys,
-    WatchdogKeys,
+    Allowed, CodexKeys, Config, DeliveryKeys, InstructionKeys, OwnRule, RedactionKeys, Seconds,
+    ShareMode, StorageKeys, WatchdogKeys,
 };
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
 pub use power::{Waiting, digest, only_trusted, power, waiting};

@@ -1,0 +1,20 @@
+//! Instruction files: what each agent reads by itself, and what of the rest it is given.
+//!
+//! - [`InstructionFile`]: one file of the project, read and masked.
+//! - [`included`]: the files that one names.
+//! - [`read_by`]: which of them an agent reads without us.
+//! - [`SharedRules`]: the paragraphs that it does not have, within a budget, and a row for each
+//!   paragraph that says what became of it.
+//!
+//! A file is never the operator's word: it came with the project, perhaps from a stranger.
+
+mod file;
+mod include;
+mod paragraph;
+mod reading;
+mod shared_rules;
+
+pub use file::{FileName, InstructionFile};
+pub use include::included;
+pub use reading::read_by;
+pub use shared_rules::{RuleRow, RuleState, SHARED_CHARS_MAX, SharedRules};
