@@ -13,7 +13,7 @@ use crate::support::http;
 use crate::support::mcp::McpClient;
 use crate::support::operator::{self, Operator};
 use crate::support::project::Project;
-use crate::support::wait::{poll_until, timeout};
+use crate::support::wait::{poll_until, timeout, wait_until};
 use crate::support::ws::{Refused, RpcSocket};
 
 fn hello(socket: &mut RpcSocket) {
@@ -101,14 +101,17 @@ fn metrics_carry_the_published_names() {
     let project = Project::new();
     let _daemon = project.daemon();
     let bearer = format!("Bearer {}", project.token());
-    let answer = http::request(
-        project.ports.control,
-        "GET",
-        "/metrics",
-        &[("authorization", &bearer)],
-        "",
-    )
-    .unwrap();
+    let ask = || {
+        let authorization = [("authorization", bearer.as_str())];
+        let port = project.ports.control;
+        http::request(port, "GET", "/metrics", &authorization, "").unwrap()
+    };
+    // It may be asked before the start's first entry is on the disk.
+    let answer = wait_until("the first entry", timeout(), || {
+        let answer = ask();
+        let is_empty = answer.body.contains("contextrelay_ledger_writes_total 0\n");
+        (answer.status != 200 || !is_empty).then_some(answer)
+    });
     assert_eq!(answer.status, 200);
     for name in [
         "contextrelay_ledger_writes_total",

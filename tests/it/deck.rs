@@ -47,6 +47,18 @@ fn hold_starts(project: &Project) -> File {
 }
 
 #[test]
+fn a_search_typed_before_the_daemon_is_there_is_carried_out_when_it_is() {
+    let project = Project::new();
+    let held = hold_starts(&project);
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("starting the daemon …");
+    deck.type_text("/plum");
+    deck.wait_for_text("searching …");
+    drop(held);
+    deck.wait_for_text("in the whole record");
+}
+
+#[test]
 fn the_first_frame_stands_before_the_daemon_does() {
     let project = Project::new();
     let held = hold_starts(&project);

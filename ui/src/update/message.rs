@@ -9,6 +9,7 @@ use super::moving::slide;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
 use super::perform::{edit, perform};
+use super::searching::search_now;
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
 use crate::effect::Effect;
@@ -39,8 +40,15 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::View(view) => {
+            let is_another_record = deck.view.session_id != view.session_id;
             take_view(deck, *view);
-            slide(deck)
+            let mut effects = slide(deck);
+            if is_another_record {
+                // What stands in an open search is meant for the record that is there now: also when
+                // it was typed before there was any.
+                effects.extend(search_now(deck));
+            }
+            effects
         }
         Msg::EntryText {
             place,
