@@ -269,11 +269,13 @@ fn draw(
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let mut has_view = std::mem::take(&mut was_away);
+        let mut is_resized = false;
         for input in first.into_iter().chain(inputs.try_iter()) {
             match input {
                 Input::Msg(msg) => {
                     if let Msg::Resize(columns, rows) = *msg {
                         tracing::debug!(columns, rows, "the screen has another size");
+                        is_resized = true;
                     }
                     effects.extend(update(&mut deck, *msg));
                 }
@@ -285,6 +287,11 @@ fn draw(
                 }
                 Input::End => return,
             }
+        }
+        // Also to the size that was drawn for: a terminal that was smaller in between has lost what
+        // stood there.
+        if is_resized {
+            let _ = screen.clear();
         }
         // Behind the keys and clicks: they were meant for the rows that stood there.
         if has_view && let Some(view) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
