@@ -12,6 +12,9 @@ use crate::support::wait::{timeout, wait_until};
 
 const PACKET: &str = "your context was compacted at";
 
+/// A rule that only Claude's file has.
+const RULE: &str = "No pear is bruised.";
+
 /// The entries of one kind of runtime event.
 fn events(pair: &Pair, kind: &str) -> Vec<Value> {
     let events = of_type(pair, "runtime_event").into_iter();
@@ -72,6 +75,9 @@ fn compact(pair: &Pair, codex: &mut Pty, prompt: &str, times: usize) {
 #[test]
 fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
     let Some(pair) = Pair::new() else { return };
+    pair.project.write("AGENTS.md", "Baskets are numbered.\n");
+    pair.project
+        .write("CLAUDE.md", &format!("{RULE}\n\nBaskets are numbered.\n"));
     let _daemon = pair.daemon();
     state(&pair);
     let mut codex = attached_codex(&pair);
@@ -100,6 +106,8 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
             assert!(request.mentions(words), "{words}: {request:#?}");
         }
         assert_eq!(request.count_of(PACKET), 1, "packets pile up");
+        let rules = [RULE, "Baskets are numbered."].map(|rule| request.count_of(rule));
+        assert_eq!(rules, [1, 1], "the other's rule once, its own once");
         wait_status(&pair, "given", times);
         before = prompt;
     }
