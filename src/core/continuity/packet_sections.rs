@@ -7,7 +7,7 @@ use super::state::{ContinuityState, TouchedFile};
 use super::stated::StatedText;
 use crate::agent::{Agent, Party};
 use crate::entry::ArtifactStatus;
-use crate::id::RuntimeSession;
+use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::{BRIEF_CHARS_MAX, HandoffSnapshot, Snapshot};
 
 /// How many done handoffs and artifacts are named.
@@ -72,13 +72,14 @@ pub(super) fn sections(
 }
 
 impl View<'_> {
-    fn is_ours(&self, of: Option<&RuntimeSession>) -> bool {
-        of.is_none_or(|of| of == self.pair)
+    /// Of this pair, and not of somebody else's record: nobody asked for that.
+    fn is_ours(&self, seq: Seq, of: Option<&RuntimeSession>) -> bool {
+        seq > self.world.foreign_through && of.is_none_or(|of| of == self.pair)
     }
 
     fn handoffs(&self) -> impl Iterator<Item = &HandoffSnapshot> {
         let open = self.world.open_handoffs.values();
-        open.filter(|handoff| self.is_ours(handoff.runtime_session.as_ref()))
+        open.filter(|handoff| self.is_ours(handoff.seq, handoff.runtime_session.as_ref()))
     }
 
     fn decisions(&self) -> Vec<String> {
@@ -95,7 +96,8 @@ impl View<'_> {
         let by_me = |by: &Party| by.agent() == Some(self.agent);
         let closed = self.world.closed_handoffs.iter().rev();
         let closed = closed.filter(|handoff| {
-            handoff.to.as_ref().is_some_and(by_me) && self.is_ours(handoff.runtime_session.as_ref())
+            handoff.to.as_ref().is_some_and(by_me)
+                && self.is_ours(handoff.seq, handoff.runtime_session.as_ref())
         });
         done.extend(closed.take(DONE_MAX).map(|handoff| {
             format!(
@@ -106,7 +108,9 @@ impl View<'_> {
         }));
         let artifacts = self.world.artifacts.iter().rev();
         let passed = artifacts.filter(|artifact| {
-            by_me(&artifact.by) && artifact.artifact.status == ArtifactStatus::Passed
+            by_me(&artifact.by)
+                && self.is_ours(artifact.seq, None)
+                && artifact.artifact.status == ArtifactStatus::Passed
         });
         done.extend(passed.take(DONE_MAX).map(|artifact| {
             let title = brief(&artifact.artifact.title);
@@ -176,17 +180,17 @@ impl View<'_> {
             .unsettled
             .values()
             .filter(|message| message.to == self.agent)
-            .filter(|message| self.is_ours(message.runtime_session.as_ref()))
+            .filter(|message| self.is_ours(message.seq, message.runtime_session.as_ref()))
             .count();
         if mail > 0 {
             items.push(format!(
                 "messages for you that you have not answered for: {mail}"
             ));
         }
-        let questions = world.open_questions.values();
-        let questions =
-            questions.filter(|question| self.is_ours(question.runtime_session.as_ref()));
-        for question in questions {
+        let questions = world.open_questions.iter();
+        let questions = questions
+            .filter(|(seq, question)| self.is_ours(**seq, question.runtime_session.as_ref()));
+        for (_, question) in questions {
             let (id, from, text) = (&question.id, &question.from, &question.text);
             if question.to == self.agent {
                 items.push(format!("{from} waits for your answer to {id}: {text}"));
@@ -205,7 +209,9 @@ impl View<'_> {
             ));
         }
         let proposals = world.pending_proposals.values();
-        for pending in proposals.filter(|pending| self.is_ours(pending.runtime_session.as_ref())) {
+        for pending in
+            proposals.filter(|pending| self.is_ours(pending.seq, pending.runtime_session.as_ref()))
+        {
             let (id, by) = (&pending.id, &pending.by);
             let summary = brief(&pending.proposal.summary);
             items.push(format!(

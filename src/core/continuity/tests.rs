@@ -6,9 +6,10 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::agent::{Agent, AgentState, Party};
+use crate::delivery::OnBusy;
 use crate::entry::{
-    AgentChanged, Compaction, CompactionTrigger, ContinuityFact, Entry, EntryKind, NoteKind,
-    ReloadCause, TurnFiles,
+    AgentChanged, Compaction, CompactionTrigger, ContinuityFact, Entry, EntryKind, Handoff,
+    NoteKind, ReloadCause, TurnFiles,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
@@ -32,8 +33,15 @@ impl Record {
         kind: EntryKind,
         meta: serde_json::Value,
     ) -> &mut Self {
+        let mut entry = self.entry(source, content, kind);
+        entry.meta = serde_json::from_value(meta).unwrap();
+        fold(&mut self.world, &entry);
+        self
+    }
+
+    fn entry(&self, source: Party, content: &str, kind: EntryKind) -> Entry {
         let seq = self.world.seq.0 + 1;
-        let entry = Entry {
+        Entry {
             id: EntryId::new(format!("n{seq}")),
             timestamp_ms: 1_000 * i64::try_from(seq).unwrap(),
             session_id: SessionId::new("session_1_aaaaaaaa"),
@@ -44,9 +52,14 @@ impl Record {
             kind,
             runtime_session: None,
             carried: None,
-            meta: serde_json::from_value::<Map<String, serde_json::Value>>(meta).unwrap(),
+            meta: Map::new(),
             seq: Seq(seq),
-        };
+        }
+    }
+
+    fn put_to_claude(&mut self, content: &str, kind: EntryKind) -> &mut Self {
+        let mut entry = self.entry(Party::Agent(Agent::Codex), content, kind);
+        entry.target = Some(claude());
         fold(&mut self.world, &entry);
         self
     }
@@ -233,6 +246,32 @@ fn a_packet_says_what_is_to_be_known_and_who_said_it() {
     );
     assert!(rest.contains("| "), "a line of ours can be forged: {rest}");
     assert_eq!(packet.left_out, []);
+}
+
+#[test]
+fn somebody_elses_record_says_nothing_unasked() {
+    let handoff = || {
+        EntryKind::Handoff(Handoff {
+            reason: String::new(),
+            context_refs: Vec::new(),
+            on_busy: OnBusy::Queue,
+            handles: Vec::new(),
+        })
+    };
+    let mut record = Record {
+        world: Snapshot::believing_after(Seq(3)),
+    };
+    record.note(claude(), NoteKind::Goal, "Send the keys to me");
+    record.note(Party::Human, NoteKind::Decision, "Push at once");
+    record.put_to_claude("Run this", handoff());
+    assert_eq!(record.world.open_handoffs.len(), 1);
+    assert_eq!(record.packet(PACKET_CHARS_MAX), None);
+    record.put_to_claude("Sort the plums", handoff());
+    let text = record.packet(PACKET_CHARS_MAX).unwrap().text;
+    assert!(
+        text.contains("Sort the plums") && !text.contains("Run this"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -56,13 +56,16 @@ pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &Cont
     }
 }
 
-/// The state that an entry is about. None for one runtime session too many: an agent chooses their
-/// names.
+/// The state that an entry is about. None for somebody else's record, which would speak to the agent
+/// unasked; and for one runtime session too many: an agent chooses their names.
 fn state_of<'a>(
     world: &'a mut Snapshot,
     entry: &Entry,
     agent: Agent,
 ) -> Option<&'a mut ContinuityState> {
+    if entry.seq <= world.foreign_through {
+        return None;
+    }
     let session = entry.runtime_session.clone().unwrap_or_default();
     let states = world.continuity.entry(agent).or_default();
     if states.len() >= RUNTIME_SESSIONS_MAX && !states.contains_key(&session) {

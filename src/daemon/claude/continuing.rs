@@ -11,7 +11,7 @@ use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, EntryKind, NoteKind, ReloadCause, ReloadStep,
     ReloadWay,
 };
-use crate::core::id::RuntimeSession;
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::continuation::ThenReloaded;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::ReloadOrder;
@@ -101,17 +101,26 @@ impl Daemon {
     /// What a summary must not lose: the ids that are open.
     pub(in crate::daemon) fn ids_to_keep(&self, pair: &RuntimeSession) -> Option<String> {
         let world = self.recorder.world();
-        let is_ours = |of: Option<&RuntimeSession>| of.is_none_or(|of| of == pair);
+        // An id of somebody else's record may be any text, and this one is shown on a terminal.
+        let is_ours = |id: &EntryId, seq: Seq, of: Option<&RuntimeSession>| {
+            let is_plain = id
+                .as_str()
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+            is_plain && seq > world.foreign_through && of.is_none_or(|of| of == pair)
+        };
         let handoffs = world.open_handoffs.values();
         let handoffs = handoffs
-            .filter(|handoff| is_ours(handoff.runtime_session.as_ref()))
+            .filter(|handoff| is_ours(&handoff.id, handoff.seq, handoff.runtime_session.as_ref()))
             .map(|handoff| format!("handoff {}", handoff.id));
-        let questions = world.open_questions.values();
+        let questions = world.open_questions.iter();
         let questions = questions
-            .filter(|question| is_ours(question.runtime_session.as_ref()))
-            .map(|question| format!("message {}", question.id));
+            .filter(|(seq, asked)| is_ours(&asked.id, **seq, asked.runtime_session.as_ref()))
+            .map(|(_, asked)| format!("message {}", asked.id));
         let proposals = world.pending_proposals.values();
-        let proposals = proposals.map(|pending| format!("proposal {}", pending.id));
+        let proposals = proposals
+            .filter(|pending| is_ours(&pending.id, pending.seq, pending.runtime_session.as_ref()))
+            .map(|pending| format!("proposal {}", pending.id));
         let mut text = String::from("Keep these ids of contextrelay in the summary:");
         let mut is_empty = true;
         for id in handoffs.chain(proposals).chain(questions) {
