@@ -171,7 +171,14 @@ impl Daemon {
         }
     }
 
-    fn note_reload(&mut self, agent: Agent, pair: &RuntimeSession, of: Reload, step: ReloadStep) {
+    /// Records what became of a packet.
+    pub(super) fn note_reload(
+        &mut self,
+        agent: Agent,
+        pair: &RuntimeSession,
+        of: Reload,
+        step: ReloadStep,
+    ) {
         let content = match &step {
             ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
             ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),

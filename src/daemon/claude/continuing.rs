@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, STATE_TAG, StateTag, markers};
 use crate::core::entry::{
-    Compaction, CompactionTrigger, ContinuityFact, EntryKind, NoteKind, ReloadCause, ReloadStep,
-    ReloadWay,
+    Compaction, CompactionTrigger, ContinuityFact, EntryKind, NoteKind, Reload, ReloadCause,
+    ReloadStep, ReloadWay,
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::continuation::ThenReloaded;
@@ -96,6 +96,27 @@ impl Daemon {
         let then: ThenReloaded =
             Box::new(move |daemon, packet| then(daemon, packet.map(|packet| packet.text)));
         self.reload(order, then);
+    }
+
+    /// Packets that a daemon of before was about to give: its hooks are gone, and nobody knows which
+    /// of them got their answer.
+    pub(in crate::daemon) fn lose_claudes_packets(&mut self) {
+        let states = self.recorder.world().continuity.get(&Agent::Claude);
+        let offered = states.into_iter().flatten().filter_map(|(pair, state)| {
+            let packet = state.packet.as_ref()?;
+            let is_open = matches!(packet.step, ReloadStep::Offered { .. });
+            let reload = Reload {
+                packet_id: packet.id.clone(),
+                cause: packet.cause.clone(),
+                way: packet.way.clone(),
+                step: packet.step.clone(),
+            };
+            is_open.then(|| (pair.clone(), reload))
+        });
+        for (pair, reload) in offered.collect::<Vec<_>>() {
+            let why = "the daemon ended before Claude was seen to go on".to_owned();
+            self.note_reload(Agent::Claude, &pair, reload, ReloadStep::Unknown { why });
+        }
     }
 
     /// What a summary must not lose: the ids that are open.

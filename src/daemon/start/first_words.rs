@@ -119,6 +119,7 @@ impl FirstWords {
                 daemon.record(vec![entry], Box::new(|_, _| {}));
             }
         }
+        daemon.lose_claudes_packets();
         daemon.recall_limits();
         if !self.is_clone {
             daemon.tell_decisions();

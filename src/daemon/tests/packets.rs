@@ -1,13 +1,14 @@
-//! What Codex is given after a compaction: recorded first, and what is not certain is said.
+//! What agents are given after a compaction: recorded first, and what is not certain is said.
 
 use super::rig::Rig;
+use super::silence::hook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
 use crate::core::entry::{NoteKind, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Command, NoteParams, Role};
+use crate::wire::control::{Command, NoteParams, Reply, Role};
 
 /// A packet that was recorded, and is now asked to be put into the thread.
 async fn recorded(rig: &mut Rig) -> EntryId {
@@ -38,8 +39,12 @@ async fn recorded(rig: &mut Rig) -> EntryId {
 }
 
 fn step(rig: &Rig) -> Option<ReloadStep> {
+    step_of(rig, Agent::Codex)
+}
+
+fn step_of(rig: &Rig, agent: Agent) -> Option<ReloadStep> {
     let world = rig.daemon.recorder.world();
-    let state = world.state_of(Agent::Codex, &RuntimeSession::default())?;
+    let state = world.state_of(agent, &RuntimeSession::default())?;
     Some(state.packet.as_ref()?.step.clone())
 }
 
@@ -85,4 +90,34 @@ async fn a_daemon_that_died_before_it_put_a_packet_in_has_the_next_one_look_and_
     });
     rig.settle().await;
     assert_eq!(step(&rig), Some(ReloadStep::NotGiven { why }));
+}
+
+#[tokio::test]
+async fn what_a_daemon_that_died_gave_to_claude_is_unknown() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let note = Command::AppendNote(NoteParams {
+        agent: Some(Agent::Claude),
+        text: "Sort the plums".to_owned(),
+        kind: NoteKind::Goal,
+        handles: Vec::new(),
+        withdraws: None,
+        runtime_session_id: None,
+    });
+    rig.call(&bridge, note).await.unwrap();
+    let began = hook("SessionStart", Some("compact"));
+    let Ok(Reply::Hook(reply)) = rig.call(&hooks, began).await else {
+        panic!("the hook is answered");
+    };
+    assert!(reply.additional_context.unwrap().contains("Sort the plums"));
+    let offered = step_of(&rig, Agent::Claude);
+    assert!(matches!(offered, Some(ReloadStep::Offered { .. })));
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    rig.settle().await;
+    let lost = step_of(&rig, Agent::Claude);
+    assert!(matches!(lost, Some(ReloadStep::Unknown { .. })), "{lost:?}");
 }
