@@ -139,7 +139,8 @@ impl View<'_> {
                 )
             })
             .collect();
-        let unfinished = self.state.unfinished.iter();
+        let is_own = self.world.foreign_through == Seq(0);
+        let unfinished = self.state.unfinished.iter().filter(|_| is_own);
         items
             .extend(unfinished.map(|command| format!("no end was seen of the command: {command}")));
         items

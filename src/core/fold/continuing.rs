@@ -9,6 +9,10 @@ use crate::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};
 /// A note, as far as it says something of an agent's state. What the operator notes for nobody
 /// holds for both.
 pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind) {
+    // Somebody else's record would speak to the agent unasked.
+    if entry.seq <= world.foreign_through {
+        return;
+    }
     for agent in Agent::ALL {
         let is_its = match &entry.source {
             Party::Agent(by) => *by == agent,
@@ -56,16 +60,13 @@ pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &Cont
     }
 }
 
-/// The state that an entry is about. None for somebody else's record, which would speak to the agent
-/// unasked; and for one runtime session too many: an agent chooses their names.
+/// The state that an entry is about. None for one runtime session too many: an agent chooses their
+/// names.
 fn state_of<'a>(
     world: &'a mut Snapshot,
     entry: &Entry,
     agent: Agent,
 ) -> Option<&'a mut ContinuityState> {
-    if entry.seq <= world.foreign_through {
-        return None;
-    }
     let session = entry.runtime_session.clone().unwrap_or_default();
     let states = world.continuity.entry(agent).or_default();
     if states.len() >= RUNTIME_SESSIONS_MAX && !states.contains_key(&session) {
