@@ -76,10 +76,25 @@ id!(
     /// A Codex turn.
     TurnId
 );
+id!(
+    /// A task that can travel, `cap_<12 hex>`: the same id wherever it goes.
+    CapsuleId
+);
 
 impl Default for RuntimeSession {
     fn default() -> Self {
         Self("default".to_owned())
+    }
+}
+
+impl CapsuleId {
+    /// How every one begins.
+    pub const PREFIX: &'static str = "cap_";
+
+    /// Whether the text has the shape of a capsule's id and so may name a file.
+    pub fn is_well_formed(text: &str) -> bool {
+        let hex = text.strip_prefix(Self::PREFIX);
+        hex.is_some_and(|hex| hex.len() == 12 && hex.bytes().all(is_hex))
     }
 }
 
@@ -97,10 +112,12 @@ impl SessionId {
         (10..=13).contains(&millis.len())
             && millis.bytes().all(|byte| byte.is_ascii_digit())
             && hex.len() == 8
-            && hex
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            && hex.bytes().all(is_hex)
     }
+}
+
+fn is_hex(byte: u8) -> bool {
+    byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
 }
 
 /// A position in the ledger, counted in physical lines from 1.

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod alarm;
+pub mod capsule;
 pub mod carried;
 pub mod context_fill;
 pub mod context_meter;

@@ -52,6 +52,12 @@ pub(super) fn marks_of(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// The names in the marks of a text, whoever set them, in order: `GITHUB_TOKEN`.
+pub fn mark_names(text: &str) -> impl Iterator<Item = &str> {
+    let name = |mark: Range<usize>| &text[mark.start + OPEN.len()..mark.end - 1];
+    marks_of(text).into_iter().map(name)
+}
+
 /// A text in the making: what was kept and what was replaced, from left to right.
 #[derive(Debug)]
 pub(super) struct Masked<'a> {

@@ -1,0 +1,251 @@
+//! [`Capsule`]: a task as one file that is small, redacted and can be checked where it arrives.
+//!
+//! - [`CapsuleStatement`], [`CapsuleRun`], [`CapsuleGit`], …: what it is made of. The members that
+//!   this version does not know stay, in `more`.
+//! - [`CapsuleBudget`]: what has room in it, by weight; a part is whole or absent.
+//! - [`CapsuleMask`]: the second look for secrets, and for where and by whom it was made.
+//!
+//! How one is written and read is `wire::capsule`. A capsule is text from elsewhere: it proves no
+//! author, and nothing in it is run.
+
+mod budget;
+mod git;
+mod mask;
+mod origin;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::CapsuleId;
+use crate::word::words;
+
+pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
+pub use git::{CapsuleGit, DiffStat};
+pub use mask::{CapsuleMask, MadeAt};
+pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
+pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
+pub use work::{
+    CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,
+};
+
+/// The value of `schema` in every capsule of this version.
+pub const CAPSULE_SCHEMA: &str = "ctxrelay.capsule/v1";
+
+words! {
+    /// Whether a task goes on.
+    pub enum CapsuleStatus {
+        /// It does.
+        Open = "open",
+        /// It is over, and what is said of it stays as it is.
+        Closed = "closed",
+    }
+}
+
+/// A task: what is to be reached, what was said and done for it, and where its work tree stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Capsule {
+    /// [`CAPSULE_SCHEMA`].
+    pub schema: String,
+    /// Its id, the same wherever it goes.
+    #[schemars(with = "String", regex(pattern = r"^cap_[0-9a-f]{12}$"))]
+    pub id: CapsuleId,
+    /// One line.
+    pub title: String,
+    /// Whether it goes on.
+    #[schemars(with = "String")]
+    pub status: CapsuleStatus,
+    /// When it was opened, ms since the epoch.
+    pub created_at: i64,
+    /// Its latest entry, ms since the epoch.
+    pub updated_at: i64,
+    /// What is to be reached.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub goal: Option<CapsuleStatement>,
+    /// What must hold, oldest first, as all lists of statements.
+    pub constraints: Vec<CapsuleStatement>,
+    /// What was decided.
+    pub decisions: Vec<CapsuleStatement>,
+    /// What is taken to be so.
+    pub assumptions: Vec<CapsuleStatement>,
+    /// What is taken to be the cause.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub hypothesis: Option<CapsuleStatement>,
+    /// What is not known yet.
+    pub questions: Vec<CapsuleStatement>,
+    /// What comes next.
+    pub next: Vec<CapsuleStatement>,
+    /// Work that was handed over.
+    pub handoffs: Vec<CapsuleHandoff>,
+    /// Files that were touched.
+    pub touched: Vec<CapsuleTouched>,
+    /// Gates and commands, with what they came to.
+    pub verification: Vec<CapsuleRun>,
+    /// Gates that were not run, by name.
+    pub not_run: Vec<String>,
+    /// What reviews found.
+    pub findings: Vec<CapsuleFinding>,
+    /// Where the work tree stood; none outside of git.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub git: Option<CapsuleGit>,
+    /// What had no room, by section.
+    pub left_out: Vec<CapsuleLeftOut>,
+    /// What was masked.
+    pub redaction: CapsuleRedaction,
+    /// The record that it was made from.
+    pub origin: CapsuleOrigin,
+    /// The changes that no commit has, when they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<CapsulePatch>,
+    /// What gates printed, when it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<CapsuleOutput>,
+    /// The SHA-256 of all the rest, in lower-case hex; empty until it is written.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl Capsule {
+    /// One that says nothing yet.
+    pub fn new(id: CapsuleId, title: impl Into<String>, at_ms: i64) -> Self {
+        Self {
+            schema: CAPSULE_SCHEMA.to_owned(),
+            id,
+            title: title.into(),
+            status: CapsuleStatus::Open,
+            created_at: at_ms,
+            updated_at: at_ms,
+            goal: None,
+            constraints: Vec::new(),
+            decisions: Vec::new(),
+            assumptions: Vec::new(),
+            hypothesis: None,
+            questions: Vec::new(),
+            next: Vec::new(),
+            handoffs: Vec::new(),
+            touched: Vec::new(),
+            verification: Vec::new(),
+            not_run: Vec::new(),
+            findings: Vec::new(),
+            git: None,
+            left_out: Vec::new(),
+            redaction: CapsuleRedaction::default(),
+            origin: CapsuleOrigin::default(),
+            patch: None,
+            outputs: Vec::new(),
+            digest: String::new(),
+            more: Map::new(),
+        }
+    }
+
+    /// Every statement, with the name of its place: `decisions[2]`.
+    pub fn statements(&self) -> impl Iterator<Item = (String, &CapsuleStatement)> {
+        let single = [("goal", &self.goal), ("hypothesis", &self.hypothesis)];
+        let single = single
+            .into_iter()
+            .filter_map(|(name, said)| Some((name.to_owned(), said.as_ref()?)));
+        let listed = [
+            ("constraints", &self.constraints),
+            ("decisions", &self.decisions),
+            ("assumptions", &self.assumptions),
+            ("questions", &self.questions),
+            ("next", &self.next),
+        ];
+        single.chain(listed.into_iter().flat_map(|(name, said)| {
+            let said = said.iter().enumerate();
+            said.map(move |(at, said)| (format!("{name}[{at}]"), said))
+        }))
+    }
+
+    /// Every entry that it cites, with the name of its place.
+    pub fn refs(&self) -> impl Iterator<Item = (String, &LineRef)> {
+        let said = self
+            .statements()
+            .filter_map(|(place, said)| Some((format!("{place}.ref"), said.line.as_ref()?)));
+        let runs = self.verification.iter().enumerate();
+        said.chain(
+            runs.filter_map(|(at, run)| {
+                Some((format!("verification[{at}].ref"), run.line.as_ref()?))
+            }),
+        )
+    }
+
+    /// Every path in it that names a file of the project, with the name of its place.
+    pub fn paths(&self) -> impl Iterator<Item = (String, &str)> {
+        let touched = self.touched.iter().enumerate();
+        let touched = touched.map(|(at, file)| (format!("touched[{at}].path"), &*file.path));
+        let findings = self.findings.iter().enumerate();
+        touched.chain(findings.filter_map(|(at, finding)| {
+            Some((format!("findings[{at}].path"), finding.path.as_deref()?))
+        }))
+    }
+
+    /// Every text that somebody wrote, to be looked at and changed; neither ids nor hashes, nor the
+    /// cited lines, which are right as they are or not there.
+    pub(crate) fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        look(&mut self.title);
+        let single = [&mut self.goal, &mut self.hypothesis];
+        for said in single.into_iter().flatten() {
+            look(&mut said.text);
+        }
+        for listed in [
+            &mut self.constraints,
+            &mut self.decisions,
+            &mut self.assumptions,
+            &mut self.questions,
+            &mut self.next,
+        ] {
+            listed.iter_mut().for_each(|said| look(&mut said.text));
+        }
+        for handoff in &mut self.handoffs {
+            look(&mut handoff.from);
+            look(&mut handoff.to);
+            look(&mut handoff.ask);
+        }
+        for file in &mut self.touched {
+            look(&mut file.path);
+            look(&mut file.by);
+        }
+        for run in &mut self.verification {
+            look(&mut run.name);
+            run.cmd.iter_mut().for_each(&mut *look);
+        }
+        self.not_run.iter_mut().for_each(&mut *look);
+        for finding in &mut self.findings {
+            look(&mut finding.title);
+            finding.path.iter_mut().for_each(&mut *look);
+            finding.url.iter_mut().for_each(&mut *look);
+        }
+        if let Some(git) = &mut self.git {
+            git.branch.iter_mut().for_each(&mut *look);
+            git.remote.iter_mut().for_each(&mut *look);
+        }
+        look(&mut self.origin.project);
+        self.redaction.files.iter_mut().for_each(look);
+    }
+}
+
+/// Whether a path names something below the folder that it is relative to, in a form that every
+/// system takes the same way.
+pub fn is_within(path: &str) -> bool {
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+    let is_odd = |letter: char| letter == '\\' || letter.is_control();
+    !path.contains(is_odd) && path.split('/').all(is_plain) && !has_drive(path)
+}
+
+/// `C:` names a drive on Windows.
+fn has_drive(path: &str) -> bool {
+    let mut letters = path.bytes();
+    letters
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic())
+        && letters.next() == Some(b':')
+}

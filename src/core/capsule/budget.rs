@@ -1,0 +1,188 @@
+//! [`CapsuleBudget`]: what has room in a capsule.
+
+use serde::Serialize;
+
+use super::{Capsule, CapsuleLeftOut};
+
+/// The most of a capsule without its patch, its outputs and its cited lines, in bytes.
+pub const CAPSULE_BYTES_MAX: usize = 32_000;
+
+/// What `"digest":"<64 hex>",` and the newline at the end take, in bytes.
+const DIGEST_BYTES: usize = 78;
+
+/// The section of the cited lines, which have a budget of their own and are counted later.
+pub(super) const CITED_LINES: &str = "origin.lines";
+
+/// Fills a capsule by the weight of its sections. A part is whole or absent.
+#[derive(Debug, Clone, Copy)]
+pub struct CapsuleBudget<'a> {
+    /// The most of it, in bytes.
+    pub bytes_max: usize,
+    /// The command that shows what had no room.
+    pub how: &'a str,
+}
+
+impl CapsuleBudget<'_> {
+    /// The capsule with what there is room for, and the count of what there is not. What it counts
+    /// already stays counted.
+    ///
+    /// Weights, heaviest first: goal, constraints, runs (those that did not pass first), decisions,
+    /// next steps, questions, hypothesis, files, handoffs, findings, assumptions, gates that were
+    /// not run. Of a list the latest go first.
+    pub fn fit(&self, full: Capsule) -> Capsule {
+        let mut room = self.bytes_max.saturating_sub(self.frame(&full));
+        let mut fitted = full;
+        let mut left = Vec::new();
+        let Capsule {
+            goal,
+            constraints,
+            decisions,
+            assumptions,
+            hypothesis,
+            questions,
+            next,
+            handoffs,
+            touched,
+            verification,
+            not_run,
+            findings,
+            ..
+        } = &mut fitted;
+        let room = &mut room;
+        left.push(("goal", keep_one(goal, room)));
+        left.push(("constraints", keep(constraints, room, |_| 0)));
+        let rank = |passed| u8::from(passed);
+        left.push((
+            "verification",
+            keep(verification, room, |run| rank(run.status == "passed")),
+        ));
+        left.push(("decisions", keep(decisions, room, |_| 0)));
+        left.push(("next", keep(next, room, |_| 0)));
+        left.push(("questions", keep(questions, room, |_| 0)));
+        left.push(("hypothesis", keep_one(hypothesis, room)));
+        left.push((
+            "touched",
+            keep(touched, room, |file| rank(file.op == "read")),
+        ));
+        left.push((
+            "handoffs",
+            keep(handoffs, room, |handoff| rank(handoff.state == "answered")),
+        ));
+        left.push(("findings", keep(findings, room, |_| 0)));
+        left.push(("assumptions", keep(assumptions, room, |_| 0)));
+        left.push(("notRun", keep(not_run, room, |_| 0)));
+        for (what, count) in left {
+            self.count(&mut fitted, what, count);
+        }
+        fitted
+    }
+
+    /// Counts what of a section had no room.
+    fn count(&self, capsule: &mut Capsule, what: &str, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        let mut all = capsule.left_out.iter_mut();
+        match all.find(|left| left.what == what) {
+            Some(left) => left.count = left.count.saturating_add(count),
+            None => capsule.left_out.push(self.line(what, count)),
+        }
+    }
+
+    /// Counts cited lines that are not there.
+    pub fn count_lines(&self, capsule: &mut Capsule, count: usize) {
+        self.count(capsule, CITED_LINES, count);
+    }
+
+    fn line(&self, what: &str, count: u64) -> CapsuleLeftOut {
+        CapsuleLeftOut {
+            what: what.to_owned(),
+            count,
+            how: self.how.to_owned(),
+            more: serde_json::Map::new(),
+        }
+    }
+
+    /// What a capsule takes before anything is in it, and with every section counted as left out,
+    /// in bytes.
+    fn frame(&self, full: &Capsule) -> usize {
+        let mut frame = Capsule {
+            goal: None,
+            constraints: Vec::new(),
+            decisions: Vec::new(),
+            assumptions: Vec::new(),
+            hypothesis: None,
+            questions: Vec::new(),
+            next: Vec::new(),
+            handoffs: Vec::new(),
+            touched: Vec::new(),
+            verification: Vec::new(),
+            not_run: Vec::new(),
+            findings: Vec::new(),
+            patch: None,
+            outputs: Vec::new(),
+            digest: String::new(),
+            ..full.clone()
+        };
+        frame.origin.lines.clear();
+        let names = [
+            "goal",
+            "constraints",
+            "verification",
+            "decisions",
+            "next",
+            "questions",
+            "hypothesis",
+            "touched",
+            "handoffs",
+            "findings",
+            "assumptions",
+            "notRun",
+            CITED_LINES,
+        ];
+        // Every figure at its longest.
+        let all = names.map(|what| self.line(what, u64::MAX));
+        frame.left_out.extend(all);
+        bytes(&frame) + DIGEST_BYTES
+    }
+}
+
+/// Keeps what there is room for; how many there is none for.
+fn keep<T: Serialize>(items: &mut Vec<T>, room: &mut usize, rank: impl Fn(&T) -> u8) -> usize {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|at| (rank(&items[*at]), std::cmp::Reverse(*at)));
+    let mut has_room = vec![false; items.len()];
+    for at in order {
+        // And a comma.
+        if let Some(rest) = room.checked_sub(bytes(&items[at]) + 1) {
+            *room = rest;
+            has_room[at] = true;
+        }
+    }
+    let before = items.len();
+    let mut has_room = has_room.into_iter();
+    items.retain(|_| has_room.next() == Some(true));
+    before - items.len()
+}
+
+fn keep_one<T: Serialize>(item: &mut Option<T>, room: &mut usize) -> usize {
+    let Some(bytes) = item.as_ref().map(bytes) else {
+        return 0;
+    };
+    match room.checked_sub(bytes) {
+        Some(rest) => {
+            *room = rest;
+            0
+        }
+        None => {
+            *item = None;
+            1
+        }
+    }
+}
+
+/// As compact JSON, in bytes. The order of keys makes no difference to it.
+fn bytes<T: Serialize>(value: &T) -> usize {
+    serde_json::to_vec(value).map_or(usize::MAX / 4, |json| json.len())
+}

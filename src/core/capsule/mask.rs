@@ -1,0 +1,233 @@
+//! [`CapsuleMask`]: the second look over all of a capsule, before it leaves the machine.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use serde_json::Value;
+
+use super::Capsule;
+use crate::hidden::is_hidden;
+use crate::redact::{Redactor, mark_names};
+
+/// How often the rules are applied to one text: a mark of one can uncover what another looks for.
+const ROUNDS_MAX: usize = 6;
+
+/// Names of users and hosts that tell nothing of anybody, and that other texts are full of.
+const COMMON_NAMES: [&str; 20] = [
+    "root",
+    "user",
+    "admin",
+    "ubuntu",
+    "debian",
+    "runner",
+    "node",
+    "git",
+    "build",
+    "test",
+    "home",
+    "nobody",
+    "guest",
+    "docker",
+    "vscode",
+    "localhost",
+    "claude",
+    "codex",
+    "human",
+    "import",
+];
+
+/// Shorter names are parts of other words too often, in characters.
+const NAME_CHARS_MIN: usize = 3;
+
+/// What a path goes on with.
+const REST: &str = r#"(?:/[^\s"'`<>|;:,()\[\]{}]*)"#;
+
+/// Absolute paths below folders that hold somebody's own files, paths from a home folder and those
+/// of Windows. What every system has (`/usr`, `/etc`, `/dev`, …) tells nothing and stays.
+static FOREIGN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const OWN: &str = "home|Users|root|tmp|var|private|opt|mnt|media|srv|Volumes";
+    const WINDOWS: &str = r#"[A-Za-z]:\\[^\s"'`<>|;:,()\[\]{}]*"#;
+    let start = r"(?P<before>^|[^A-Za-z0-9._~/%-]|file://[a-z]*)";
+    Regex::new(&format!("{start}(?:(?:~|/(?:{OWN})){REST}+|{WINDOWS})")).ok()
+});
+
+/// Where a capsule is made, which is nobody's business elsewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MadeAt<'a> {
+    /// The project's folder, absolute.
+    pub project: &'a str,
+    /// The home folder, absolute.
+    pub home: Option<&'a str>,
+    /// The name of the user.
+    pub user: Option<&'a str>,
+    /// The name of the host.
+    pub host: Option<&'a str>,
+}
+
+/// Masks secrets, paths outside of the project, and the names of user and host.
+#[derive(Debug)]
+pub struct CapsuleMask<'a> {
+    redactor: &'a Redactor,
+    project: &'a str,
+    /// Folders of which everything else is masked: the home folder, and the one that the project
+    /// lies in.
+    around: Vec<(&'a str, Regex)>,
+    names: Vec<(Regex, &'static str)>,
+}
+
+impl<'a> CapsuleMask<'a> {
+    /// The project's rules, for what is made here.
+    pub fn new(redactor: &'a Redactor, at: MadeAt<'a>) -> Self {
+        let is_folder = |path: &&str| path.len() > 1 && path.starts_with('/');
+        let project = at.project.trim_end_matches('/');
+        let parent = project.rsplit_once('/').map(|(parent, _)| parent);
+        let home = at.home.map(|home| home.trim_end_matches('/'));
+        let around = [home, parent].into_iter().flatten().filter(is_folder);
+        let around = around.filter_map(|folder| {
+            let below = format!("{}{REST}*", regex::escape(folder));
+            Some((folder, Regex::new(&below).ok()?))
+        });
+        let host = at.host.map(|host| host.split('.').next().unwrap_or(host));
+        let names = [(at.host, "HOST"), (host, "HOST"), (at.user, "USER")];
+        let names = names.into_iter().filter_map(|(name, mark)| {
+            let name = name.filter(|name| is_telling(name))?;
+            let word = Regex::new(&format!(r"\b{}\b", regex::escape(name))).ok()?;
+            Some((word, mark))
+        });
+        Self {
+            redactor,
+            project: if is_folder(&project) { project } else { "" },
+            around: around.collect(),
+            names: names.collect(),
+        }
+    }
+
+    /// Masks all of its texts and counts the marks in them, those of the record too. Doing it again
+    /// changes nothing.
+    pub fn mask(&self, capsule: &mut Capsule) {
+        capsule.each_text(&mut |text| {
+            if let Some(masked) = self.masked(text) {
+                *text = masked;
+            }
+        });
+        Self::recount(capsule);
+    }
+
+    /// Counts the marks that are in it now.
+    pub fn recount(capsule: &mut Capsule) {
+        let mut rules: BTreeMap<String, u64> = BTreeMap::new();
+        capsule.each_text(&mut |text| {
+            for name in mark_names(text) {
+                *rules.entry(name.to_owned()).or_default() += 1;
+            }
+        });
+        capsule.redaction.rules = rules;
+    }
+
+    /// Whether anything in a ledger line would be masked today.
+    pub fn masks_line(&self, line: &Value) -> bool {
+        self.redactor.redact_entry(&mut line.clone()) > 0 || self.places_in(line)
+    }
+
+    /// The text with everything masked; none when it can stay as it is.
+    pub fn masked(&self, text: &str) -> Option<String> {
+        let mut now = visible(text);
+        for _ in 0..ROUNDS_MAX {
+            let before = now.clone();
+            now = self.redactor.redact_text(&now).0.into_owned();
+            if let Some(masked) = self.places(&now) {
+                now = masked;
+            }
+            if now == before {
+                return (now != text).then_some(now);
+            }
+        }
+        Some("[REDACTED_TEXT]".to_owned())
+    }
+
+    fn places_in(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.places(text).is_some(),
+            Value::Array(items) => items.iter().any(|item| self.places_in(item)),
+            Value::Object(object) => {
+                let mut members = object.iter();
+                members.any(|(key, value)| self.places(key).is_some() || self.places_in(value))
+            }
+            _ => false,
+        }
+    }
+
+    /// The text without where and by whom it was made; none when it tells nothing of that.
+    fn places(&self, text: &str) -> Option<String> {
+        let mut now = self.within(text);
+        for (folder, below) in &self.around {
+            if now.contains(folder) {
+                now = below.replace_all(&now, "[REDACTED_PATH]").into_owned();
+            }
+        }
+        if let Some(path) = &*FOREIGN_PATH {
+            // Twice: two paths can share the character between them.
+            for _ in 0..2 {
+                let masked = path.replace_all(&now, |found: &Captures<'_>| {
+                    format!("{}[REDACTED_PATH]", &found["before"])
+                });
+                now = masked.into_owned();
+            }
+        }
+        for (name, mark) in &self.names {
+            now = name
+                .replace_all(&now, format!("[REDACTED_{mark}]"))
+                .into_owned();
+        }
+        (now != text).then_some(now)
+    }
+
+    /// Paths below the project's folder, relative to it.
+    fn within(&self, text: &str) -> String {
+        if self.project.is_empty() || !text.contains(self.project) {
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(self.project) {
+            let (before, found) = rest.split_at(at);
+            let after = &found[self.project.len()..];
+            out.push_str(before);
+            let is_other = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
+            rest = match after.strip_prefix('/') {
+                Some(below) if below.starts_with(is_other) => below,
+                _ if after.starts_with(is_other) => {
+                    // A folder whose name begins with the same letters.
+                    out.push_str(self.project);
+                    after
+                }
+                _ => {
+                    out.push('.');
+                    after
+                }
+            };
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+/// A name that somebody could be known by.
+fn is_telling(name: &str) -> bool {
+    let is_long = name.chars().count() >= NAME_CHARS_MIN;
+    let is_in_mark = ["REDACTED_PATH", "REDACTED_USER", "REDACTED_HOST"]
+        .iter()
+        .any(|mark| mark.contains(name));
+    is_long && !is_in_mark && !COMMON_NAMES.contains(&name.to_lowercase().as_str())
+}
+
+/// The text without characters that a reader does not see.
+fn visible(text: &str) -> String {
+    let seen = |letter: char| match letter {
+        '\n' | '\t' => letter,
+        letter if letter.is_control() || is_hidden(letter) => '\u{fffd}',
+        letter => letter,
+    };
+    text.chars().map(seen).collect()
+}

@@ -1,0 +1,80 @@
+//! [`CapsuleOrigin`], [`CapsuleRedaction`], [`CapsuleLeftOut`]: what a capsule says of itself.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::{Seq, SessionId};
+
+/// The record that a capsule was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleOrigin {
+    /// The name of the project's folder.
+    pub project: String,
+    /// The session of the task's latest entry.
+    #[schemars(with = "String")]
+    pub session: SessionId,
+    /// The task's latest entry.
+    pub head: OriginHead,
+    /// The version of the program that made it.
+    pub version: String,
+    /// The cited ledger lines as they are.
+    pub lines: Vec<String>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl Default for CapsuleOrigin {
+    fn default() -> Self {
+        Self {
+            project: String::new(),
+            session: SessionId::new(""),
+            head: OriginHead::default(),
+            version: String::new(),
+            lines: Vec::new(),
+            more: Map::new(),
+        }
+    }
+}
+
+/// An entry that all of the task's others come before.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OriginHead {
+    /// Its number in its session.
+    #[schemars(with = "u64")]
+    pub seq: Seq,
+    /// The hash on its line; empty on a line without a chain.
+    pub hash: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// What had no room, or may not be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleLeftOut {
+    /// Of which section.
+    pub what: String,
+    /// How many.
+    pub count: u64,
+    /// The command that shows them, where the capsule was made.
+    pub how: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// What was masked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleRedaction {
+    /// How many marks there are, by the name in the mark.
+    pub rules: BTreeMap<String, u64>,
+    /// Files that were left out because a rule would mask something in them.
+    pub files: Vec<String>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}

@@ -1,0 +1,86 @@
+//! [`CapsuleStatement`]: something that was said of the task, by whom and where.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::agent::{Agent, Party};
+use crate::continuity::StatedText;
+use crate::id::{EntryId, Seq, SessionId};
+use crate::word::words;
+
+words! {
+    /// Who said it.
+    pub enum StatementAuthor {
+        /// Claude.
+        Claude = "claude",
+        /// Codex.
+        Codex = "codex",
+        /// The operator.
+        Human = "human",
+        /// A capsule from elsewhere.
+        Import = "import",
+    }
+}
+
+impl From<&Party> for StatementAuthor {
+    fn from(party: &Party) -> Self {
+        match party {
+            Party::Agent(Agent::Claude) => Self::Claude,
+            Party::Agent(Agent::Codex) => Self::Codex,
+            Party::Human => Self::Human,
+            // Whoever that is, nobody of this pair.
+            _ => Self::Import,
+        }
+    }
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleStatement {
+    /// What.
+    pub text: String,
+    /// By whom.
+    #[schemars(with = "String")]
+    pub by: StatementAuthor,
+    /// When, ms since the epoch.
+    pub at: i64,
+    /// The entry that says so.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<LineRef>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// A line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineRef {
+    /// The session that it stands in.
+    #[schemars(with = "String")]
+    pub session: SessionId,
+    /// Its number there.
+    #[schemars(with = "u64")]
+    pub seq: Seq,
+    /// The id of its entry.
+    #[schemars(with = "String")]
+    pub id: EntryId,
+    /// The hash on it, 64 lower-case hex digits; empty on a line without a chain.
+    pub hash: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl CapsuleStatement {
+    /// What the record holds as said, without its line.
+    pub fn of(said: &StatedText) -> Self {
+        Self {
+            text: said.text.clone(),
+            by: StatementAuthor::from(&said.by),
+            at: said.at_ms,
+            line: None,
+            more: Map::new(),
+        }
+    }
+}

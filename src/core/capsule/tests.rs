@@ -1,0 +1,243 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::LazyLock;
+
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+use serde_json::{Map, json};
+
+use super::*;
+use crate::redact::Redactor;
+use crate::wire::capsule::{arbitrary, write};
+
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::new);
+
+const AT: MadeAt<'_> = MadeAt {
+    project: "/srv/code/shop",
+    home: Some("/home/morgan"),
+    user: Some("morgan"),
+    host: Some("quiet-fox.local"),
+};
+
+fn said(text: &str) -> CapsuleStatement {
+    CapsuleStatement {
+        text: text.to_owned(),
+        by: StatementAuthor::Codex,
+        at: 1,
+        line: None,
+        more: Map::new(),
+    }
+}
+
+fn capsule() -> Capsule {
+    Capsule::new(CapsuleId::new("cap_0123456789ab"), "Fix the login", 7)
+}
+
+/// How many items each section has.
+fn sizes(capsule: &Capsule) -> Vec<(&'static str, u64)> {
+    let size = |len: usize| u64::try_from(len).unwrap();
+    vec![
+        ("goal", u64::from(capsule.goal.is_some())),
+        ("constraints", size(capsule.constraints.len())),
+        ("decisions", size(capsule.decisions.len())),
+        ("assumptions", size(capsule.assumptions.len())),
+        ("hypothesis", u64::from(capsule.hypothesis.is_some())),
+        ("questions", size(capsule.questions.len())),
+        ("next", size(capsule.next.len())),
+        ("handoffs", size(capsule.handoffs.len())),
+        ("touched", size(capsule.touched.len())),
+        ("verification", size(capsule.verification.len())),
+        ("notRun", size(capsule.not_run.len())),
+        ("findings", size(capsule.findings.len())),
+    ]
+}
+
+fn left_out(capsule: &Capsule, what: &str) -> u64 {
+    let mut left = capsule.left_out.iter();
+    left.find(|left| left.what == what)
+        .map_or(0, |left| left.count)
+}
+
+proptest! {
+    #[test]
+    fn the_budget_holds_and_kept_and_left_out_are_all(
+        full in arbitrary::capsule(),
+        bytes_max in 3_000..9_000usize,
+    ) {
+        let how = "ctxrelay capsule log cap_0123456789ab";
+        let fitted = CapsuleBudget { bytes_max, how }.fit(full.clone());
+        prop_assume!(sizes(&fitted).iter().any(|(_, size)| *size > 0));
+        let (bytes, _) = write(&fitted).unwrap();
+        prop_assert!(bytes.len() <= bytes_max, "{} of {bytes_max}", bytes.len());
+        for ((what, all), (_, kept)) in sizes(&full).into_iter().zip(sizes(&fitted)) {
+            let left = left_out(&fitted, what) - left_out(&full, what);
+            prop_assert_eq!(kept + left, all, "{}", what);
+        }
+    }
+
+    #[test]
+    fn masking_again_changes_nothing(full in arbitrary::capsule()) {
+        let mask = CapsuleMask::new(&REDACTOR, AT);
+        let mut once = full;
+        mask.mask(&mut once);
+        let mut twice = once.clone();
+        mask.mask(&mut twice);
+        prop_assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn no_text_tells_where_and_by_whom_it_was_made(before in "[ -~]{0,8}", after in "[ -~]{0,8}") {
+        let mask = CapsuleMask::new(&REDACTOR, AT);
+        let text = format!("{before}/home/morgan/notes{after}");
+        let masked = mask.masked(&text).unwrap();
+        prop_assert!(!masked.contains("/home/morgan"), "{masked}");
+        prop_assert_eq!(mask.masked(&masked), None);
+    }
+}
+
+#[test]
+fn what_weighs_more_stays_when_there_is_little_room() {
+    let mut full = capsule();
+    full.goal = Some(said("the goal"));
+    full.constraints = vec![said("no new dependency")];
+    full.assumptions = (0..200)
+        .map(|n| said(&format!("assumption {n} {}", "x".repeat(60))))
+        .collect();
+    let how = "ctxrelay capsule log cap_0123456789ab";
+    let fitted = CapsuleBudget {
+        bytes_max: 4_000,
+        how,
+    }
+    .fit(full);
+    assert!(fitted.goal.is_some() && fitted.constraints.len() == 1);
+    let kept = fitted.assumptions.len();
+    assert!(kept > 0 && kept < 200, "{kept}");
+    // The latest stay, in their order.
+    assert!(
+        fitted
+            .assumptions
+            .last()
+            .unwrap()
+            .text
+            .starts_with("assumption 199 ")
+    );
+    let left = CapsuleLeftOut {
+        what: "assumptions".to_owned(),
+        count: 200 - kept as u64,
+        how: how.to_owned(),
+        more: Map::new(),
+    };
+    assert_eq!(fitted.left_out, [left]);
+}
+
+#[test]
+fn a_run_that_failed_has_room_before_those_that_passed() {
+    let run = |name: &str, status: &str| CapsuleRun {
+        name: name.to_owned(),
+        cmd: Some("x".repeat(300)),
+        status: status.to_owned(),
+        verified: true,
+        exit_code: Some(0),
+        duration_ms: None,
+        tree: None,
+        current: true,
+        output_sha256: None,
+        line: None,
+        more: Map::new(),
+    };
+    let mut full = capsule();
+    full.verification = vec![run("red", "failed")];
+    full.verification
+        .extend((0..20).map(|n| run(&format!("green {n}"), "passed")));
+    let fitted = CapsuleBudget {
+        bytes_max: 4_000,
+        how: "",
+    }
+    .fit(full);
+    assert!(fitted.verification.len() < 21);
+    assert_eq!(fitted.verification[0].name, "red");
+}
+
+#[test]
+fn secrets_places_and_names_are_masked_and_counted() {
+    let mask = CapsuleMask::new(&REDACTOR, AT);
+    for (text, expected) in [
+        ("see /srv/code/shop/src/a.rs:4", "see src/a.rs:4"),
+        (
+            "in /srv/code/shop, and /srv/code/shop-old/x",
+            "in ., and [REDACTED_PATH]",
+        ),
+        ("-I/home/morgan/include it", "-I[REDACTED_PATH] it"),
+        (
+            "cat '/tmp/a.log' ~/.netrc",
+            "cat '[REDACTED_PATH]' [REDACTED_PATH]",
+        ),
+        ("file:///Users/x/y", "file://[REDACTED_PATH]"),
+        ("C:\\Users\\x\\y.txt is", "[REDACTED_PATH] is"),
+        (
+            "morgan@quiet-fox: morgana",
+            "[REDACTED_USER]@[REDACTED_HOST]: morgana",
+        ),
+        ("on quiet-fox.local", "on [REDACTED_HOST]"),
+        ("a\u{202e}b\u{1b}[2J", "a\u{fffd}b\u{fffd}[2J"),
+    ] {
+        assert_eq!(mask.masked(text).as_deref(), Some(expected));
+    }
+    for text in [
+        "GET /api/home/x",
+        "https://a.example/home/x",
+        "#!/usr/bin/env",
+        "a/tmp/b",
+    ] {
+        assert_eq!(mask.masked(text), None, "{text}");
+    }
+    let mut made = capsule();
+    made.goal = Some(said("~/a and ~/b"));
+    made.next = vec![said("password=hunter2hunter2")];
+    made.git = Some(CapsuleGit {
+        commit: None,
+        branch: Some("morgan/fix".to_owned()),
+        tree: None,
+        changed: 0,
+        ahead: None,
+        behind: None,
+        diff_stat: DiffStat::default(),
+        remote: None,
+        more: Map::new(),
+    });
+    mask.mask(&mut made);
+    let rules = &made.redaction.rules;
+    assert_eq!(
+        (rules["PATH"], rules["USER"], rules.len()),
+        (2, 1, 3),
+        "{rules:?}"
+    );
+    assert!(!made.next[0].text.contains("hunter2"));
+}
+
+#[test]
+fn a_user_whose_name_is_everywhere_is_not_masked() {
+    let at = MadeAt {
+        user: Some("root"),
+        host: Some("localhost"),
+        ..AT
+    };
+    let mask = CapsuleMask::new(&REDACTOR, at);
+    assert_eq!(mask.masked("the root cause is on localhost"), None);
+}
+
+#[test]
+fn a_line_that_would_be_masked_today_is_known() {
+    let mask = CapsuleMask::new(&REDACTOR, AT);
+    let clean =
+        json!({"schema": "v1", "id": "e1", "content": "all is well", "hash": "0".repeat(64)});
+    assert!(!mask.masks_line(&clean));
+    for content in [
+        "first\n/home/morgan/x",
+        "password=hunter2hunter2",
+        "by morgan",
+    ] {
+        let line = json!({"schema": "v1", "id": "e1", "content": content});
+        assert!(mask.masks_line(&line), "{content}");
+    }
+}

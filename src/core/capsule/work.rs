@@ -1,0 +1,140 @@
+//! What was done for a task: [`CapsuleHandoff`], [`CapsuleTouched`], [`CapsuleRun`] and what comes
+//! with them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::LineRef;
+use crate::id::EntryId;
+
+/// Work that was handed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleHandoff {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub id: EntryId,
+    /// Who handed over.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// What is asked.
+    pub ask: String,
+    /// `open`, `blocked` or `answered`.
+    pub state: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// A file that was touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleTouched {
+    /// Where it is, relative to the project, with `/`.
+    pub path: String,
+    /// `write` or `read`.
+    pub op: String,
+    /// The SHA-256 of its bytes then, in lower-case hex; none where it was not there.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub sha256: Option<String>,
+    /// Who touched it last.
+    pub by: String,
+    /// Lines that were added since the commit, where git tells.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub added: Option<u64>,
+    /// Lines that were removed.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub removed: Option<u64>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// A gate or a command, and what it came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CapsuleRun {
+    /// The gate, or the title of what an agent claims.
+    pub name: String,
+    /// The command.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub cmd: Option<String>,
+    /// `passed`, `failed`, `blocked`, `unknown`, `skipped` or `timed_out`.
+    pub status: String,
+    /// The daemon ran it itself; without, somebody claims it.
+    pub verified: bool,
+    /// How it ended.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub exit_code: Option<i64>,
+    /// How long it took, in ms.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub duration_ms: Option<u64>,
+    /// The git tree that it ran on.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub tree: Option<String>,
+    /// It ran on the tree that the capsule was made on.
+    pub current: bool,
+    /// The SHA-256 of what it printed, in lower-case hex.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub output_sha256: Option<String>,
+    /// The entry that says so.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<LineRef>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// What a review found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CapsuleFinding {
+    /// Its id where it comes from, such as `gh:rc:42`.
+    pub external_id: String,
+    /// How bad it is.
+    pub severity: String,
+    /// How far it is.
+    pub state: String,
+    /// The file, relative to the project.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub path: Option<String>,
+    /// The line in it, from 1.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub line: Option<u64>,
+    /// One line of it.
+    pub title: String,
+    /// Where all of it is.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub url: Option<String>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// Changes that no commit has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsulePatch {
+    /// The commit that they are made on.
+    pub base: String,
+    /// The SHA-256 of the patch, in lower-case hex.
+    pub sha256: String,
+    /// The patch in base64.
+    pub data: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// What a gate printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapsuleOutput {
+    /// The gate.
+    pub name: String,
+    /// The SHA-256 of it, in lower-case hex.
+    pub sha256: String,
+    /// All of it in base64.
+    pub data: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}

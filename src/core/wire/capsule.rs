@@ -1,0 +1,94 @@
+//! The capsule as a file: [`write`], [`read`] and [`check_lines`].
+//!
+//! Canonical JSON: UTF-8, keys sorted by code point, no spaces, integers only, one newline at the
+//! end. `digest` is the SHA-256 of these bytes without that member. What is read is written again
+//! byte for byte, also what this version does not know. A digest shows a change; it does not show
+//! who made the file.
+
+mod canonical;
+mod lines;
+mod read;
+mod strict;
+#[cfg(test)]
+mod tests;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod arbitrary;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::capsule::Capsule;
+use crate::wire::line::hex;
+pub use canonical::canonical;
+pub use lines::{check_lines, cited, says};
+pub use read::read;
+
+/// The longest file that is read, in bytes: a capsule with everything that may be asked for, in
+/// base64 and escaped.
+pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The most of the cited lines, in bytes.
+pub const LINES_BYTES_MAX: usize = 256 * 1024;
+
+/// The longest patch, in bytes of base64: 1 MiB of it.
+pub const PATCH_BYTES_MAX: usize = 1_398_104;
+
+/// The most of all outputs, in bytes of base64: 256 KiB of them.
+pub const OUTPUTS_BYTES_MAX: usize = 349_528;
+
+/// What is wrong with a capsule, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {why}")]
+pub struct BadCapsule {
+    /// The member, such as `decisions[2].text`; `file` for the whole.
+    pub place: String,
+    /// What is wrong, as a fragment.
+    pub why: String,
+}
+
+impl BadCapsule {
+    pub(super) fn new(place: impl Into<String>, why: impl Into<String>) -> Self {
+        let place: String = place.into();
+        Self {
+            place: if place.is_empty() {
+                "file".to_owned()
+            } else {
+                place
+            },
+            why: why.into(),
+        }
+    }
+}
+
+/// The bytes of a capsule, and its digest. A digest that it already has is not looked at.
+///
+/// # Errors
+///
+/// None for a capsule whose unknown members came from JSON; the error is serde's.
+pub fn write(capsule: &Capsule) -> Result<(Vec<u8>, String), serde_json::Error> {
+    let Value::Object(mut members) = serde_json::to_value(capsule)? else {
+        return Ok((Vec::new(), String::new()));
+    };
+    let digest = digest(&mut members);
+    members.insert(DIGEST.to_owned(), Value::String(digest.clone()));
+    Ok((canonical(&Value::Object(members)).into_bytes(), digest))
+}
+
+/// The JSON schema of a capsule.
+pub fn schema() -> Value {
+    serde_json::to_value(schemars::schema_for!(Capsule)).unwrap_or_default()
+}
+
+const DIGEST: &str = "digest";
+
+/// The digest of the members without the one that holds it, which is taken out.
+fn digest(members: &mut Map<String, Value>) -> String {
+    members.shift_remove(DIGEST);
+    let rest = Value::Object(std::mem::take(members));
+    let digest = hex(&Sha256::digest(canonical(&rest)));
+    if let Value::Object(rest) = rest {
+        *members = rest;
+    }
+    digest
+}

@@ -1,0 +1,203 @@
+//! Capsules of every shape, for property tests.
+
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::capsule::{
+    Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun,
+    CapsuleStatement, CapsuleTouched, DiffStat, LineRef, StatementAuthor,
+};
+use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+
+/// What a reader sees.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[ -~]{0,60}",
+        1 => Just("line\n\tof \"two\" \\ é漢🦀".to_owned()),
+        1 => Just("password=hunter2hunter2 in /home/somebody/.netrc".to_owned()),
+        1 => "[a-z ]{200,900}",
+    ]
+}
+
+fn line_text() -> impl Strategy<Value = String> {
+    "[ -~é漢]{0,60}"
+}
+
+fn path() -> impl Strategy<Value = String> {
+    "[a-z]{1,9}(/[a-zA-Z0-9_ .-]{0,3}[a-z]){0,3}"
+}
+
+/// Members of another version.
+fn more() -> impl Strategy<Value = Map<String, Value>> {
+    let value = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        line_text().prop_map(Value::from),
+        line_text().prop_map(|text| json!({"b": [text, {}], "a": []})),
+    ];
+    let members = prop::collection::vec(("x[A-Z][a-z]{0,5}", value), 0..2);
+    members.prop_map(|members| members.into_iter().collect())
+}
+
+fn line() -> impl Strategy<Value = LineRef> {
+    (0..9u64, "[0-9a-f]{64}", more()).prop_map(|(seq, hash, more)| LineRef {
+        session: SessionId::new("session_1795000000000_a1b2c3d4"),
+        seq: Seq(seq),
+        id: EntryId::new(format!("e{seq}")),
+        hash,
+        more,
+    })
+}
+
+fn statement() -> impl Strategy<Value = CapsuleStatement> {
+    let by = "claude|codex|human|import|later";
+    (text(), by, any::<i64>(), option::of(line()), more()).prop_map(|(text, by, at, line, more)| {
+        CapsuleStatement {
+            text,
+            by: StatementAuthor::from(by),
+            at,
+            line,
+            more,
+        }
+    })
+}
+
+fn statements() -> impl Strategy<Value = Vec<CapsuleStatement>> {
+    prop::collection::vec(statement(), 0..6)
+}
+
+fn handoff() -> impl Strategy<Value = CapsuleHandoff> {
+    ("e[0-9]", text(), "open|blocked|answered", more()).prop_map(|(id, ask, state, more)| {
+        CapsuleHandoff {
+            id: EntryId::new(id),
+            from: "claude".to_owned(),
+            to: "codex".to_owned(),
+            ask,
+            state,
+            more,
+        }
+    })
+}
+
+fn touched() -> impl Strategy<Value = CapsuleTouched> {
+    let sha256 = option::of("[0-9a-f]{64}");
+    (
+        path(),
+        "write|read",
+        sha256,
+        option::of(any::<u64>()),
+        more(),
+    )
+        .prop_map(|(path, op, sha256, added, more)| CapsuleTouched {
+            path,
+            op,
+            sha256,
+            by: "codex".to_owned(),
+            added,
+            removed: added,
+            more,
+        })
+}
+
+fn run() -> impl Strategy<Value = CapsuleRun> {
+    let about = (
+        option::of(text()),
+        option::of(any::<i64>()),
+        option::of(line()),
+    );
+    let told = (line_text(), "passed|failed", any::<bool>());
+    (told, about, more()).prop_map(|((name, status, verified), (cmd, exit_code, line), more)| {
+        CapsuleRun {
+            name,
+            cmd,
+            status,
+            verified,
+            exit_code,
+            duration_ms: Some(12),
+            tree: None,
+            current: !verified,
+            output_sha256: None,
+            line,
+            more,
+        }
+    })
+}
+
+fn finding() -> impl Strategy<Value = CapsuleFinding> {
+    (option::of(path()), text(), more()).prop_map(|(path, title, more)| CapsuleFinding {
+        external_id: "gh:rc:42".to_owned(),
+        severity: "high".to_owned(),
+        state: "open".to_owned(),
+        path,
+        line: Some(7),
+        title,
+        url: None,
+        more,
+    })
+}
+
+fn git() -> impl Strategy<Value = CapsuleGit> {
+    ("[0-9a-f]{40}", option::of(line_text()), more()).prop_map(|(commit, branch, more)| {
+        CapsuleGit {
+            tree: Some(commit.clone()),
+            commit: Some(commit),
+            branch,
+            changed: 3,
+            ahead: None,
+            behind: Some(1),
+            diff_stat: DiffStat::default(),
+            remote: None,
+            more,
+        }
+    })
+}
+
+/// A capsule of any content, without a digest.
+pub fn capsule() -> impl Strategy<Value = Capsule> {
+    let head = ("[0-9a-f]{12}", line_text(), any::<i64>());
+    let single = (option::of(statement()), option::of(statement()));
+    let said = (
+        statements(),
+        statements(),
+        statements(),
+        statements(),
+        statements(),
+    );
+    let work = (
+        prop::collection::vec(handoff(), 0..4),
+        prop::collection::vec(touched(), 0..6),
+        prop::collection::vec(run(), 0..4),
+        prop::collection::vec(line_text(), 0..3),
+        prop::collection::vec(finding(), 0..4),
+        option::of(git()),
+    );
+    (head, single, said, work, more()).prop_map(|(head, single, said, work, more)| {
+        let (hex, title, at) = head;
+        let mut capsule = Capsule::new(CapsuleId::new(format!("cap_{hex}")), title, at);
+        (capsule.goal, capsule.hypothesis) = single;
+        let (constraints, decisions, assumptions, questions, next) = said;
+        capsule.constraints = constraints;
+        capsule.decisions = decisions;
+        capsule.assumptions = assumptions;
+        capsule.questions = questions;
+        capsule.next = next;
+        let (handoffs, touched, verification, not_run, findings, git) = work;
+        capsule.handoffs = handoffs;
+        capsule.touched = touched;
+        capsule.verification = verification;
+        capsule.not_run = not_run;
+        capsule.findings = findings;
+        capsule.git = git;
+        capsule.left_out = vec![CapsuleLeftOut {
+            what: "decisions".to_owned(),
+            count: 2,
+            how: "elsewhere".to_owned(),
+            more: Map::new(),
+        }];
+        capsule.more = more;
+        capsule
+    })
+}

@@ -1,0 +1,298 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::arbitrary::capsule;
+use super::*;
+use crate::capsule::{
+    CAPSULE_BYTES_MAX, CapsuleBudget, CapsuleStatement, LineRef, StatementAuthor,
+};
+use crate::entry::{Entry, EntryKind, NoteKind};
+use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+use crate::wire::line::{GENESIS, seal, serialize};
+
+const BUDGET: CapsuleBudget<'_> = CapsuleBudget {
+    bytes_max: CAPSULE_BYTES_MAX,
+    how: "ctxrelay capsule log cap_0123456789ab",
+};
+
+fn small() -> Capsule {
+    let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "Fix the login", 7);
+    capsule.goal = Some(said("nobody is logged out by a restart"));
+    capsule
+}
+
+fn said(text: &str) -> CapsuleStatement {
+    CapsuleStatement {
+        text: text.to_owned(),
+        by: StatementAuthor::Claude,
+        at: 7,
+        line: None,
+        more: Map::new(),
+    }
+}
+
+/// The file of a value that somebody made by hand, with the digest that it should have.
+fn forged(mut value: Value) -> Vec<u8> {
+    let members = value.as_object_mut().unwrap();
+    let digest = digest(members);
+    members.insert(DIGEST.to_owned(), digest.into());
+    canonical(&value).into_bytes()
+}
+
+fn refused(value: Value) -> String {
+    read(&forged(value)).unwrap_err().to_string()
+}
+
+fn value() -> Value {
+    serde_json::to_value(small()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_and_written_again_byte_for_byte(capsule in capsule()) {
+        let fitted = BUDGET.fit(capsule);
+        let (bytes, digest) = write(&fitted).unwrap();
+        let read = read(&bytes).unwrap();
+        prop_assert_eq!(&read.digest, &digest);
+        let (again, _) = write(&read).unwrap();
+        prop_assert_eq!(again, bytes);
+        prop_assert_eq!(Capsule { digest: String::new(), ..read }, fitted);
+    }
+
+    #[test]
+    fn a_file_with_any_byte_changed_is_refused_with_the_place(
+        capsule in capsule(),
+        at in any::<prop::sample::Index>(),
+        to in any::<u8>(),
+    ) {
+        let (mut bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        let at = at.index(bytes.len());
+        prop_assume!(bytes[at] != to);
+        bytes[at] = to;
+        let bad = read(&bytes).unwrap_err();
+        prop_assert!(!bad.place.is_empty() && !bad.why.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_cut_anywhere_is_refused(
+        capsule in capsule(),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let (bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        prop_assert!(read(&bytes[..at.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(read(&bytes).is_err());
+    }
+}
+
+#[test]
+fn the_canonical_form_is_one_text_with_its_digest() {
+    let (bytes, digest) = write(&small()).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(
+        text.starts_with(r#"{"assumptions":[],"constraints":[],"createdAt":7,"decisions":[],"#)
+    );
+    assert!(text.ends_with("}\n"), "{text}");
+    let without = text.replace(&format!(r#""digest":"{digest}","#), "");
+    assert_eq!(hex(&Sha256::digest(without)), digest);
+}
+
+#[test]
+fn keys_are_sorted_by_code_point_and_values_stay() {
+    let value = json!({"b": 1, "a\u{10000}": [true, null], "a\u{ffff}": "\u{1}\"é", "B": -2});
+    let expected = "{\"B\":-2,\"a\u{ffff}\":\"\\u0001\\\"é\",\"a\u{10000}\":[true,null],\"b\":1}\n";
+    assert_eq!(canonical(&value), expected);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let mut other = value();
+    other["schema"] = json!("ctxrelay.capsule/v2");
+    assert_eq!(
+        refused(other),
+        "schema: `ctxrelay.capsule/v2`; this version reads `ctxrelay.capsule/v1`"
+    );
+    let mut other = value();
+    other["id"] = json!("cap_../../etc");
+    assert_eq!(refused(other), "id: not `cap_` and 12 hex digits");
+    for path in [
+        "../x",
+        "/etc/passwd",
+        "a//b",
+        "a/../../b",
+        "C:/x",
+        "a\\b",
+        "a/.",
+        "",
+    ] {
+        let mut other = value();
+        other["touched"] = json!([{"path": path, "op": "write", "sha256": null, "by": "codex",
+            "added": null, "removed": null}]);
+        assert_eq!(
+            refused(other),
+            "touched[0].path: a path that leaves the project",
+            "{path}"
+        );
+    }
+    let mut other = value();
+    other["goal"]["text"] = json!("\u{1b}[2J");
+    assert_eq!(
+        refused(other).split(" at line").next(),
+        Some("goal.text: a character that no reader sees, U+001B")
+    );
+    let mut other = value();
+    other["goal"]["at"] = json!(1.5);
+    assert!(refused(other).starts_with("goal.at: a number that is no integer"));
+    let mut other = value();
+    other["decisions"] = json!("none");
+    assert!(refused(other).starts_with("decisions: invalid type: string"));
+    let mut other = value();
+    other.as_object_mut().unwrap().shift_remove("next");
+    assert!(refused(other).contains("missing field `next`"));
+    let mut other = value();
+    other["patch"] = Value::Null;
+    assert_eq!(refused(other), "patch: not in the form of this version");
+    let mut other = value();
+    other["x"] = (0..40).fold(json!(1), |inner, _| json!([inner]));
+    assert!(refused(other).contains("deeper than 16 levels"));
+    let mut other = value();
+    other["title"] = json!("two\nlines");
+    assert_eq!(refused(other), "title: more than one line");
+    let mut other = value();
+    other["x"] = json!("a".repeat(CAPSULE_BYTES_MAX));
+    assert!(refused(other).starts_with("file: 32"), "too long");
+    let mut other = value();
+    other["origin"]["lines"] = json!(["a".repeat(LINES_BYTES_MAX + 1)]);
+    assert!(refused(other).starts_with("origin.lines: 262145 bytes"));
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_refused_before_anything_is_made_of_it() {
+    let (bytes, _) = write(&small()).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let twice = text.replacen(r#""at":7,"#, r#""at":7,"at":7,"#, 1);
+    let bad = read(twice.as_bytes()).unwrap_err();
+    assert_eq!(bad.place, "goal.at");
+    assert!(bad.why.starts_with("it is there twice"), "{bad}");
+}
+
+#[test]
+fn spaces_another_order_and_a_second_newline_are_no_canonical_form() {
+    let (bytes, _) = write(&small()).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let pretty: Value = serde_json::from_str(&text).unwrap();
+    for other in [
+        serde_json::to_string_pretty(&pretty).unwrap(),
+        format!("{text}\n"),
+        format!(" {text}"),
+        text.trim_end().to_owned(),
+    ] {
+        let bad = read(other.as_bytes()).unwrap_err();
+        assert!(bad.why.contains("canonical form at byte"), "{bad}");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_long_is_not_looked_into() {
+    let bad = read(&vec![b'x'; FILE_BYTES_MAX + 1]).unwrap_err();
+    assert_eq!(bad.to_string(), "file: longer than 4194304 bytes");
+}
+
+#[test]
+fn the_schema_names_every_member() {
+    let schema = schema();
+    let members = serde_json::to_value(small()).unwrap();
+    for member in members.as_object().unwrap().keys() {
+        assert!(schema["properties"].get(member).is_some(), "{member}");
+    }
+    assert!(schema["properties"].get("digest").is_some());
+}
+
+/// A line that somebody said, as the ledger holds it.
+fn line(text: &str) -> (String, LineRef) {
+    let entry = Entry {
+        id: EntryId::new("01997b2e"),
+        timestamp_ms: 7,
+        session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
+        source: "claude".to_owned().into(),
+        target: None,
+        content: text.to_owned(),
+        whole: None,
+        kind: EntryKind::Note {
+            note: NoteKind::Decision,
+            handles: Vec::new(),
+            withdraws: None,
+        },
+        runtime_session: None,
+        carried: None,
+        meta: Map::new(),
+        seq: Seq(4),
+    };
+    let sealed = seal(serialize(&entry), 4, GENESIS).unwrap();
+    let cited = LineRef {
+        session: entry.session_id,
+        seq: entry.seq,
+        id: entry.id,
+        hash: sealed.hash,
+        more: Map::new(),
+    };
+    (sealed.line, cited)
+}
+
+fn citing(text: &str, line: String, cited: LineRef) -> Capsule {
+    let mut capsule = small();
+    capsule.decisions = vec![CapsuleStatement {
+        line: Some(cited),
+        ..said(text)
+    }];
+    capsule.origin.lines = vec![line];
+    capsule
+}
+
+#[test]
+fn a_cited_line_is_right_or_it_is_told_which_is_not() {
+    let (text, cited_as) = line("tokens live for one hour");
+    let good = citing("tokens live for one hour", text.clone(), cited_as.clone());
+    assert_eq!(check_lines(&good), Ok(()));
+    assert_eq!(cited(&good), [(cited_as.session.clone(), Seq(4))]);
+    let edited = text.replace("one hour", "six hours");
+    let bad = check_lines(&citing(
+        "tokens live for six hours",
+        edited,
+        cited_as.clone(),
+    ));
+    assert_eq!(
+        bad.unwrap_err().to_string(),
+        "origin.lines[0]: it does not hash to what it claims"
+    );
+    let bad = check_lines(&citing(
+        "tokens live for ever",
+        text.clone(),
+        cited_as.clone(),
+    ));
+    assert_eq!(
+        bad.unwrap_err().to_string(),
+        "decisions[0]: the cited line says something else"
+    );
+    let other = LineRef {
+        hash: GENESIS.to_owned(),
+        ..cited_as
+    };
+    let bad = check_lines(&citing("tokens live for one hour", text.clone(), other));
+    assert_eq!(
+        bad.unwrap_err().to_string(),
+        "decisions[0].ref: the line is another one"
+    );
+    let mut uncited = small();
+    uncited.origin.lines = vec![text.clone()];
+    let bad = check_lines(&uncited).unwrap_err();
+    assert_eq!(bad.to_string(), "origin.lines[0]: nothing cites it");
+    uncited.origin.lines = vec![text.clone(), text];
+    assert_eq!(check_lines(&uncited).unwrap_err().place, "origin.lines[1]");
+}
