@@ -8,6 +8,7 @@ mod error_code;
 mod finality;
 mod gate_run;
 mod lifecycle;
+mod task;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -29,6 +30,7 @@ pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use gate_run::GateRun;
 pub use lifecycle::LifecycleEvent;
+pub use task::{TASK, TaskRecord, TaskStep};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +99,8 @@ pub enum EntryKind {
     Approval(ApprovalRecord),
     /// What an agent touched, forgot and was given again.
     Continuity(ContinuityRecord),
+    /// The operator opened a task, made it the current one, or closed it.
+    Task(TaskRecord),
     /// The life of the daemon and of what it owns: started, stopped, recovered.
     Lifecycle {
         /// Which step.

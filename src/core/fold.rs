@@ -3,6 +3,7 @@
 mod approving;
 mod closing;
 mod continuing;
+mod tasking;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,6 +25,7 @@ use closing::{
     withdraw,
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
+use tasking::{fold_task, work_of_task};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
 pub fn fold(world: &mut Snapshot, entry: &Entry) {
@@ -136,6 +138,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         }
         EntryKind::Approval(record) => fold_approval(world, entry, record),
         EntryKind::Continuity(record) => fold_continuity(world, entry, record),
+        EntryKind::Task(record) => fold_task(world, entry, record),
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonStarted,
         } => {
@@ -189,6 +192,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
 
     close_answered(world, entry);
     close_handled(world, entry);
+    work_of_task(world, entry);
 }
 
 /// Forgets how far messages are on their way. ContextRelay 3 kept that in another place and under
@@ -215,6 +219,7 @@ impl EntryKind {
             | Self::Turn(_)
             | Self::Approval(_)
             | Self::Continuity(_)
+            | Self::Task(_)
             | Self::Lifecycle { .. } => "runtime_event",
             Self::Error { .. } => "error",
             Self::Other { entry_type, .. } => entry_type,

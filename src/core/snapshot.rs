@@ -6,6 +6,7 @@
 mod approval;
 mod gates;
 mod proposal;
+mod task;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,10 +20,14 @@ use super::entry::{
     Artifact, DeliveryResult, ErrorCode, FinalityProposal, NoteKind, Predecessor, TurnRecord,
     TurnStatus,
 };
-use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
+pub use task::{
+    CurrentTask, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile,
+    TaskHandoff, TaskSnapshot,
+};
 
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
 pub const RECENT_MAX: usize = 50;
@@ -84,6 +89,12 @@ pub struct Snapshot {
     /// What each agent is at, by runtime session.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub continuity: BTreeMap<Agent, BTreeMap<RuntimeSession, ContinuityState>>,
+    /// Tasks that can travel: the open ones, and the latest of those that are closed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<CapsuleId, TaskSnapshot>,
+    /// The task to which the work of a runtime session belongs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub current_tasks: BTreeMap<RuntimeSession, CurrentTask>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.

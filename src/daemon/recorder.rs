@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 pub(super) use action::RecorderAction;
@@ -31,7 +31,7 @@ pub(super) use writing::LEDGER_UNWRITABLE;
 
 use super::clock::now_ms;
 use crate::core::alarm::Alarm;
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, EntryKind, TASK};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession, Seq, SessionId};
 use crate::core::redact::Redactor;
@@ -224,6 +224,7 @@ impl<T> Recorder<T> {
         content: impl Into<String>,
         runtime_session: Option<RuntimeSession>,
     ) -> Entry {
+        let kind = kind.into();
         Entry {
             id: EntryId::new(uuid::Uuid::now_v7().to_string()),
             timestamp_ms: now_ms(),
@@ -232,12 +233,23 @@ impl<T> Recorder<T> {
             target,
             content: content.into(),
             whole: None,
-            kind: kind.into(),
+            meta: self.meta_of(&kind, runtime_session.as_ref()),
+            kind,
             runtime_session,
             carried: None,
-            meta: Map::new(),
             seq: Seq(0),
         }
+    }
+
+    /// What an entry says beside its details: the task that is current, when it is work.
+    fn meta_of(&self, kind: &EntryKind, pair: Option<&RuntimeSession>) -> Map<String, Value> {
+        let shared = RuntimeSession::default();
+        let task = match kind.is_work() {
+            true => self.world.current_task(pair.unwrap_or(&shared)),
+            false => None,
+        };
+        let task = task.map(|task| (TASK.to_owned(), task.id.as_str().into()));
+        task.into_iter().collect()
     }
 
     /// How many appends the writer has not answered yet.

@@ -22,6 +22,7 @@ impl Daemon {
             | Command::Handoff(_)
             | Command::AppendNote(_)
             | Command::StateWork(_)
+            | Command::ChangeTask(_)
             | Command::RecordArtifact(_)
             | Command::ProposeFinal(_) => {
                 let admitted = self.recorder.space().admit_message();

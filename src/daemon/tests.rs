@@ -33,5 +33,6 @@ mod space;
 mod start;
 mod storing;
 mod tamper;
+mod tasks;
 mod unwritten;
 mod whole;

@@ -45,7 +45,7 @@ impl StateTag {
     }
 
     /// How the note of this entry was said.
-    fn of(entry: &Entry) -> Self {
+    pub(crate) fn of(entry: &Entry) -> Self {
         if entry.source == Party::Human {
             return Self::You;
         }

@@ -40,8 +40,8 @@ const STRUCTURE: [(&str, &[&str]); 12] = [
     ("runtimeEvent", &["*", "!title", "!detail", "!why"]),
 ];
 
-/// The one field of `meta` that is none of its writer's business.
-const RUNTIME_SESSION: (&str, &str) = ("meta", "runtimeSessionId");
+/// The fields of `meta` that are none of its writer's business.
+const META: (&str, &[&str]) = ("meta", &["runtimeSessionId", "task"]);
 
 /// The longest key that is taken for a name of somebody's program. Such keys are what readers look
 /// for, so that a project's own rules leave them.
@@ -108,7 +108,7 @@ pub(super) enum Reach {
 
 fn reach(key: &str, field: Option<&str>) -> Reach {
     let is_structure = match (STRUCTURE.iter().find(|(name, _)| *name == key), field) {
-        (None, field) => RUNTIME_SESSION.0 == key && field == Some(RUNTIME_SESSION.1),
+        (None, field) => META.0 == key && field.is_some_and(|field| META.1.contains(&field)),
         (Some((_, fields)), None) => fields.is_empty(),
         (Some((_, fields)), Some(field)) => {
             let is_exempt = fields

@@ -12,6 +12,7 @@ mod message_cursor;
 mod params;
 mod refusal;
 mod reply;
+mod task;
 mod work_state;
 
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
     MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart, WorkText,
 };
+pub use task::{TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams};
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};
 
 /// The version of this protocol, said in `hello` both ways.

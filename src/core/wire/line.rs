@@ -79,6 +79,8 @@ mod event {
     pub(super) const RELOADED: &str = "context_reloaded";
     /// The operator has something forgotten.
     pub(super) const FORGOTTEN: &str = "context_forgotten";
+    /// A step in the life of a task that can travel.
+    pub(super) const TASK: &str = "task";
     /// The life of the daemon.
     pub(super) const LIFECYCLE: &str = "lifecycle";
 }

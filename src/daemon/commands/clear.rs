@@ -32,6 +32,11 @@ impl Daemon {
         } else {
             (Fate::Archived, "puts this session away")
         };
+        // Open tasks are none of the session's: they go on.
+        let carried = match fate {
+            Fate::Discarded => Vec::new(),
+            _ => self.carried_entries(self.recorder.world().entries_of_open_tasks())?,
+        };
         let (cancelled, mut closing) = self.take_back_all();
         let word = self.entry(
             Party::Human,
@@ -50,7 +55,7 @@ impl Daemon {
             fate,
             texts,
             closing,
-            carried: Vec::new(),
+            carried,
         });
         // Taken back they are in any case: the record of the old session says so by now, unless
         // it took nothing at all.

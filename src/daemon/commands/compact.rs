@@ -27,7 +27,11 @@ impl Daemon {
 
     fn compact_now(&mut self) -> Result<Compacted, Refusal> {
         self.check_unaltered()?;
-        let mut carried = self.carried_entries()?;
+        let mut wanted = wanted(self.recorder.world(), |id| {
+            self.recorder.ledger().seq_of(id)
+        });
+        wanted.extend(self.resolved_for_now());
+        let mut carried = self.carried_entries(wanted)?;
         let count = carried.len() as u64;
         carried.extend(self.delivery_facts());
         carried.push(self.digest_entry(count)?);
@@ -59,13 +63,9 @@ impl Daemon {
         })
     }
 
-    /// What is open, in the order in which it was recorded, as it will stand in the new file.
-    fn carried_entries(&self) -> Result<Vec<Entry>, Refusal> {
+    /// These entries in the order in which they were recorded, as they will stand in the new file.
+    pub(super) fn carried_entries(&self, wanted: BTreeSet<Seq>) -> Result<Vec<Entry>, Refusal> {
         let mut entries = Vec::new();
-        let mut wanted = wanted(self.recorder.world(), |id| {
-            self.recorder.ledger().seq_of(id)
-        });
-        wanted.extend(self.resolved_for_now());
         for seq in wanted {
             let stored = self
                 .recorder
@@ -212,6 +212,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
     wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
     let states = world.continuity.values().flat_map(BTreeMap::values);
     wanted.extend(states.flat_map(|state| state.stated().map(|said| said.seq)));
+    wanted.extend(world.entries_of_open_tasks());
     wanted.extend(world.gates.values().map(|gate| gate.seq));
     // Where the work stands: the latest of each sort, and every decision.
     for note in world.notes.iter().rev() {

@@ -18,6 +18,7 @@ mod queue;
 pub(super) mod record;
 mod search;
 mod send;
+mod task;
 mod trust;
 mod work_state;
 
@@ -132,6 +133,7 @@ impl Daemon {
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::StateWork(params) => self.state_work(conn, params, reply),
             Command::ForgetWork(params) => self.forget_work(conn, params, reply),
+            Command::ChangeTask(params) => self.change_task(conn, params, reply),
             Command::ListGates => answer(reply, Ok(self.list_gates())),
             Command::RunGates(params) => {
                 let begun = self.run_gates(&params);

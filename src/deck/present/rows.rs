@@ -98,6 +98,7 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
             ),
             ContinuityFact::Forgotten { .. } => word("forgotten"),
         },
+        EntryKind::Task(record) => ("task".to_owned(), Some(record.step.to_string())),
         EntryKind::Lifecycle { .. } => word("daemon"),
         EntryKind::Error { .. } => word("error"),
         EntryKind::Other { entry_type, .. } => word(entry_type),

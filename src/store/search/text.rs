@@ -65,6 +65,7 @@ impl Text {
                 word = code.to_string();
                 pieces.push(&word);
             }
+            EntryKind::Task(record) => pieces.push(record.task.as_str()),
             EntryKind::Other { detail, .. } => {
                 for value in detail.values() {
                     push_strings(value, DEPTH_MAX, &mut pieces);

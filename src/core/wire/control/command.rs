@@ -8,7 +8,7 @@ use super::{
     ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams, HandOverParams,
     HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams, ProposeParams,
     QueueChangeParams, QueueDrainParams, ReadContextParams, RunGatesParams, SendParams,
-    StateWorkParams, StopParams, TrustParams, WaitMessagesParams,
+    StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::wire::search::{RebuildParams, SearchParams};
@@ -118,6 +118,9 @@ pub enum Command {
     /// Operator: this is not of the agents' work any more.
     #[serde(rename = "work/forget")]
     ForgetWork(ForgetWorkParams),
+    /// Operator: open a task that can travel, make it the current one, or close it.
+    #[serde(rename = "task/change")]
+    ChangeTask(TaskParams),
     /// Operator: run gates. Answered once they are begun; [`Command::ListGates`] tells their end.
     #[serde(rename = "gates/run")]
     RunGates(RunGatesParams),
@@ -190,6 +193,7 @@ impl Command {
             Self::AnswerApproval(_) => "approval/answer",
             Self::StateWork(_) => "work/state",
             Self::ForgetWork(_) => "work/forget",
+            Self::ChangeTask(_) => "task/change",
             Self::RunGates(_) => "gates/run",
             Self::StopGates => "gates/stop",
             Self::Clear(_) => "ledger/clear",
@@ -242,6 +246,7 @@ impl Command {
             | Self::AnswerApproval(_)
             | Self::StateWork(_)
             | Self::ForgetWork(_)
+            | Self::ChangeTask(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::Clear(_)
@@ -264,6 +269,7 @@ impl Command {
             | Self::AnswerApproval(_)
             | Self::StateWork(_)
             | Self::ForgetWork(_)
+            | Self::ChangeTask(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::Clear(_)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ApprovalAnswer, GateReport, GatesReport};
+use super::{ApprovalAnswer, GateReport, GatesReport, TaskChanged};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
@@ -64,6 +64,8 @@ pub enum Reply {
     Cleared(Cleared),
     /// The session was sealed, and what was open in it carried on.
     Compacted(Compacted),
+    /// A task was changed.
+    Task(TaskChanged),
     /// The gates, and what they came to.
     Gates(GatesReport),
 }

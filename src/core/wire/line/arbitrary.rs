@@ -10,10 +10,10 @@ use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     Artifact, ArtifactStatus, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord,
     DeliveryResult, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal, GateRun, Handoff,
-    Message, NoteKind, Predecessor, Reload, ReloadStep, TurnFiles, TurnRecord, TurnStatus,
-    WorkTree,
+    Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles, TurnRecord,
+    TurnStatus, WorkTree,
 };
-use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::whole::Whole;
 
 /// Few enough that entries refer to each other.
@@ -414,6 +414,22 @@ fn approval() -> impl Strategy<Value = EntryKind> {
     })
 }
 
+fn task() -> impl Strategy<Value = EntryKind> {
+    let step = "opened|used|closed|reopened|[a-z_]{0,9}";
+    (task_id(), step, prop::option::of(id())).prop_map(|(task, step, handoff)| {
+        EntryKind::Task(TaskRecord {
+            task,
+            step: step.into(),
+            handoff,
+        })
+    })
+}
+
+/// Few, so that entries belong to tasks that there are.
+fn task_id() -> impl Strategy<Value = CapsuleId> {
+    "cap_00000000000[0-3]".prop_map(CapsuleId::new)
+}
+
 fn other() -> impl Strategy<Value = EntryKind> {
     let unknown = (
         "summary|decision|backup_request|backup_result|x-[a-z]{1,8}",
@@ -464,6 +480,7 @@ pub fn kind() -> impl Strategy<Value = EntryKind> {
         turn(),
         approval(),
         continuity(),
+        task(),
         "daemon_started|[a-z_]{0,12}".prop_map(|event| EntryKind::Lifecycle {
             event: event.into(),
         }),
@@ -502,7 +519,11 @@ pub fn entry() -> impl Strategy<Value = Entry> {
         text(),
         kind(),
         (session, prop::option::of(carried())),
-        (object(), prop::option::of(whole())),
+        (
+            object(),
+            prop::option::of(whole()),
+            prop::option::of(task_id()),
+        ),
     )
         .prop_map(
             |(
@@ -513,20 +534,25 @@ pub fn entry() -> impl Strategy<Value = Entry> {
                 content,
                 kind,
                 (runtime_session, carried),
-                (meta, whole),
-            )| Entry {
-                id,
-                timestamp_ms,
-                session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
-                source,
-                target,
-                content,
-                whole,
-                kind,
-                runtime_session: runtime_session.map(RuntimeSession::new),
-                carried,
-                meta,
-                seq: Seq(0),
+                (mut meta, whole, task),
+            )| {
+                if let Some(task) = task {
+                    meta.insert(TASK.to_owned(), task.as_str().into());
+                }
+                Entry {
+                    id,
+                    timestamp_ms,
+                    session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
+                    source,
+                    target,
+                    content,
+                    whole,
+                    kind,
+                    runtime_session: runtime_session.map(RuntimeSession::new),
+                    carried,
+                    meta,
+                    seq: Seq(0),
+                }
             },
         )
 }

@@ -6,7 +6,7 @@ use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, WH
 use crate::entry::{
     AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact, ContinuityRecord,
     DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message,
-    TurnRecord,
+    TaskRecord, TurnRecord,
 };
 use crate::id::EntryId;
 
@@ -98,6 +98,7 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
         EntryKind::Turn(turn) => put(line, "runtimeEvent", turn_object(turn)),
         EntryKind::Approval(record) => put(line, "runtimeEvent", approval_object(record)),
         EntryKind::Continuity(record) => put(line, "runtimeEvent", continuity_object(record)),
+        EntryKind::Task(record) => put(line, "runtimeEvent", task_object(record)),
         EntryKind::Lifecycle { event: word } => {
             let word = word.to_string();
             let mut object = runtime_event(event::LIFECYCLE, &word, word.replace('_', " "));
@@ -325,6 +326,19 @@ fn continuity_object(record: &ContinuityRecord) -> Map<String, Value> {
     let mut object = runtime_event(kind, status, title);
     put(&mut object, "agent", agent.as_str());
     put(&mut object, key, value);
+    object
+}
+
+fn task_object(record: &TaskRecord) -> Map<String, Value> {
+    let step = record.step.to_string();
+    let title = format!("task {step}");
+    let mut object = runtime_event(event::TASK, &step, title);
+    put(&mut object, "task", record.task.as_str());
+    put_some(
+        &mut object,
+        "handoff",
+        record.handoff.as_ref().map(EntryId::as_str),
+    );
     object
 }
 

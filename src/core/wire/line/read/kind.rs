@@ -11,7 +11,7 @@ use crate::delivery::Outcome;
 use crate::entry::{
     AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact,
     ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
-    FinalityProposal, Handoff, Message, TurnRecord,
+    FinalityProposal, Handoff, Message, TaskRecord, TurnRecord,
 };
 use crate::id::{AttemptId, EntryId, TurnId};
 
@@ -179,6 +179,11 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             let agent = get(object, "agent")?;
             Some(EntryKind::Continuity(ContinuityRecord { agent, fact }))
         }
+        event::TASK => Some(EntryKind::Task(TaskRecord {
+            task: get(object, "task")?,
+            step: like(status)?,
+            handoff: get(object, "handoff"),
+        })),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
             event: get::<String>(object, "event")?.into(),
         }),

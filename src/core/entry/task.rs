@@ -1,0 +1,71 @@
+//! [`TaskRecord`]: what the operator does with a task that can travel.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Entry, EntryKind};
+use crate::id::{CapsuleId, EntryId};
+use crate::word::words;
+
+/// The key in the `meta` of an entry that was recorded while a task was current: its id.
+pub const TASK: &str = "task";
+
+words! {
+    /// A step in the life of a task.
+    pub enum TaskStep {
+        /// It begins. The content is its title.
+        Opened = "opened",
+        /// What is recorded in the runtime session from now on belongs to it.
+        Used = "used",
+        /// It is over, and stays as it is. The content is what came of it, where the operator said.
+        Closed = "closed",
+        /// It goes on.
+        Reopened = "reopened",
+    }
+}
+
+/// A step in the life of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    /// The task.
+    pub task: CapsuleId,
+    /// The step.
+    pub step: TaskStep,
+    /// The handoff that it began with.
+    pub handoff: Option<EntryId>,
+}
+
+impl TaskStep {
+    /// The step as an entry's kind.
+    pub fn of(self, task: CapsuleId) -> EntryKind {
+        EntryKind::Task(TaskRecord {
+            task,
+            step: self,
+            handoff: None,
+        })
+    }
+}
+
+impl Entry {
+    /// The task that it belongs to: the one that was current, or that it is about.
+    pub fn task(&self) -> Option<CapsuleId> {
+        if let EntryKind::Task(record) = &self.kind {
+            return Some(record.task.clone());
+        }
+        let id = self.meta.get(TASK).and_then(Value::as_str)?;
+        CapsuleId::is_well_formed(id).then(|| CapsuleId::new(id))
+    }
+}
+
+impl EntryKind {
+    /// Whether an entry of this kind belongs to the task that is current when it is recorded.
+    pub fn is_work(&self) -> bool {
+        match self {
+            Self::Note { .. } | Self::Handoff(_) | Self::Artifact(_) | Self::Turn(_) => true,
+            Self::Continuity(record) => {
+                matches!(record.fact, super::ContinuityFact::TurnFiles(_))
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Tasks that can travel: their steps, and what is recorded while one of them is current.
+
+use std::collections::VecDeque;
+
+use super::{brief, cut};
+use crate::agent::Party;
+use crate::continuity::{StateTag, StatedText};
+use crate::entry::{ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles};
+use crate::id::CapsuleId;
+use crate::snapshot::{
+    CurrentTask, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd,
+    TaskFile, TaskHandoff, TaskSnapshot,
+};
+
+/// A step that the operator took.
+pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord) {
+    if entry.source != Party::Human {
+        return;
+    }
+    let has_room = world.open_tasks().count() < TASKS_OPEN_MAX;
+    let session = entry.runtime_session.clone().unwrap_or_default();
+    let id = &record.task;
+    match (&record.step, world.tasks.get_mut(id)) {
+        (TaskStep::Opened, None) if has_room && CapsuleId::is_well_formed(id.as_str()) => {
+            let title = brief(&entry.content);
+            let mut task = TaskSnapshot::new(id.clone(), title, entry.seq, entry.timestamp_ms);
+            begin_with(world, record, &mut task);
+            world.tasks.insert(id.clone(), task);
+        }
+        (TaskStep::Used, Some(task)) if task.is_open() => {
+            touch(task, entry);
+            let current = CurrentTask {
+                id: id.clone(),
+                seq: entry.seq,
+            };
+            world.current_tasks.insert(session, current);
+        }
+        (TaskStep::Closed, Some(task)) if task.is_open() => {
+            touch(task, entry);
+            let outcome = Some(cut(&entry.content)).filter(|outcome| !outcome.is_empty());
+            task.end = Some(TaskEnd {
+                at_ms: entry.timestamp_ms,
+                outcome,
+            });
+            world.current_tasks.retain(|_, current| current.id != *id);
+            forget_oldest(world);
+        }
+        (TaskStep::Reopened, Some(task)) if !task.is_open() && has_room => {
+            touch(task, entry);
+            task.end = None;
+        }
+        _ => {}
+    }
+}
+
+/// The handoff that a task began with.
+fn begin_with(world: &Snapshot, record: &TaskRecord, task: &mut TaskSnapshot) {
+    let id = record.handoff.as_ref();
+    if let Some(handoff) = id.and_then(|id| world.open_handoffs.get(id)) {
+        task.handoffs.push_back(TaskHandoff {
+            id: handoff.id.clone(),
+            from: handoff.from.clone(),
+            to: handoff.to.clone(),
+            ask: handoff.ask.clone(),
+            is_answered: false,
+        });
+    }
+}
+
+/// What was recorded while a task was current. A closed one stays as it is.
+pub(super) fn work_of_task(world: &mut Snapshot, entry: &Entry) {
+    settle_handoffs(world, entry);
+    if entry.seq <= world.foreign_through || !entry.kind.is_work() || world.tasks.is_empty() {
+        return;
+    }
+    let Some(id) = entry.task() else {
+        return;
+    };
+    let turn = match entry.source.agent() {
+        Some(agent) => {
+            let session = entry.runtime_session.clone().unwrap_or_default();
+            world
+                .state_of(agent, &session)
+                .map_or(0, |state| state.turns)
+        }
+        None => 0,
+    };
+    let Some(task) = world.tasks.get_mut(&id).filter(|task| task.is_open()) else {
+        return;
+    };
+    touch(task, entry);
+    match &entry.kind {
+        EntryKind::Note { note, .. } => take_note(task, StatedText::of(entry, turn), *note),
+        EntryKind::Handoff(_) => {
+            let handoff = TaskHandoff {
+                id: entry.id.clone(),
+                from: entry.source.clone(),
+                to: entry.target.clone(),
+                ask: cut(&entry.content),
+                is_answered: false,
+            };
+            task.handoffs.retain(|other| other.id != handoff.id);
+            push(task, "handoffs", handoff, |task| &mut task.handoffs);
+        }
+        EntryKind::Artifact(artifact) if entry.source.agent().is_some() => {
+            let claim = TaskClaim {
+                id: entry.id.clone(),
+                seq: entry.seq,
+                title: brief(&artifact.title),
+                status: artifact.status.as_str().to_owned(),
+            };
+            task.claims.retain(|other| other.title != claim.title);
+            push(task, "verification", claim, |task| &mut task.claims);
+        }
+        EntryKind::Continuity(record) => {
+            if let ContinuityFact::TurnFiles(files) = &record.fact {
+                take_files(task, entry, files);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn touch(task: &mut TaskSnapshot, entry: &Entry) {
+    task.head = entry.seq;
+    task.updated_ms = entry.timestamp_ms;
+}
+
+/// Handoffs that are answered, by whatever entry that is.
+fn settle_handoffs(world: &mut Snapshot, entry: &Entry) {
+    if world.tasks.is_empty() || entry.handles().is_empty() {
+        return;
+    }
+    let open = &world.open_handoffs;
+    let tasks = world.tasks.values_mut();
+    for handoff in tasks.flat_map(|task| &mut task.handoffs) {
+        if entry.handles().contains(&handoff.id) {
+            handoff.is_answered = !open.contains_key(&handoff.id);
+        }
+    }
+}
+
+fn take_note(task: &mut TaskSnapshot, said: StatedText, kind: NoteKind) {
+    match kind {
+        NoteKind::Goal => replace(&mut task.goal, said),
+        NoteKind::Hypothesis => replace(&mut task.hypothesis, said),
+        NoteKind::Constraint => list(task, "constraints", said, |task| &mut task.constraints),
+        NoteKind::Decision => list(task, "decisions", said, |task| &mut task.decisions),
+        NoteKind::Assumption => list(task, "assumptions", said, |task| &mut task.assumptions),
+        NoteKind::Question => list(task, "questions", said, |task| &mut task.questions),
+        NoteKind::NextStep => {
+            // What somebody says in a later turn is all that comes next.
+            task.next_steps
+                .retain(|step| step.by != said.by || step.turn == said.turn);
+            list(task, "next", said, |task| &mut task.next_steps);
+        }
+        NoteKind::Done => {
+            task.next_steps.retain(|step| step.by != said.by);
+        }
+        NoteKind::Plan | NoteKind::Blocker | NoteKind::Note => {}
+    }
+}
+
+/// What only is inferred takes the place of nothing that somebody said, and what the operator
+/// pinned stays.
+fn replace(place: &mut Option<StatedText>, said: StatedText) {
+    let stays = place.as_ref().is_some_and(|old| {
+        let is_guess = said.tag == StateTag::Auto && old.tag != StateTag::Auto;
+        is_guess || (old.pinned && said.tag != StateTag::You)
+    });
+    if !stays {
+        *place = Some(said);
+    }
+}
+
+fn list(
+    task: &mut TaskSnapshot,
+    name: &str,
+    said: StatedText,
+    of: fn(&mut TaskSnapshot) -> &mut VecDeque<StatedText>,
+) {
+    of(task).retain(|old| old.text != said.text);
+    push(task, name, said, of);
+}
+
+fn take_files(task: &mut TaskSnapshot, entry: &Entry, files: &TurnFiles) {
+    for (paths, is_written) in [(&files.read, false), (&files.written, true)] {
+        for path in paths {
+            let before = task.files.iter().position(|file| file.path == *path);
+            let before = before.and_then(|at| task.files.remove(at));
+            // Who wrote it is worth more than who looked at it later.
+            let file = match before {
+                Some(file) if file.is_written && !is_written => file,
+                _ => TaskFile {
+                    path: brief(path),
+                    by: entry.source.clone(),
+                    is_written,
+                    seq: entry.seq,
+                },
+            };
+            push(task, "touched", file, |task| &mut task.files);
+        }
+    }
+}
+
+fn push<T>(
+    task: &mut TaskSnapshot,
+    name: &str,
+    item: T,
+    of: fn(&mut TaskSnapshot) -> &mut VecDeque<T>,
+) {
+    let kept = of(task);
+    let is_full = kept.len() >= TASK_ITEMS_MAX;
+    if is_full {
+        kept.pop_front();
+    }
+    kept.push_back(item);
+    if is_full {
+        *task.dropped.entry(name.to_owned()).or_default() += 1;
+    }
+}
+
+/// Of the closed tasks only the latest are kept.
+fn forget_oldest(world: &mut Snapshot) {
+    let closed = world.tasks.values().filter(|task| !task.is_open());
+    let mut closed: Vec<_> = closed.map(|task| (task.head, task.id.clone())).collect();
+    closed.sort();
+    let many = closed.len().saturating_sub(TASKS_CLOSED_MAX);
+    for (_, id) in closed.into_iter().take(many) {
+        world.tasks.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use pretty_assertions::assert_eq;
+use serde_json::{Map, json};
+
+use crate::agent::{Agent, Party};
+use crate::delivery::OnBusy;
+use crate::entry::{
+    Artifact, ArtifactStatus, ContinuityFact, Entry, EntryKind, Handoff, NoteKind, TASK,
+    TaskRecord, TaskStep, TurnFiles,
+};
+use crate::fold::fold;
+use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
+use crate::snapshot::{Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskSnapshot};
+
+const CLAUDE: Party = Party::Agent(Agent::Claude);
+const CODEX: Party = Party::Agent(Agent::Codex);
+
+fn id(number: usize) -> CapsuleId {
+    CapsuleId::new(format!("cap_{number:012x}"))
+}
+
+/// A record that grows by one entry at a time.
+#[derive(Default)]
+struct Record {
+    world: Snapshot,
+}
+
+impl Record {
+    /// An entry of the work on a task.
+    fn work(&mut self, task: usize, source: Party, content: &str, kind: EntryKind) -> &mut Self {
+        let mut entry = self.entry(source, content, kind);
+        entry.meta.insert(TASK.to_owned(), json!(id(task)));
+        fold(&mut self.world, &entry);
+        self
+    }
+
+    fn step(&mut self, task: usize, step: TaskStep, content: &str) -> &mut Self {
+        let entry = self.entry(Party::Human, content, step.of(id(task)));
+        fold(&mut self.world, &entry);
+        self
+    }
+
+    fn entry(&self, source: Party, content: &str, kind: EntryKind) -> Entry {
+        let seq = self.world.seq.0 + 1;
+        Entry {
+            id: EntryId::new(format!("e{seq}")),
+            timestamp_ms: 1_000 + i64::try_from(seq).unwrap(),
+            session_id: SessionId::new("session"),
+            source,
+            target: None,
+            content: content.to_owned(),
+            whole: None,
+            kind,
+            runtime_session: None,
+            carried: None,
+            meta: Map::new(),
+            seq: Seq(seq),
+        }
+    }
+
+    fn task(&self, task: usize) -> &TaskSnapshot {
+        &self.world.tasks[&id(task)]
+    }
+
+    fn current(&self) -> Option<&CapsuleId> {
+        let pair = RuntimeSession::default();
+        self.world.current_task(&pair).map(|task| &task.id)
+    }
+}
+
+fn note(note: NoteKind) -> EntryKind {
+    EntryKind::Note {
+        note,
+        handles: Vec::new(),
+        withdraws: None,
+    }
+}
+
+fn answer(handoff: &str) -> EntryKind {
+    EntryKind::Note {
+        note: NoteKind::Note,
+        handles: vec![EntryId::new(handoff)],
+        withdraws: None,
+    }
+}
+
+fn handoff() -> EntryKind {
+    EntryKind::Handoff(Handoff {
+        reason: String::new(),
+        context_refs: Vec::new(),
+        on_busy: OnBusy::Queue,
+        handles: Vec::new(),
+    })
+}
+
+fn claim(title: &str, status: ArtifactStatus) -> EntryKind {
+    EntryKind::Artifact(Artifact {
+        kind: "test_report".to_owned(),
+        title: title.to_owned(),
+        summary: String::new(),
+        status,
+        evidence: Vec::new(),
+        verified: None,
+    })
+}
+
+#[test]
+fn what_is_said_while_a_task_is_current_is_of_that_task() {
+    let mut record = Record::default();
+    record
+        .step(1, TaskStep::Opened, "Fix the login")
+        .step(1, TaskStep::Used, "")
+        .work(
+            1,
+            Party::Human,
+            "no logout on restart",
+            note(NoteKind::Goal),
+        )
+        .work(1, CLAUDE, "no new dependency", note(NoteKind::Constraint))
+        .work(
+            1,
+            CODEX,
+            "tokens live for one hour",
+            note(NoteKind::Decision),
+        )
+        .work(1, CLAUDE, "it is the cache", note(NoteKind::Hypothesis))
+        .work(1, CLAUDE, "write the test", note(NoteKind::NextStep))
+        .work(1, CODEX, "ask the operator", note(NoteKind::NextStep))
+        .work(1, CLAUDE, "the test is written", note(NoteKind::Done))
+        .work(1, CLAUDE, "login", claim("login", ArtifactStatus::Failed))
+        .work(1, CLAUDE, "login", claim("login", ArtifactStatus::Passed));
+    let files = ContinuityFact::TurnFiles(TurnFiles {
+        read: vec!["src/b.rs".to_owned(), "src/a.rs".to_owned()],
+        written: vec!["src/a.rs".to_owned()],
+        unfinished: Vec::new(),
+    });
+    record.work(1, CODEX, "", files.of(Agent::Codex));
+    assert_eq!(record.current(), Some(&id(1)));
+    let task = record.task(1);
+    assert_eq!(task.title, "Fix the login");
+    assert_eq!(task.goal.as_ref().unwrap().text, "no logout on restart");
+    assert_eq!(task.constraints[0].by, CLAUDE);
+    assert_eq!(task.decisions[0].text, "tokens live for one hour");
+    assert_eq!(task.hypothesis.as_ref().unwrap().text, "it is the cache");
+    // Claude's are done, Codex's are not.
+    let next: Vec<&str> = task.next_steps.iter().map(|said| &*said.text).collect();
+    assert_eq!(next, ["ask the operator"]);
+    let claims: Vec<&str> = task.claims.iter().map(|claim| &*claim.status).collect();
+    assert_eq!(claims, ["passed"]);
+    let files: Vec<_> = task
+        .files
+        .iter()
+        .map(|file| (&*file.path, file.is_written))
+        .collect();
+    assert_eq!(files, [("src/b.rs", false), ("src/a.rs", true)]);
+    assert_eq!((task.head, task.updated_ms), (Seq(12), 1_012));
+}
+
+#[test]
+fn a_closed_task_stays_as_it_is_until_it_is_opened_again() {
+    let mut record = Record::default();
+    record
+        .step(1, TaskStep::Opened, "Fix the login")
+        .step(1, TaskStep::Used, "")
+        .step(1, TaskStep::Closed, "fixed in 1.4")
+        .work(1, CLAUDE, "too late", note(NoteKind::Decision))
+        .step(1, TaskStep::Used, "");
+    let task = record.task(1);
+    assert_eq!(
+        task.end.as_ref().unwrap().outcome.as_deref(),
+        Some("fixed in 1.4")
+    );
+    assert!(task.decisions.is_empty());
+    assert_eq!(record.current(), None);
+    record
+        .step(1, TaskStep::Reopened, "")
+        .work(1, CLAUDE, "in time", note(NoteKind::Decision));
+    assert_eq!(record.task(1).decisions.len(), 1);
+    assert!(record.task(1).is_open());
+}
+
+#[test]
+fn only_the_operator_of_this_record_opens_and_closes_tasks() {
+    let mut record = Record::default();
+    let entry = record.entry(CLAUDE, "mine", TaskStep::Opened.of(id(1)));
+    fold(&mut record.world, &entry);
+    assert!(record.world.tasks.is_empty());
+    record.world.foreign_through = Seq(3);
+    record.step(1, TaskStep::Opened, "somebody else's");
+    assert!(record.world.tasks.is_empty());
+    record
+        .step(1, TaskStep::Opened, "ours")
+        .step(1, TaskStep::Opened, "ours");
+    record.world.foreign_through = Seq(9);
+    record.work(1, CLAUDE, "somebody else's word", note(NoteKind::Decision));
+    assert!(record.task(1).decisions.is_empty());
+    record.step(7, TaskStep::Closed, "");
+    let odd = TaskStep::Opened.of(CapsuleId::new("../../etc"));
+    let entry = record.entry(Party::Human, "odd", odd);
+    record.world.foreign_through = Seq(0);
+    fold(&mut record.world, &entry);
+    assert_eq!(record.world.tasks.len(), 1);
+}
+
+#[test]
+fn a_task_begins_with_a_handoff_and_knows_when_it_is_answered() {
+    let mut record = Record::default();
+    let asked = record.entry(CLAUDE, "find the leak", handoff());
+    fold(&mut record.world, &asked);
+    let begun = EntryKind::Task(TaskRecord {
+        task: id(1),
+        step: TaskStep::Opened,
+        handoff: Some(asked.id.clone()),
+    });
+    let begun = record.entry(Party::Human, "The leak", begun);
+    fold(&mut record.world, &begun);
+    assert_eq!(record.task(1).handoffs[0].ask, "find the leak");
+    record.work(1, CLAUDE, "and the crash", handoff());
+    let answered = |record: &Record| -> Vec<bool> {
+        let handoffs = record.task(1).handoffs.iter();
+        handoffs.map(|handoff| handoff.is_answered).collect()
+    };
+    assert_eq!(answered(&record), [false, false]);
+    record.work(1, CODEX, "found", answer(asked.id.as_str()));
+    assert_eq!(answered(&record), [true, false]);
+}
+
+#[test]
+fn what_a_task_keeps_is_bounded_and_the_rest_is_counted() {
+    let mut record = Record::default();
+    record.step(1, TaskStep::Opened, "long");
+    for number in 0..TASK_ITEMS_MAX + 3 {
+        let text = format!("decision {number}");
+        record.work(1, CLAUDE, &text, note(NoteKind::Decision));
+    }
+    let task = record.task(1);
+    assert_eq!(task.decisions.len(), TASK_ITEMS_MAX);
+    assert_eq!(task.decisions[0].text, "decision 3");
+    assert_eq!(task.dropped["decisions"], 3);
+    for number in 1..TASKS_OPEN_MAX + 5 {
+        record.step(number, TaskStep::Opened, "another");
+    }
+    assert_eq!(record.world.open_tasks().count(), TASKS_OPEN_MAX);
+    for number in 1..TASKS_CLOSED_MAX + 5 {
+        record
+            .step(number, TaskStep::Closed, "")
+            .step(number + 100, TaskStep::Opened, "next")
+            .step(number + 100, TaskStep::Closed, "");
+    }
+    assert_eq!(record.world.tasks.len(), TASKS_CLOSED_MAX);
+}
+
+#[test]
+fn what_the_operator_pinned_and_what_somebody_said_is_not_replaced_by_less() {
+    let mut record = Record::default();
+    record.step(1, TaskStep::Opened, "t");
+    let with = |record: &mut Record, source: Party, text: &str, meta: serde_json::Value| {
+        let mut entry = record.entry(source, text, note(NoteKind::Goal));
+        entry.meta = serde_json::from_value(meta).unwrap();
+        fold(&mut record.world, &entry);
+    };
+    with(&mut record, CLAUDE, "said", json!({"task": id(1)}));
+    with(
+        &mut record,
+        CLAUDE,
+        "guessed",
+        json!({"task": id(1), "stateTag": "auto"}),
+    );
+    assert_eq!(record.task(1).goal.as_ref().unwrap().text, "said");
+    with(
+        &mut record,
+        Party::Human,
+        "pinned",
+        json!({"task": id(1), "pinned": true}),
+    );
+    with(&mut record, CLAUDE, "later", json!({"task": id(1)}));
+    assert_eq!(record.task(1).goal.as_ref().unwrap().text, "pinned");
+}

@@ -1,0 +1,195 @@
+//! [`TaskSnapshot`]: a task that can travel, as the record tells it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::Snapshot;
+use crate::agent::Party;
+use crate::continuity::StatedText;
+use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
+
+/// How many tasks can be open at a time.
+pub const TASKS_OPEN_MAX: usize = 16;
+
+/// How many closed tasks are kept with all that is said of them: the latest ones.
+pub const TASKS_CLOSED_MAX: usize = 32;
+
+/// How many statements of a kind, files, handoffs and claims a task keeps: the latest ones.
+pub const TASK_ITEMS_MAX: usize = 50;
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSnapshot {
+    /// Its id.
+    pub id: CapsuleId,
+    /// Its title, one line.
+    pub title: String,
+    /// Where it was opened.
+    pub seq: Seq,
+    /// When it was opened, ms since the epoch.
+    pub opened_ms: i64,
+    /// Its latest entry.
+    pub head: Seq,
+    /// When that was recorded, ms since the epoch.
+    pub updated_ms: i64,
+    /// How it ended.
+    pub end: Option<TaskEnd>,
+    /// What is to be reached.
+    pub goal: Option<StatedText>,
+    /// What is taken to be the cause.
+    pub hypothesis: Option<StatedText>,
+    /// What must hold, oldest first, as all lists here.
+    pub constraints: VecDeque<StatedText>,
+    /// What was decided.
+    pub decisions: VecDeque<StatedText>,
+    /// What is taken to be so.
+    pub assumptions: VecDeque<StatedText>,
+    /// What is not known yet.
+    pub questions: VecDeque<StatedText>,
+    /// What comes next.
+    pub next_steps: VecDeque<StatedText>,
+    /// Work that was handed over for it.
+    pub handoffs: VecDeque<TaskHandoff>,
+    /// Files that the agents touched for it.
+    pub files: VecDeque<TaskFile>,
+    /// What the agents claim of it.
+    pub claims: VecDeque<TaskClaim>,
+    /// How many of each list are older than what is kept, by its name in a capsule.
+    pub dropped: BTreeMap<String, u64>,
+}
+
+/// The task to which the work of a runtime session belongs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CurrentTask {
+    /// The task.
+    pub id: CapsuleId,
+    /// The entry that made it so.
+    pub seq: Seq,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskEnd {
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What came of it, where the operator said.
+    pub outcome: Option<String>,
+}
+
+/// A handoff of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskHandoff {
+    /// Its id.
+    pub id: EntryId,
+    /// Who handed over.
+    pub from: Party,
+    /// To whom.
+    pub to: Option<Party>,
+    /// What is asked.
+    pub ask: String,
+    /// It was answered.
+    pub is_answered: bool,
+}
+
+/// A file of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskFile {
+    /// Below the project's folder where it is.
+    pub path: String,
+    /// Who touched it last.
+    pub by: Party,
+    /// It was written, and not only read.
+    pub is_written: bool,
+    /// The entry that says so.
+    pub seq: Seq,
+}
+
+/// What an agent says that something came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskClaim {
+    /// Its entry.
+    pub id: EntryId,
+    /// Where that stands.
+    pub seq: Seq,
+    /// One line.
+    pub title: String,
+    /// Its outcome, as a word of the record.
+    pub status: String,
+}
+
+impl TaskSnapshot {
+    /// One that begins.
+    pub fn new(id: CapsuleId, title: String, seq: Seq, at_ms: i64) -> Self {
+        Self {
+            id,
+            title,
+            seq,
+            opened_ms: at_ms,
+            head: seq,
+            updated_ms: at_ms,
+            end: None,
+            goal: None,
+            hypothesis: None,
+            constraints: VecDeque::new(),
+            decisions: VecDeque::new(),
+            assumptions: VecDeque::new(),
+            questions: VecDeque::new(),
+            next_steps: VecDeque::new(),
+            handoffs: VecDeque::new(),
+            files: VecDeque::new(),
+            claims: VecDeque::new(),
+            dropped: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it goes on.
+    pub fn is_open(&self) -> bool {
+        self.end.is_none()
+    }
+
+    /// Everything that was said of it.
+    pub fn stated(&self) -> impl Iterator<Item = &StatedText> {
+        let single = [&self.goal, &self.hypothesis];
+        let listed = [
+            &self.constraints,
+            &self.decisions,
+            &self.assumptions,
+            &self.questions,
+            &self.next_steps,
+        ];
+        let single = single.into_iter().flatten();
+        single.chain(listed.into_iter().flatten())
+    }
+}
+
+impl Snapshot {
+    /// The task that is current in a runtime session.
+    pub fn current_task(&self, pair: &RuntimeSession) -> Option<&TaskSnapshot> {
+        self.tasks.get(&self.current_tasks.get(pair)?.id)
+    }
+
+    /// The entries that make the open tasks what they are, without those of handoffs.
+    pub fn entries_of_open_tasks(&self) -> BTreeSet<Seq> {
+        let mut entries = BTreeSet::new();
+        for task in self.open_tasks() {
+            entries.insert(task.seq);
+            entries.extend(task.stated().map(|said| said.seq));
+            entries.extend(task.files.iter().map(|file| file.seq));
+            entries.extend(task.claims.iter().map(|claim| claim.seq));
+        }
+        let current = self.current_tasks.values();
+        entries.extend(current.map(|current| current.seq));
+        entries
+    }
+
+    /// The tasks that go on.
+    pub fn open_tasks(&self) -> impl Iterator<Item = &TaskSnapshot> {
+        self.tasks.values().filter(|task| task.is_open())
+    }
+}

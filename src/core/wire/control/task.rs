@@ -1,0 +1,63 @@
+//! The arguments of what the operator does with a task that can travel.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
+
+/// The longest title of a task, in characters.
+pub const TITLE_CHARS_MAX: usize = 120;
+
+/// Arguments of [`Command::ChangeTask`](super::Command::ChangeTask).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskParams {
+    /// What to do.
+    pub change: TaskChange,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// What to do with a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskChange {
+    /// Begin one, and make it the current one.
+    Open {
+        /// One line, [`TITLE_CHARS_MAX`] characters at most.
+        title: String,
+        /// What is to be reached.
+        #[serde(default)]
+        goal: Option<String>,
+        /// An open handoff that it begins with.
+        #[serde(default)]
+        handoff: Option<EntryId>,
+    },
+    /// Make it the current one.
+    Use {
+        /// The task.
+        task: CapsuleId,
+    },
+    /// It is over.
+    Close {
+        /// The task.
+        task: CapsuleId,
+        /// What came of it.
+        #[serde(default)]
+        outcome: Option<String>,
+    },
+    /// It goes on.
+    Reopen {
+        /// The task.
+        task: CapsuleId,
+    },
+}
+
+/// A task was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskChanged {
+    /// The task.
+    pub id: CapsuleId,
+    /// Where the change stands in the ledger.
+    pub seq: Seq,
+}

@@ -1,0 +1,177 @@
+//! Tasks that can travel: the operator opens one, makes it the current one, and closes it.
+
+use super::checks::{ID_CHARS_MAX, check_text, not_found, shortened};
+use crate::core::agent::Party;
+use crate::core::continuity::MARKER_CHARS_MAX;
+use crate::core::entry::{Entry, EntryKind, NoteKind, TASK, TaskRecord, TaskStep};
+use crate::core::id::{CapsuleId, EntryId, RuntimeSession};
+use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
+use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::wire::control::{
+    Refusal, RefusalCode, Reply, TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams,
+};
+
+/// The command that lists the tasks.
+const LIST: &str = "see `ctxrelay capsule list`";
+
+impl Daemon {
+    pub(super) fn change_task(&mut self, conn: ConnId, params: TaskParams, reply: ReplySender) {
+        let session = self.runtime_session(conn, params.runtime_session_id);
+        let (id, entries) = match self.steps(params.change, session) {
+            Ok(steps) => steps,
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
+        self.record(
+            entries,
+            Box::new(move |_, result| {
+                let changed = result.map(|stored| {
+                    let seq = stored[0].entry.seq;
+                    Reply::Task(TaskChanged { id, seq })
+                });
+                answer(reply, changed.map_err(Clone::clone));
+            }),
+        );
+    }
+
+    /// The entries of a change, and the task that it is about.
+    fn steps(
+        &self,
+        change: TaskChange,
+        session: RuntimeSession,
+    ) -> Result<(CapsuleId, Vec<Entry>), Refusal> {
+        let world = self.recorder.world();
+        let step = |step: TaskStep, id: &CapsuleId, content: String| {
+            let kind = step.of(id.clone());
+            self.entry(Party::Human, None, kind, content, Some(session.clone()))
+        };
+        Ok(match change {
+            TaskChange::Open {
+                title,
+                goal,
+                handoff,
+            } => {
+                check_title(&title)?;
+                check_said("goal", goal.as_deref())?;
+                check_handoff(world, handoff.as_ref())?;
+                check_room(world)?;
+                let id = new_id();
+                let kind = EntryKind::Task(TaskRecord {
+                    task: id.clone(),
+                    step: TaskStep::Opened,
+                    handoff,
+                });
+                let opened = self.entry(Party::Human, None, kind, title, Some(session.clone()));
+                let mut entries = vec![opened, step(TaskStep::Used, &id, String::new())];
+                entries.extend(goal.map(|goal| self.goal_of(&id, goal, &session)));
+                (id, entries)
+            }
+            TaskChange::Use { task } => {
+                check_open(known(world, &task)?)?;
+                let used = step(TaskStep::Used, &task, String::new());
+                (task, vec![used])
+            }
+            TaskChange::Close { task, outcome } => {
+                check_open(known(world, &task)?)?;
+                check_said("outcome", outcome.as_deref())?;
+                let closed = step(TaskStep::Closed, &task, outcome.unwrap_or_default());
+                (task, vec![closed])
+            }
+            TaskChange::Reopen { task } => {
+                if known(world, &task)?.is_open() {
+                    let hint = "`ctxrelay capsule use ID` makes it the current one";
+                    return Err(wrong_state(format!("{task} is open"), hint));
+                }
+                check_room(world)?;
+                let reopened = step(TaskStep::Reopened, &task, String::new());
+                (task, vec![reopened])
+            }
+        })
+    }
+
+    /// The operator's word on what a task is to reach.
+    fn goal_of(&self, id: &CapsuleId, goal: String, session: &RuntimeSession) -> Entry {
+        let kind = EntryKind::Note {
+            note: NoteKind::Goal,
+            handles: Vec::new(),
+            withdraws: None,
+        };
+        let mut note = self.entry(Party::Human, None, kind, goal, Some(session.clone()));
+        note.meta.insert(TASK.to_owned(), id.as_str().into());
+        note
+    }
+}
+
+/// Twelve hex digits that no other task has.
+fn new_id() -> CapsuleId {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    CapsuleId::new(format!("{}{}", CapsuleId::PREFIX, &random[..12]))
+}
+
+fn known<'a>(world: &'a Snapshot, id: &CapsuleId) -> Result<&'a TaskSnapshot, Refusal> {
+    world.tasks.get(id).ok_or_else(|| {
+        let name: String = id.as_str().chars().take(ID_CHARS_MAX).collect();
+        not_found(&format!("task `{name}` in this record"), LIST)
+    })
+}
+
+fn check_open(task: &TaskSnapshot) -> Result<(), Refusal> {
+    if task.is_open() {
+        return Ok(());
+    }
+    let hint = format!("`ctxrelay capsule reopen {}` has it go on", task.id);
+    Err(wrong_state(format!("{} is closed", task.id), hint))
+}
+
+fn check_room(world: &Snapshot) -> Result<(), Refusal> {
+    if world.open_tasks().count() < TASKS_OPEN_MAX {
+        return Ok(());
+    }
+    Err(wrong_state(
+        format!("{TASKS_OPEN_MAX} tasks are open"),
+        "close one: `ctxrelay capsule close ID`",
+    ))
+}
+
+fn check_title(title: &str) -> Result<(), Refusal> {
+    check_text("title", title)?;
+    let is_long = title.chars().count() > TITLE_CHARS_MAX;
+    if is_long || title.chars().any(char::is_control) {
+        return Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("`title` is not one line of at most {TITLE_CHARS_MAX} characters"),
+            "say more in `--goal`",
+        ));
+    }
+    Ok(())
+}
+
+fn check_said(field: &str, text: Option<&str>) -> Result<(), Refusal> {
+    let Some(text) = text else {
+        return Ok(());
+    };
+    check_text(field, text)?;
+    if text.chars().count() > MARKER_CHARS_MAX {
+        return Err(Refusal::new(
+            RefusalCode::TooLarge,
+            format!("`{field}` is longer than {MARKER_CHARS_MAX} characters"),
+            "say it in fewer words, or name a file that says it",
+        ));
+    }
+    Ok(())
+}
+
+fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> {
+    match id {
+        Some(id) if !world.open_handoffs.contains_key(id) => Err(not_found(
+            &format!("open handoff `{}`", shortened(id)),
+            "see the handoffs in `ctxrelay status`, or open the task without one",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn wrong_state(message: String, hint: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalCode::WrongState, message, hint)
+}

@@ -1,0 +1,213 @@
+//! Tasks that can travel: what is recorded while one is current, and what a new session has of it.
+
+use super::rig::{Guest, Rig};
+use crate::core::agent::Agent;
+use crate::core::entry::{NoteKind, TASK};
+use crate::core::id::CapsuleId;
+use crate::core::snapshot::TaskSnapshot;
+use crate::store::testing::Place;
+use crate::wire::control::{
+    ClearParams, Command, NoteParams, RefusalCode, Reply, Role, TaskChange, TaskParams,
+};
+
+fn change(change: TaskChange) -> Command {
+    Command::ChangeTask(TaskParams {
+        change,
+        runtime_session_id: None,
+    })
+}
+
+fn open(title: &str, goal: Option<&str>) -> Command {
+    change(TaskChange::Open {
+        title: title.to_owned(),
+        goal: goal.map(str::to_owned),
+        handoff: None,
+    })
+}
+
+fn said(kind: NoteKind, text: &str) -> Command {
+    Command::AppendNote(NoteParams {
+        agent: Some(Agent::Claude),
+        text: text.to_owned(),
+        kind,
+        handles: Vec::new(),
+        withdraws: None,
+        runtime_session_id: None,
+    })
+}
+
+impl Rig {
+    async fn task(&mut self, operator: &Guest, command: Command) -> CapsuleId {
+        match self.call(operator, command).await {
+            Ok(Reply::Task(changed)) => changed.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn refused(&mut self, guest: &Guest, command: Command) -> RefusalCode {
+        self.call(guest, command).await.unwrap_err().code
+    }
+
+    /// A task without the places of its entries, which are other ones in another session.
+    fn content(&self, id: &CapsuleId) -> (Vec<String>, String, Vec<String>, bool) {
+        let world = self.daemon.recorder.world();
+        let task: &TaskSnapshot = &world.tasks[id];
+        let said = task
+            .stated()
+            .map(|said| format!("{} by {}", said.text, said.by));
+        let files = task.files.iter().map(|file| file.path.clone());
+        (
+            said.collect(),
+            task.title.clone(),
+            files.collect(),
+            task.is_open(),
+        )
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_opened_used_closed_and_opened_again() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, Some(4_000_000), false);
+    let login = rig.task(&operator, open("Login", Some("no logout"))).await;
+    let crash = rig.task(&operator, open("Crash", None)).await;
+    rig.call(&claude, said(NoteKind::Decision, "of the crash"))
+        .await
+        .unwrap();
+    let used = change(TaskChange::Use {
+        task: login.clone(),
+    });
+    rig.task(&operator, used.clone()).await;
+    rig.call(&claude, said(NoteKind::Decision, "of the login"))
+        .await
+        .unwrap();
+    let decisions = |rig: &Rig, id: &CapsuleId| -> Vec<String> {
+        let decisions = rig.daemon.recorder.world().tasks[id].decisions.iter();
+        decisions.map(|said| said.text.clone()).collect()
+    };
+    assert_eq!(decisions(&rig, &login), ["of the login"]);
+    assert_eq!(decisions(&rig, &crash), ["of the crash"]);
+    let last = rig.daemon.recorder.world().seq;
+    let note = rig.daemon.recorder.stored(last).unwrap();
+    assert_eq!(note.entry.meta[TASK], login.as_str());
+    let close = change(TaskChange::Close {
+        task: login.clone(),
+        outcome: Some("fixed".to_owned()),
+    });
+    rig.task(&operator, close.clone()).await;
+    rig.call(&claude, said(NoteKind::Decision, "of nothing"))
+        .await
+        .unwrap();
+    assert_eq!(decisions(&rig, &login), ["of the login"]);
+    assert_eq!(rig.refused(&operator, close).await, RefusalCode::WrongState);
+    assert_eq!(rig.refused(&operator, used).await, RefusalCode::WrongState);
+    rig.task(
+        &operator,
+        change(TaskChange::Reopen {
+            task: login.clone(),
+        }),
+    )
+    .await;
+    assert!(rig.content(&login).3);
+    let again = change(TaskChange::Reopen { task: login });
+    assert_eq!(rig.refused(&operator, again).await, RefusalCode::WrongState);
+}
+
+#[tokio::test]
+async fn nobody_but_the_operator_changes_a_task_and_bad_words_are_refused() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, Some(4_000_000), false);
+    let reader = rig.connect(Role::Cli, None, false);
+    for guest in [&claude, &reader] {
+        let refused = rig.refused(guest, open("Mine", None)).await;
+        assert_eq!(refused, RefusalCode::OperatorOnly);
+    }
+    for (command, code) in [
+        (open(" ", None), RefusalCode::InvalidArguments),
+        (open("two\nlines", None), RefusalCode::InvalidArguments),
+        (open(&"x".repeat(121), None), RefusalCode::InvalidArguments),
+        (open("t", Some("")), RefusalCode::InvalidArguments),
+        (open("t", Some(&"x".repeat(2_001))), RefusalCode::TooLarge),
+        (
+            change(TaskChange::Open {
+                title: "t".to_owned(),
+                goal: None,
+                handoff: Some("nothing".into()),
+            }),
+            RefusalCode::NotFound,
+        ),
+        (
+            change(TaskChange::Use {
+                task: CapsuleId::new("cap_000000000000"),
+            }),
+            RefusalCode::NotFound,
+        ),
+    ] {
+        assert_eq!(
+            rig.refused(&operator, command.clone()).await,
+            code,
+            "{command:?}"
+        );
+    }
+    assert!(rig.daemon.recorder.world().tasks.is_empty());
+    for _ in 0..16 {
+        rig.task(&operator, open("one of many", None)).await;
+    }
+    let more = rig.refused(&operator, open("too many", None)).await;
+    assert_eq!(more, RefusalCode::WrongState);
+}
+
+#[tokio::test]
+async fn an_open_task_goes_on_after_a_compaction_and_after_a_clear() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, Some(4_000_000), false);
+    let over = rig.task(&operator, open("Over", None)).await;
+    let close = change(TaskChange::Close {
+        task: over,
+        outcome: None,
+    });
+    rig.task(&operator, close).await;
+    let login = rig.task(&operator, open("Login", Some("no logout"))).await;
+    for (kind, text) in [
+        (NoteKind::Constraint, "no new dependency"),
+        (NoteKind::Question, "which browsers?"),
+    ] {
+        rig.call(&claude, said(kind, text)).await.unwrap();
+    }
+    let before = rig.content(&login);
+    rig.compact(&operator).await;
+    assert_eq!(rig.content(&login), before);
+    let clear = Command::Clear(ClearParams::default());
+    rig.call(&operator, clear).await.unwrap();
+    assert_eq!(rig.content(&login), before);
+    rig.call(&claude, said(NoteKind::Decision, "later"))
+        .await
+        .unwrap();
+    assert_eq!(rig.content(&login).0.len(), before.0.len() + 1);
+    let live = (**rig.daemon.recorder.world()).clone();
+    assert_eq!(live.open_tasks().count(), 1);
+    drop(rig);
+    let (replayed, _) = Rig::replayed(&place);
+    assert_eq!(replayed, live);
+}
+
+#[tokio::test]
+async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.task(&operator, open("Login", Some("no logout"))).await;
+    let clear = Command::Clear(ClearParams {
+        discard: true,
+        ..ClearParams::default()
+    });
+    rig.call(&operator, clear).await.unwrap();
+    assert!(rig.daemon.recorder.world().tasks.is_empty());
+    assert!(rig.daemon.recorder.world().current_tasks.is_empty());
+}
