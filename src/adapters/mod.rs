@@ -6,8 +6,10 @@
 pub mod claude;
 pub mod codex;
 pub mod fd_channel;
+pub mod file_digest;
 pub mod gate;
 pub mod git;
+pub mod git_anchor;
 pub mod git_facts;
 pub mod git_head;
 pub mod hold;
@@ -15,3 +17,4 @@ pub mod plain_file;
 pub mod port_holder;
 pub mod process;
 pub mod project_rules;
+pub mod tree_now;

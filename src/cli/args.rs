@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon, doctor,
-    finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, pair, queue,
-    recover, redact, status, trust, unbuilt, uninit,
+    capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon,
+    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, pair,
+    queue, recover, redact, status, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -62,6 +62,9 @@ pub enum Verb {
     /// What each agent would know after a compaction
     #[command(subcommand, after_help = "Example: ctxrelay continuity show claude")]
     Continuity(continuity::Verb),
+    /// Tasks that can travel: opened, shown, checked, exported
+    #[command(subcommand, after_help = "Example: ctxrelay capsule list")]
+    Capsule(capsule::Verb),
     /// Which rules of the project's files each agent reads or is given
     Instructions(instructions::Args),
     /// The record
@@ -200,6 +203,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "status",
             "recover",
             "continuity",
+            "capsule",
             "instructions",
             "ledger",
             "queue",

@@ -11,9 +11,9 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::settings::Named;
 use super::{
-    bridge, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon, deck,
-    demo, doctor, doorbell, finality, gates, hold, hook, init, instances, instructions, kill,
-    ledger, man, pair, queue, recover, redact, settings, status, trust, uninit,
+    bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
+    daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
+    instructions, kill, ledger, man, pair, queue, recover, redact, settings, status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -145,6 +145,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Daemon(args)) => daemon::run(context, &args),
         Some(Verb::Status(args)) => status::run(context, &args),
         Some(Verb::Recover(args)) => recover::run(context, &args),
+        Some(Verb::Capsule(verb)) => capsule::run(context, verb),
         Some(Verb::Continuity(verb)) => continuity::run(context, verb),
         Some(Verb::Instructions(args)) => instructions::run(context, &args),
         Some(Verb::Ledger(verb)) => ledger::run(context, verb),

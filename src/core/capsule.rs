@@ -2,6 +2,7 @@
 //!
 //! - [`CapsuleStatement`], [`CapsuleRun`], [`CapsuleGit`], …: what it is made of. The members that
 //!   this version does not know stay, in `more`.
+//! - [`CapsuleSources`]: what one is filled from; [`Freshness`]: whether that is still so.
 //! - [`CapsuleBudget`]: what has room in it, by weight; a part is whole or absent.
 //! - [`CapsuleMask`]: the second look for secrets, and for where and by whom it was made.
 //!
@@ -9,6 +10,8 @@
 //! author, and nothing in it is run.
 
 mod budget;
+mod fill;
+mod freshness;
 mod git;
 mod mask;
 mod origin;
@@ -25,6 +28,8 @@ use crate::id::CapsuleId;
 use crate::word::words;
 
 pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
+pub use fill::{CapsuleSources, FileNow};
+pub use freshness::{Freshness, TreeNow};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
@@ -67,6 +72,9 @@ pub struct Capsule {
     /// What is to be reached.
     #[serde(deserialize_with = "Option::deserialize")]
     pub goal: Option<CapsuleStatement>,
+    /// What came of it, of a closed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<CapsuleStatement>,
     /// What must hold, oldest first, as all lists of statements.
     pub constraints: Vec<CapsuleStatement>,
     /// What was decided.
@@ -124,6 +132,7 @@ impl Capsule {
             created_at: at_ms,
             updated_at: at_ms,
             goal: None,
+            outcome: None,
             constraints: Vec::new(),
             decisions: Vec::new(),
             assumptions: Vec::new(),
@@ -165,6 +174,20 @@ impl Capsule {
         }))
     }
 
+    /// As [`Self::statements`], to be changed.
+    pub fn statements_mut(&mut self) -> impl Iterator<Item = &mut CapsuleStatement> {
+        let single = [&mut self.goal, &mut self.hypothesis];
+        let listed = [
+            &mut self.constraints,
+            &mut self.decisions,
+            &mut self.assumptions,
+            &mut self.questions,
+            &mut self.next,
+        ];
+        let single = single.into_iter().flatten();
+        single.chain(listed.into_iter().flatten())
+    }
+
     /// Every entry that it cites, with the name of its place.
     pub fn refs(&self) -> impl Iterator<Item = (String, &LineRef)> {
         let said = self
@@ -192,7 +215,7 @@ impl Capsule {
     /// cited lines, which are right as they are or not there.
     pub(crate) fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
         look(&mut self.title);
-        let single = [&mut self.goal, &mut self.hypothesis];
+        let single = [&mut self.goal, &mut self.outcome, &mut self.hypothesis];
         for said in single.into_iter().flatten() {
             look(&mut said.text);
         }

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
+use super::capsules::Capsules;
 use super::dirs::{ProjectDirs, exists};
 use super::ledger;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
@@ -108,6 +109,9 @@ pub fn erase_knowing(
                 remove(&file.path(), &mut erased);
             }
         }
+    }
+    for file in Capsules::of(dirs).own_files() {
+        remove(&file, &mut erased);
     }
     erase_aborted(dirs, &segments, &mut erased);
     // The oldest first: a later one names those before it.

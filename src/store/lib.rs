@@ -4,6 +4,7 @@
 //! who calls it from an async task does so on a thread of its own.
 
 pub mod blobs;
+pub mod capsules;
 pub mod child;
 pub mod config;
 pub mod contextrelay3;

@@ -6,6 +6,7 @@
 )]
 
 mod bad_input;
+mod capsule;
 mod cli;
 mod config;
 mod contextrelay3;

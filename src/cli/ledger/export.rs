@@ -5,7 +5,6 @@
 
 mod card;
 mod content;
-mod destination;
 mod html;
 mod jsonl;
 mod markdown;
@@ -26,8 +25,8 @@ use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::{self, Stats};
 
+use crate::cli::destination::{self, Destination};
 use card::Card;
-use destination::Destination;
 
 /// Standard output.
 const STDOUT: &str = "-";

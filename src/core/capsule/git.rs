@@ -30,6 +30,10 @@ pub struct CapsuleGit {
     /// The address of the upstream, without credentials.
     #[serde(deserialize_with = "Option::deserialize")]
     pub remote: Option<String>,
+    /// The first commit of the history, where there is one and all of it is there: the same in
+    /// every clone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,

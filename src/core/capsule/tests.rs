@@ -203,6 +203,7 @@ fn secrets_places_and_names_are_masked_and_counted() {
         behind: None,
         diff_stat: DiffStat::default(),
         remote: None,
+        root: None,
         more: Map::new(),
     });
     mask.mask(&mut made);

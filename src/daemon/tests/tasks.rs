@@ -5,6 +5,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{NoteKind, TASK};
 use crate::core::id::CapsuleId;
 use crate::core::snapshot::TaskSnapshot;
+use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, NoteParams, RefusalCode, Reply, Role, TaskChange, TaskParams,
@@ -202,7 +203,11 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    rig.task(&operator, open("Login", Some("no logout"))).await;
+    let login = rig.task(&operator, open("Login", Some("no logout"))).await;
+    let kept = Capsules::of(&place.dirs);
+    for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+        kept.write(owner, &login, b"{}").unwrap();
+    }
     let clear = Command::Clear(ClearParams {
         discard: true,
         ..ClearParams::default()
@@ -210,4 +215,7 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
     rig.call(&operator, clear).await.unwrap();
     assert!(rig.daemon.recorder.world().tasks.is_empty());
     assert!(rig.daemon.recorder.world().current_tasks.is_empty());
+    // What was rendered from it goes too; what was brought from elsewhere was not in it.
+    assert!(kept.ids(CapsuleOwner::Project).is_empty());
+    assert_eq!(kept.ids(CapsuleOwner::Foreign), [login]);
 }

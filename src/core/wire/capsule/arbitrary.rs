@@ -150,6 +150,7 @@ fn git() -> impl Strategy<Value = CapsuleGit> {
             behind: Some(1),
             diff_stat: DiffStat::default(),
             remote: None,
+            root: None,
             more,
         }
     })

@@ -11,7 +11,7 @@ use crate::store::dirs::{ProjectDirs, exists};
 
 /// A file without its name yet. Dropped, it is gone.
 #[derive(Debug)]
-pub(super) struct Destination {
+pub(in crate::cli) struct Destination {
     file: NamedTempFile,
     path: PathBuf,
     force: bool,
@@ -24,7 +24,11 @@ impl Destination {
     /// # Errors
     ///
     /// When there is such a file already, the folder cannot be written, or it is the record's own.
-    pub(super) fn open(dirs: &ProjectDirs, path: &Path, force: bool) -> Result<Self, Failure> {
+    pub(in crate::cli) fn open(
+        dirs: &ProjectDirs,
+        path: &Path,
+        force: bool,
+    ) -> Result<Self, Failure> {
         let unwritable = |error| unwritable(path, &error);
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -55,7 +59,7 @@ impl Destination {
     }
 
     /// Where it is written to.
-    pub(super) fn file(&self) -> &File {
+    pub(in crate::cli) fn file(&self) -> &File {
         self.file.as_file()
     }
 
@@ -64,7 +68,7 @@ impl Destination {
     /// # Errors
     ///
     /// When somebody else made such a file meanwhile, or the disk fails; nothing is left then.
-    pub(super) fn keep(self) -> Result<u64, Failure> {
+    pub(in crate::cli) fn keep(self) -> Result<u64, Failure> {
         let path = self.path;
         let sync = |file: &File| -> io::Result<u64> {
             file.sync_all()?;
@@ -95,7 +99,7 @@ fn in_the_way(path: &Path) -> Failure {
 }
 
 /// An export that cannot be written.
-pub(super) fn unwritable(path: &Path, error: &io::Error) -> Failure {
+pub(in crate::cli) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unwritable(
         path,
         error,

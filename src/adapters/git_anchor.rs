@@ -1,0 +1,233 @@
+//! [`GitAnchor`]: where a work tree stands, in words that another clone understands.
+//!
+//! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
+//! nothing of the project's configuration is run, nothing is fetched, nothing is written.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::git::{git, line, line_or_empty, look_through, own_repository, text};
+use crate::core::capsule::{CapsuleGit, DiffStat};
+
+/// The longest name of a branch or address, in characters.
+const CHARS_MAX: usize = 300;
+
+/// Lines that were added and removed in a file.
+type Lines = (u64, u64);
+
+/// Where a work tree stands, and the lines that differ from the commit by file, relative to the
+/// project.
+pub type GitStand = (CapsuleGit, BTreeMap<String, Lines>);
+
+/// A repository, to be asked.
+#[derive(Debug)]
+pub struct GitAnchor {
+    own: TempDir,
+    root: PathBuf,
+    top: PathBuf,
+    /// The project's folder in the repository, `a/b/` or empty.
+    prefix: String,
+    commit: Option<String>,
+}
+
+impl GitAnchor {
+    /// The repository of a folder; none where there is none, or `git` is missing.
+    pub fn open(root: &Path) -> Option<Self> {
+        let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
+        let prefix = line(git(root).args(["rev-parse", "--show-prefix"])).unwrap_or_default();
+        let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
+        let own = own_repository(root)?;
+        if let Some(shallow) = line(git(root).args(SHALLOW)) {
+            // Where the history of a shallow clone ends: without it git looks for what is not there.
+            let _ = std::fs::copy(shallow, own.path().join("shallow"));
+        }
+        Some(Self {
+            own,
+            root: root.to_owned(),
+            top,
+            prefix,
+            commit,
+        })
+    }
+
+    /// Where it stands.
+    pub fn stand(&self) -> Option<GitStand> {
+        if let Some(commit) = &self.commit {
+            line_or_empty(&mut self.ours(&["read-tree", commit]))?;
+        }
+        line_or_empty(&mut self.ours(&["add", "--all", "--", "."]))?;
+        let tree = line(&mut self.ours(&["write-tree"]));
+        let differing = match &self.commit {
+            Some(commit) => text(&mut self.ours(&[
+                "diff-index",
+                "--cached",
+                "--no-renames",
+                "--numstat",
+                "-z",
+                commit,
+            ]))?,
+            None => String::new(),
+        };
+        let lines = numstat(&differing);
+        let mut diff_stat = DiffStat::default();
+        for (added, removed) in lines.values() {
+            diff_stat.files += 1;
+            diff_stat.added += added;
+            diff_stat.removed += removed;
+        }
+        let changed = match &self.commit {
+            Some(_) => diff_stat.files,
+            None => {
+                let names = text(&mut self.ours(&["ls-files", "-z"]))?;
+                names.split('\0').filter(|name| !name.is_empty()).count() as u64
+            }
+        };
+        let (ahead, behind) = self.beside_upstream().unzip();
+        let stand = CapsuleGit {
+            commit: self.commit.clone(),
+            branch: line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]))
+                .map(|branch| short(&branch)),
+            tree,
+            changed,
+            ahead,
+            behind,
+            diff_stat,
+            remote: self.remote(),
+            root: self.first_commit(),
+            more: serde_json::Map::new(),
+        };
+        let of_project = lines.into_iter().filter_map(|(path, lines)| {
+            let path = path.strip_prefix(&self.prefix)?.to_owned();
+            Some((path, lines))
+        });
+        Some((stand, of_project.collect()))
+    }
+
+    /// The tree of all that lies in the work tree and is not ignored.
+    pub fn tree(&self) -> Option<String> {
+        if let Some(commit) = &self.commit {
+            line_or_empty(&mut self.ours(&["read-tree", commit]))?;
+        }
+        line_or_empty(&mut self.ours(&["add", "--all", "--", "."]))?;
+        line(&mut self.ours(&["write-tree"]))
+    }
+
+    /// The commit; none on a branch without one.
+    pub fn commit(&self) -> Option<&str> {
+        self.commit.as_deref()
+    }
+
+    /// Whether a commit is here.
+    pub fn has(&self, commit: &str) -> bool {
+        // A name that is no hash could be an option, or a branch.
+        let is_hash = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let object = format!("{commit}^{{commit}}");
+        is_hash && line_or_empty(&mut self.ours(&["cat-file", "-e", &object])).is_some()
+    }
+
+    /// How many commits only the first one has, and how many only the second one; both here.
+    pub fn between(&self, one: &str, other: &str) -> Option<(u64, u64)> {
+        let range = format!("{one}...{other}");
+        let counts = line(&mut self.ours(&["rev-list", "--left-right", "--count", &range]))?;
+        let (left, right) = counts.split_once('\t')?;
+        Some((left.parse().ok()?, right.parse().ok()?))
+    }
+
+    /// Whether the history ends before its beginning.
+    pub fn is_shallow(&self) -> bool {
+        line(git(&self.root).args(["rev-parse", "--is-shallow-repository"])).as_deref()
+            == Some("true")
+    }
+
+    /// The address of the upstream, or of the only remote, without credentials.
+    pub fn remote(&self) -> Option<String> {
+        let branch = line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
+        let named = branch.and_then(|branch| self.config(&format!("branch.{branch}.remote")));
+        let names = text(git(&self.root).args(["remote"])).unwrap_or_default();
+        let mut names = names.lines();
+        let first = names.next();
+        let only = first.filter(|first| *first == "origin" || names.next().is_none());
+        let name = named.or_else(|| only.map(str::to_owned))?;
+        let url = self.config(&format!("remote.{name}.url"))?;
+        Some(short(&without_credentials(&url)))
+    }
+
+    /// The commit without parents from which the history comes, the same in every clone that has
+    /// all of it. None where there are several, or the history ends before.
+    pub fn first_commit(&self) -> Option<String> {
+        let commit = self.commit.as_deref().filter(|_| !self.is_shallow())?;
+        let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
+        let roots = text(&mut self.ours(&roots))?;
+        let mut roots = roots.lines();
+        match (roots.next(), roots.next()) {
+            (Some(root), None) => Some(root.to_owned()),
+            _ => None,
+        }
+    }
+
+    fn config(&self, key: &str) -> Option<String> {
+        line(git(&self.root).args(["config", "--get", key]))
+    }
+
+    /// Commits that the upstream does not have, and those that only it has.
+    fn beside_upstream(&self) -> Option<(u64, u64)> {
+        let upstream = ["rev-parse", "--verify", "--quiet", "@{upstream}^{commit}"];
+        let upstream = line(git(&self.root).args(upstream))?;
+        self.between(self.commit.as_deref()?, &upstream)
+    }
+
+    fn ours(&self, args: &[&str]) -> std::process::Command {
+        look_through(self.own.path(), &self.top, args)
+    }
+}
+
+/// Where git keeps at which commits a shallow clone ends.
+const SHALLOW: [&str; 4] = [
+    "rev-parse",
+    "--path-format=absolute",
+    "--git-path",
+    "shallow",
+];
+
+/// `added TAB removed TAB path NUL`, with `-` for what is no text.
+fn numstat(text: &str) -> BTreeMap<String, Lines> {
+    let mut found = BTreeMap::new();
+    for row in text.split('\0') {
+        let mut parts = row.splitn(3, '\t');
+        if let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next())
+        {
+            let lines = (added.parse().unwrap_or(0), removed.parse().unwrap_or(0));
+            found.insert(path.to_owned(), lines);
+        }
+    }
+    found
+}
+
+/// The address without user, password, query and fragment.
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        // `user@host:path`, or a path.
+        return match url.split_once('@') {
+            Some((user, rest)) if !user.contains(['/', ':']) => rest.to_owned(),
+            _ => url.to_owned(),
+        };
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+/// One line, and not a long one: names are whatever somebody pushed.
+fn short(text: &str) -> String {
+    let seen = text.chars().filter(|c| !c.is_control());
+    seen.take(CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests;

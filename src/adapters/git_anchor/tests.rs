@@ -1,0 +1,298 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use serde_json::Map;
+
+use super::*;
+use crate::adapters::file_digest::file_digest;
+use crate::adapters::tree_now::tree_now;
+use crate::core::capsule::{Capsule, CapsuleTouched, Freshness};
+use crate::core::id::CapsuleId;
+
+fn run(root: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root);
+    command.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]);
+    command.args(["-c", "protocol.file.allow=always"]);
+    let output = command.args(args).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {output:?}");
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    fs::write(root.join(path), text).unwrap();
+}
+
+fn commit(root: &Path, message: &str) {
+    run(root, &["add", "--all"]);
+    run(root, &["commit", "-q", "-m", message]);
+}
+
+/// A repository with a commit of two files.
+fn repository(root: &Path) {
+    fs::create_dir_all(root).unwrap();
+    run(root, &["init", "-q", "-b", "main"]);
+    write(root, "a.rs", "one\ntwo\n");
+    write(root, "b.rs", "one\n");
+    commit(root, "first");
+}
+
+/// A capsule of now that touched `a.rs`.
+fn capsule(root: &Path) -> Capsule {
+    let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "t", 1);
+    capsule.git = GitAnchor::open(root).and_then(|git| Some(git.stand()?.0));
+    capsule.touched = vec![CapsuleTouched {
+        path: "a.rs".to_owned(),
+        op: "write".to_owned(),
+        sha256: file_digest(root, "a.rs"),
+        by: "codex".to_owned(),
+        added: None,
+        removed: None,
+        more: Map::new(),
+    }];
+    capsule
+}
+
+fn freshness(capsule: &Capsule, root: &Path) -> Freshness {
+    capsule.freshness(&tree_now(capsule, root, GitAnchor::open(root).as_ref()))
+}
+
+fn distance(capsule: &Capsule, root: &Path) -> Option<(u64, u64)> {
+    tree_now(capsule, root, GitAnchor::open(root).as_ref()).distance
+}
+
+#[test]
+fn where_a_work_tree_stands_is_told_with_what_differs() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    assert!(GitAnchor::open(place.path()).is_none());
+    repository(root);
+    write(root, "a.rs", "one\n2\nthree\n");
+    write(root, "c.rs", "new\n");
+    let (stand, lines) = GitAnchor::open(root).unwrap().stand().unwrap();
+    assert_eq!(stand.branch.as_deref(), Some("main"));
+    assert_eq!(stand.changed, 2);
+    assert_eq!((stand.diff_stat.added, stand.diff_stat.removed), (3, 1));
+    assert_eq!((stand.ahead, stand.remote), (None, None));
+    assert_eq!(stand.commit, stand.root);
+    let expected = [("a.rs", (2, 1)), ("c.rs", (1, 0))];
+    let expected = expected.map(|(path, lines)| (path.to_owned(), lines));
+    assert_eq!(lines, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_folder_of_a_repository_counts_its_own_files() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("all");
+    repository(root);
+    let part = root.join("part");
+    fs::create_dir(&part).unwrap();
+    write(&part, "x.rs", "x\n");
+    let (_, lines) = GitAnchor::open(&part).unwrap().stand().unwrap();
+    assert_eq!(lines.keys().collect::<Vec<_>>(), ["x.rs"]);
+}
+
+#[test]
+fn commits_and_changes_since_tell_whether_its_files_were_touched() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let made = capsule(root);
+    assert_eq!(freshness(&made, root), Freshness::Fresh);
+    write(root, "b.rs", "two\n");
+    assert_eq!(freshness(&made, root), Freshness::Moved);
+    commit(root, "of another file");
+    assert_eq!(freshness(&made, root), Freshness::Moved);
+    assert_eq!(distance(&made, root), Some((1, 0)));
+    write(root, "a.rs", "changed\n");
+    assert_eq!(freshness(&made, root), Freshness::Touched);
+    commit(root, "of its file");
+    assert_eq!(freshness(&made, root), Freshness::Touched);
+    assert_eq!(distance(&made, root), Some((2, 0)));
+    // Back to where it was made.
+    run(root, &["checkout", "-q", "HEAD~2"]);
+    assert_eq!(freshness(&made, root), Freshness::Fresh);
+}
+
+#[test]
+fn a_file_with_another_name_is_a_changed_one() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let made = capsule(root);
+    run(root, &["mv", "a.rs", "z.rs"]);
+    commit(root, "rename");
+    assert_eq!(freshness(&made, root), Freshness::Touched);
+}
+
+#[test]
+fn an_amended_or_rebased_commit_diverges() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    write(root, "c.rs", "x\n");
+    commit(root, "second");
+    let made = capsule(root);
+    write(root, "c.rs", "y\n");
+    run(
+        root,
+        &["commit", "-q", "-a", "--amend", "-m", "second, again"],
+    );
+    assert_eq!(freshness(&made, root), Freshness::Diverged);
+    assert_eq!(distance(&made, root), Some((1, 1)));
+    run(root, &["checkout", "-q", "-b", "base", "HEAD~1"]);
+    write(root, "d.rs", "x\n");
+    commit(root, "beside");
+    run(root, &["checkout", "-q", "main"]);
+    run(root, &["rebase", "-q", "base"]);
+    assert_eq!(freshness(&made, root), Freshness::Diverged);
+}
+
+#[test]
+fn in_another_clone_it_is_unknown_until_its_commit_is_fetched() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let url = root.display().to_string();
+    run(place.path(), &["clone", "-q", &url, "clone"]);
+    let clone = &place.path().join("clone");
+    let made = capsule(root);
+    assert_eq!(freshness(&made, clone), Freshness::Fresh);
+    write(root, "b.rs", "later\n");
+    commit(root, "later");
+    let later = capsule(root);
+    assert_eq!(freshness(&later, clone), Freshness::Unknown);
+    run(clone, &["fetch", "-q"]);
+    assert_eq!(freshness(&later, clone), Freshness::Moved);
+    assert_eq!(distance(&later, clone), Some((0, 1)));
+    let stand = GitAnchor::open(clone).unwrap().stand().unwrap().0;
+    assert_eq!((stand.ahead, stand.behind), (Some(0), Some(1)));
+    assert_eq!(stand.remote.as_deref(), Some(url.as_str()));
+    run(clone, &["merge", "-q", "--ff-only", "origin/main"]);
+    assert_eq!(freshness(&later, clone), Freshness::Fresh);
+}
+
+#[test]
+fn what_a_shallow_clone_does_not_have_is_unknown() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let made = capsule(root);
+    for number in 0..3 {
+        write(root, "b.rs", &format!("{number}\n"));
+        commit(root, "more");
+    }
+    let url = format!("file://{}", root.display());
+    run(
+        place.path(),
+        &["clone", "-q", "--depth", "1", &url, "shallow"],
+    );
+    let shallow = &place.path().join("shallow");
+    assert_eq!(freshness(&made, shallow), Freshness::Unknown);
+    let there = capsule(shallow);
+    assert_eq!(there.git.as_ref().unwrap().root, None);
+    assert_eq!(freshness(&there, shallow), Freshness::Fresh);
+    write(shallow, "b.rs", "here\n");
+    commit(shallow, "here");
+    assert_eq!(freshness(&there, shallow), Freshness::Moved);
+}
+
+#[test]
+fn a_work_tree_beside_and_a_detached_head_are_of_the_same_repository() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let made = capsule(root);
+    run(
+        root,
+        &["worktree", "add", "-q", "../beside", "-b", "beside"],
+    );
+    let beside = &place.path().join("beside");
+    assert_eq!(freshness(&made, beside), Freshness::Fresh);
+    run(beside, &["checkout", "-q", "--detach"]);
+    let detached = capsule(beside);
+    assert_eq!(detached.git.as_ref().unwrap().branch, None);
+    write(beside, "a.rs", "x\n");
+    commit(beside, "beside");
+    assert_eq!(freshness(&detached, beside), Freshness::Touched);
+    assert_eq!(freshness(&detached, root), Freshness::Fresh);
+}
+
+#[test]
+fn a_branch_without_a_commit_and_a_folder_without_git_have_their_files() {
+    let place = tempfile::tempdir().unwrap();
+    let unborn = &place.path().join("unborn");
+    fs::create_dir(unborn).unwrap();
+    run(unborn, &["init", "-q", "-b", "main"]);
+    write(unborn, "a.rs", "one\n");
+    let made = capsule(unborn);
+    let git = made.git.as_ref().unwrap();
+    assert_eq!((git.commit.as_ref(), git.changed), (None, 1));
+    assert_eq!(freshness(&made, unborn), Freshness::Fresh);
+    write(unborn, "b.rs", "one\n");
+    assert_eq!(freshness(&made, unborn), Freshness::Moved);
+    write(unborn, "a.rs", "two\n");
+    assert_eq!(freshness(&made, unborn), Freshness::Touched);
+
+    let plain = &place.path().join("plain");
+    fs::create_dir(plain).unwrap();
+    write(plain, "a.rs", "one\n");
+    let made = capsule(plain);
+    assert_eq!(made.git, None);
+    assert_eq!(freshness(&made, plain), Freshness::Fresh);
+    fs::remove_file(plain.join("a.rs")).unwrap();
+    assert_eq!(freshness(&made, plain), Freshness::Touched);
+    // What was made with git is not told by files alone.
+    assert_eq!(freshness(&capsule(unborn), plain), Freshness::Unknown);
+}
+
+#[test]
+fn another_repository_is_foreign() {
+    let place = tempfile::tempdir().unwrap();
+    let (one, other) = (&place.path().join("one"), &place.path().join("other"));
+    repository(one);
+    fs::create_dir(other).unwrap();
+    run(other, &["init", "-q"]);
+    write(other, "a.rs", "something else\n");
+    commit(other, "another first");
+    assert_eq!(freshness(&capsule(one), other), Freshness::Foreign);
+}
+
+#[test]
+fn nothing_that_a_capsule_or_a_repository_names_is_run() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let ran = root.join("ran");
+    let evil = format!("touch {}; cat", ran.display());
+    write(root, ".gitattributes", "*.rs filter=evil\n");
+    run(root, &["config", "filter.evil.clean", &evil]);
+    run(root, &["config", "core.fsmonitor", &evil]);
+    let mut made = capsule(root);
+    made.git.as_mut().unwrap().commit = Some(format!("--upload-pack={evil}"));
+    made.git.as_mut().unwrap().root = Some("--output=ran".to_owned());
+    made.git.as_mut().unwrap().tree = None;
+    assert_eq!(freshness(&made, root), Freshness::Foreign);
+    assert!(!ran.exists() && !root.join("ran").exists());
+}
+
+#[test]
+fn no_address_holds_credentials() {
+    for (url, expected) in [
+        (
+            "https://me:ghp_x@a.example/o/r.git",
+            "https://a.example/o/r.git",
+        ),
+        ("https://token@a.example/o/r?x=y#z", "https://a.example/o/r"),
+        ("ssh://git@a.example:22/o/r", "ssh://a.example:22/o/r"),
+        ("git@a.example:o/r.git", "a.example:o/r.git"),
+        ("https://a.example", "https://a.example"),
+        ("../up@x/r.git", "../up@x/r.git"),
+    ] {
+        assert_eq!(without_credentials(url), expected);
+    }
+}

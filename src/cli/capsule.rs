@@ -1,0 +1,125 @@
+//! `ctxrelay capsule …`: tasks that can travel.
+
+mod change;
+mod check;
+mod export;
+mod list;
+mod log;
+mod maker;
+mod show;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::context::CliContext;
+use super::exit::CliOutcome;
+use super::report::Report;
+use crate::wire;
+
+/// What can be done about tasks.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Open a task, and have the work from now on belong to it (operator)
+    #[command(
+        after_help = "Example: ctxrelay capsule new 'Fix the login' --goal 'nobody is logged out by a restart'"
+    )]
+    New(NewArgs),
+    /// Have the work from now on belong to a task (operator)
+    #[command(after_help = "Example: ctxrelay capsule use cap_3f9a61c07b2e")]
+    Use(NamedTask),
+    /// The tasks of this project, and capsules from elsewhere
+    #[command(after_help = "Example: ctxrelay capsule list --json | jq .capsules[0].id")]
+    List,
+    /// One task, as its capsule says it
+    #[command(after_help = "Example: ctxrelay capsule show cap_3f9a61c07b2e")]
+    Show(NamedTask),
+    /// Whether what a capsule says of the work tree is still so
+    #[command(after_help = "Example: ctxrelay capsule check cap_3f9a61c07b2e")]
+    Check(NamedTask),
+    /// What was recorded for a task, in this session and in those before it
+    #[command(after_help = "Example: ctxrelay capsule log cap_3f9a61c07b2e")]
+    Log(NamedTask),
+    /// One task as one file (operator)
+    #[command(
+        after_help = "Example: ctxrelay capsule export cap_3f9a61c07b2e -o login.ctxcapsule.json"
+    )]
+    Export(ExportArgs),
+    /// A task is over, and stays as it is (operator)
+    #[command(
+        after_help = "Example: ctxrelay capsule close cap_3f9a61c07b2e --outcome 'fixed in 1.4'"
+    )]
+    Close(CloseArgs),
+    /// A closed task goes on (operator)
+    #[command(after_help = "Example: ctxrelay capsule reopen cap_3f9a61c07b2e")]
+    Reopen(NamedTask),
+    /// The JSON schema of a capsule
+    #[command(after_help = "Example: ctxrelay capsule schema > capsule.schema.json")]
+    Schema,
+}
+
+/// Names a task.
+#[derive(Debug, clap::Args)]
+pub struct NamedTask {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// Arguments of `capsule new`.
+#[derive(Debug, clap::Args)]
+pub struct NewArgs {
+    /// One line
+    #[arg(value_name = "TITLE")]
+    pub title: String,
+    /// What is to be reached
+    #[arg(long, value_name = "TEXT")]
+    pub goal: Option<String>,
+    /// An open handoff that it begins with
+    #[arg(long, value_name = "ID")]
+    pub handoff: Option<String>,
+}
+
+/// Arguments of `capsule close`.
+#[derive(Debug, clap::Args)]
+pub struct CloseArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What came of it
+    #[arg(long, value_name = "TEXT")]
+    pub outcome: Option<String>,
+}
+
+/// Arguments of `capsule export`.
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Where to, readable by you alone [default: a name made of the title]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Take the place of a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
+    match verb {
+        Verb::New(args) => change::open(context, args),
+        Verb::Use(args) => change::make_current(context, &args.id),
+        Verb::List => list::run(context),
+        Verb::Show(args) => show::run(context, &args.id),
+        Verb::Check(args) => check::run(context, &args.id),
+        Verb::Log(args) => log::run(context, &args.id),
+        Verb::Export(args) => export::run(context, &args),
+        Verb::Close(args) => change::close(context, args),
+        Verb::Reopen(args) => change::reopen(context, &args.id),
+        Verb::Schema => {
+            let schema = wire::capsule::schema();
+            let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+            context.out.report(Report::new(&schema, text))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The operator's word on tasks: `new`, `use`, `close`, `reopen`.
+
+use serde_json::json;
+
+use super::maker::CapsuleMaker;
+use super::{CloseArgs, NewArgs};
+use crate::cli::connect::{runtime, unexpected};
+use crate::cli::context::CliContext;
+use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::operator;
+use crate::cli::report::Report;
+use crate::core::id::{CapsuleId, EntryId};
+use crate::store::capsules::CapsuleOwner;
+use crate::wire::control::{Command, Reply, TaskChange, TaskChanged, TaskParams};
+
+pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
+    let changed = change(
+        context,
+        TaskChange::Open {
+            title: args.title,
+            goal: args.goal,
+            handoff: args.handoff.map(EntryId::new),
+        },
+    )?;
+    let said = "what is recorded from now on belongs to it";
+    told(
+        context,
+        &changed,
+        &format!("{} is open; {said}", changed.id),
+    )
+}
+
+pub(super) fn make_current(context: &CliContext, name: &str) -> CliOutcome {
+    let task = named(context, name)?;
+    let changed = change(context, TaskChange::Use { task })?;
+    let said = "what is recorded from now on belongs to";
+    told(context, &changed, &format!("{said} {}", changed.id))
+}
+
+pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
+    let task = named(context, &args.id)?;
+    let outcome = args.outcome;
+    let changed = change(context, TaskChange::Close { task, outcome })?;
+    // As it is now it stays: the work tree goes on without it.
+    let maker = CapsuleMaker::open(context)?;
+    if let Some(task) = maker.world.tasks.get(&changed.id) {
+        let made = maker.make(task)?;
+        let kept = maker
+            .kept
+            .write(CapsuleOwner::Project, &changed.id, &made.bytes);
+        kept.map_err(|error| unkept(&changed.id, &error))?;
+    }
+    told(context, &changed, &format!("{} is closed", changed.id))
+}
+
+pub(super) fn reopen(context: &CliContext, name: &str) -> CliOutcome {
+    let task = named(context, name)?;
+    let changed = change(context, TaskChange::Reopen { task })?;
+    let said = format!(
+        "{} goes on; `ctxrelay capsule use {}` has the work belong to it",
+        changed.id, changed.id
+    );
+    told(context, &changed, &said)
+}
+
+/// Nothing is lost by any of these, so that no word has to be typed.
+fn change(context: &CliContext, change: TaskChange) -> Result<TaskChanged, Failure> {
+    let command = Command::ChangeTask(TaskParams {
+        change,
+        runtime_session_id: Some(context.setting.runtime_session.clone()),
+    });
+    runtime()?.block_on(async {
+        operator::check(context, &command).await?;
+        let live = operator::live(context).await?;
+        match live.ask(command).await? {
+            Reply::Task(changed) => Ok(changed),
+            other => Err(unexpected(&other)),
+        }
+    })
+}
+
+/// The task that a person means. What the daemon does not know it refuses itself.
+fn named(context: &CliContext, name: &str) -> Result<CapsuleId, Failure> {
+    if CapsuleId::is_well_formed(name) {
+        return Ok(CapsuleId::new(name));
+    }
+    CapsuleMaker::open(context)?.id_of(name)
+}
+
+fn told(context: &CliContext, changed: &TaskChanged, said: &str) -> CliOutcome {
+    let value = json!({"id": changed.id, "seq": changed.seq});
+    context.out.report(Report::new(&value, said))
+}
+
+/// The change is recorded, and its file could not be written.
+fn unkept(id: &CapsuleId, error: &std::io::Error) -> Failure {
+    Failure::state(
+        "unwritable",
+        format!("{id} is closed, and its capsule could not be kept: {error}"),
+        "see that the disk has room; `ctxrelay capsule show` makes it again from the record",
+    )
+}

@@ -1,0 +1,84 @@
+//! `ctxrelay capsule list`.
+
+use serde_json::{Value, json};
+
+use super::check::tone;
+use super::maker::{CapsuleMaker, MadeCapsule};
+use crate::cli::context::CliContext;
+use crate::cli::exit::CliOutcome;
+use crate::cli::output::Tone;
+use crate::cli::report::{Report, ReportText};
+use crate::cli::words::short;
+use crate::core::capsule::Freshness;
+use crate::store::capsules::CapsuleOwner;
+
+/// How much of a title fits its line, in characters.
+const TITLE_CHARS: usize = 60;
+
+pub(super) fn run(context: &CliContext) -> CliOutcome {
+    let maker = CapsuleMaker::open(context)?;
+    let current = maker.world.current_task(&context.setting.runtime_session);
+    let current = current.map(|task| task.id.clone());
+    let mut ids: Vec<_> = maker.world.tasks.values().collect();
+    ids.sort_by_key(|task| std::cmp::Reverse(task.head));
+    let mut ids: Vec<_> = ids.into_iter().map(|task| task.id.clone()).collect();
+    for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+        let kept = maker.kept.ids(owner).into_iter();
+        let others: Vec<_> = kept.filter(|id| !ids.contains(id)).collect();
+        ids.extend(others);
+    }
+    let mut rows = Vec::new();
+    let mut text = ReportText::new();
+    if ids.is_empty() {
+        text.note("no tasks; open one with `ctxrelay capsule new TITLE`");
+    }
+    for id in &ids {
+        let is_current = current.as_ref() == Some(id);
+        match maker.named(id.as_str()) {
+            Ok(made) => {
+                let kept = maker.last_kept(id)?;
+                let (freshness, _) = maker.compare(&kept.capsule);
+                rows.push(row(&made, freshness, is_current));
+                line(&mut text, &made, freshness, is_current);
+            }
+            Err(failure) => {
+                rows.push(json!({"id": id, "error": failure.message}));
+                let said = format!("{id}  {}", failure.message);
+                text.spans(&[(Tone::Bad, &said)]);
+            }
+        }
+    }
+    let value = json!({"capsules": rows, "cursor": null});
+    context.out.report(Report::new(&value, text))
+}
+
+fn row(made: &MadeCapsule, freshness: Freshness, is_current: bool) -> Value {
+    let capsule = &made.capsule;
+    json!({
+        "id": capsule.id,
+        "title": capsule.title,
+        "status": capsule.status,
+        "freshness": freshness,
+        "bytes": made.bytes.len(),
+        "findings": capsule.findings.len(),
+        "current": is_current,
+        "foreign": made.owner == CapsuleOwner::Foreign,
+    })
+}
+
+fn line(out: &mut ReportText, made: &MadeCapsule, freshness: Freshness, is_current: bool) {
+    let capsule = &made.capsule;
+    let mark = if is_current { "▸ " } else { "  " };
+    let whose = match made.owner {
+        CapsuleOwner::Project => String::new(),
+        CapsuleOwner::Foreign => "  from elsewhere".to_owned(),
+    };
+    out.spans(&[
+        (Tone::Plain, mark),
+        (Tone::Faint, &format!("{}  ", capsule.id)),
+        (Tone::Plain, &format!("{:<7}", capsule.status.to_string())),
+        (tone(freshness), &format!("{:<9}", freshness.as_str())),
+        (Tone::Plain, &short(&capsule.title, TITLE_CHARS)),
+        (Tone::Faint, &whose),
+    ]);
+}

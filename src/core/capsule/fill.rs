@@ -1,0 +1,220 @@
+//! [`CapsuleSources`]: what a capsule is filled from.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Map;
+
+use super::{
+    Capsule, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleOrigin, CapsuleRun,
+    CapsuleStatement, CapsuleStatus, CapsuleTouched, LineRef, OriginHead, StatementAuthor,
+    is_within,
+};
+use crate::agent::Party;
+use crate::continuity::StatedText;
+use crate::entry::GateRun;
+use crate::id::{EntryId, Seq, SessionId};
+use crate::snapshot::{GateSnapshot, Snapshot, TaskFile, TaskHandoff, TaskSnapshot};
+
+/// What stands where the hash of a line comes later: of the same length.
+const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// A file as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileNow {
+    /// The SHA-256 of its bytes, in lower-case hex; none where it is not there or is no plain file.
+    pub sha256: Option<String>,
+    /// Lines that were added and removed since the commit, where git tells.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// What a task's capsule is filled from.
+#[derive(Debug)]
+pub struct CapsuleSources<'a> {
+    /// The record.
+    pub world: &'a Snapshot,
+    /// The task in it.
+    pub task: &'a TaskSnapshot,
+    /// Where the work tree stands; none outside of git.
+    pub git: Option<CapsuleGit>,
+    /// The task's files as they are, by path.
+    pub files: &'a BTreeMap<String, FileNow>,
+    /// The gates that the operator trusts, by name.
+    pub gates: &'a [String],
+    /// The name of the project's folder.
+    pub project: &'a str,
+    /// The version of the program.
+    pub version: &'a str,
+    /// The command that shows what is left out.
+    pub how: &'a str,
+}
+
+impl CapsuleSources<'_> {
+    /// All that there is, without a budget, unmasked, and with the hashes of the cited lines still
+    /// to come.
+    pub fn capsule(self) -> Capsule {
+        let Self { world, task, .. } = self;
+        let session = world
+            .session_id
+            .clone()
+            .unwrap_or_else(|| SessionId::new(""));
+        let cite = |said: &StatedText| cited(said, &session);
+        let all = |listed: &VecDeque<StatedText>| listed.iter().map(cite).collect();
+        let tree = self.git.as_ref().and_then(|git| git.tree.clone());
+        let mut capsule = Capsule::new(task.id.clone(), task.title.clone(), task.opened_ms);
+        capsule.updated_at = task.updated_ms;
+        if let Some(end) = &task.end {
+            capsule.status = CapsuleStatus::Closed;
+            capsule.outcome = end.outcome.as_ref().map(|outcome| CapsuleStatement {
+                text: outcome.clone(),
+                by: StatementAuthor::Human,
+                at: end.at_ms,
+                line: None,
+                more: Map::new(),
+            });
+        }
+        capsule.goal = task.goal.as_ref().map(cite);
+        capsule.hypothesis = task.hypothesis.as_ref().map(cite);
+        capsule.constraints = all(&task.constraints);
+        capsule.decisions = all(&task.decisions);
+        capsule.assumptions = all(&task.assumptions);
+        capsule.questions = all(&task.questions);
+        capsule.next = all(&task.next_steps);
+        let handoffs = task.handoffs.iter();
+        capsule.handoffs = handoffs.map(|handoff| self.handoff(handoff)).collect();
+        let claims = task.claims.iter().map(|claim| CapsuleRun {
+            status: claim.status.clone(),
+            line: Some(place(&session, claim.seq, &claim.id)),
+            ..run_named(&claim.title)
+        });
+        let gates = world.gates.values();
+        let gates = gates.map(|gate| verified(gate, &session, tree.as_deref()));
+        capsule.verification = claims.chain(gates).collect();
+        let was_run = |name: &&String| world.gates.contains_key(*name);
+        let not_run = self.gates.iter().filter(|name| !was_run(name));
+        capsule.not_run = not_run.cloned().collect();
+        let (inside, outside): (Vec<&TaskFile>, Vec<&TaskFile>) =
+            task.files.iter().partition(|file| is_within(&file.path));
+        capsule.touched = inside.into_iter().map(|file| self.touched(file)).collect();
+        let mut left_out = task.dropped.clone();
+        if !outside.is_empty() {
+            let outside = u64::try_from(outside.len()).unwrap_or(u64::MAX);
+            *left_out.entry("touched".to_owned()).or_default() += outside;
+        }
+        let left_out = left_out.into_iter().map(|(what, count)| CapsuleLeftOut {
+            what,
+            count,
+            how: self.how.to_owned(),
+            more: Map::new(),
+        });
+        capsule.left_out = left_out.collect();
+        capsule.origin = CapsuleOrigin {
+            project: self.project.to_owned(),
+            session,
+            head: OriginHead {
+                seq: task.head,
+                hash: NO_HASH.to_owned(),
+                more: Map::new(),
+            },
+            version: self.version.to_owned(),
+            lines: Vec::new(),
+            more: Map::new(),
+        };
+        capsule.git = self.git;
+        capsule
+    }
+
+    fn handoff(&self, handoff: &TaskHandoff) -> CapsuleHandoff {
+        let state = match self.world.open_handoffs.get(&handoff.id) {
+            Some(open) if open.blocked_by.is_some() => "blocked",
+            None if handoff.is_answered => "answered",
+            _ => "open",
+        };
+        CapsuleHandoff {
+            id: handoff.id.clone(),
+            from: handoff.from.to_string(),
+            to: handoff
+                .to
+                .as_ref()
+                .map(Party::to_string)
+                .unwrap_or_default(),
+            ask: handoff.ask.clone(),
+            state: state.to_owned(),
+            more: Map::new(),
+        }
+    }
+
+    fn touched(&self, file: &TaskFile) -> CapsuleTouched {
+        let now = self.files.get(&file.path);
+        let lines = now.and_then(|now| now.lines);
+        CapsuleTouched {
+            path: file.path.clone(),
+            op: if file.is_written { "write" } else { "read" }.to_owned(),
+            sha256: now.and_then(|now| now.sha256.clone()),
+            by: file.by.to_string(),
+            added: lines.map(|(added, _)| added),
+            removed: lines.map(|(_, removed)| removed),
+            more: Map::new(),
+        }
+    }
+}
+
+fn cited(said: &StatedText, session: &SessionId) -> CapsuleStatement {
+    CapsuleStatement {
+        line: Some(place(session, said.seq, &said.id)),
+        ..CapsuleStatement::of(said)
+    }
+}
+
+fn place(session: &SessionId, seq: Seq, id: &EntryId) -> LineRef {
+    LineRef {
+        session: session.clone(),
+        seq,
+        id: id.clone(),
+        hash: NO_HASH.to_owned(),
+        more: Map::new(),
+    }
+}
+
+/// A run of which nothing but its name is known.
+fn run_named(name: &str) -> CapsuleRun {
+    CapsuleRun {
+        name: name.to_owned(),
+        cmd: None,
+        status: String::new(),
+        verified: false,
+        exit_code: None,
+        duration_ms: None,
+        tree: None,
+        current: false,
+        output_sha256: None,
+        line: None,
+        more: Map::new(),
+    }
+}
+
+/// What the daemon ran itself. Of another tree than the one of now it is out of date.
+fn verified(gate: &GateSnapshot, session: &SessionId, now: Option<&str>) -> CapsuleRun {
+    let GateRun {
+        gate: name,
+        cmd,
+        exit_code,
+        duration_ms,
+        tree,
+        stale,
+        output_sha256,
+        ..
+    } = &gate.run;
+    let tree = tree.as_ref().map(|tree| tree.tree.clone());
+    CapsuleRun {
+        cmd: Some(cmd.clone()),
+        status: gate.status.as_str().to_owned(),
+        verified: true,
+        exit_code: exit_code.map(i64::from),
+        duration_ms: Some(*duration_ms),
+        current: !stale && tree.is_some() && tree.as_deref() == now,
+        tree,
+        output_sha256: Some(output_sha256.clone()),
+        line: Some(place(session, gate.seq, &gate.id)),
+        ..run_named(name)
+    }
+}

@@ -1,0 +1,141 @@
+//! [`Capsules`]: the folder of capsules, those of the project's own tasks and those that were
+//! brought from elsewhere.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::dirs::{ProjectDirs, make_private_dir, read_private, write_private};
+use ctxrelay_core::id::CapsuleId;
+use ctxrelay_core::wire::capsule::FILE_BYTES_MAX;
+
+/// The folder of those from elsewhere.
+const FOREIGN: &str = "foreign";
+
+/// How many of them are listed.
+const LISTED_MAX: usize = 1_000;
+
+/// Whose a capsule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapsuleOwner {
+    /// Of a task of this project's record, from which it can be made again while that is there.
+    Project,
+    /// Brought from elsewhere.
+    Foreign,
+}
+
+/// The folder. Agents can write where it is, so that what is read is checked like any other file.
+#[derive(Debug, Clone)]
+pub struct Capsules {
+    own: PathBuf,
+}
+
+impl Capsules {
+    /// The project's.
+    pub fn of(dirs: &ProjectDirs) -> Self {
+        Self {
+            own: dirs.relay.join("capsules"),
+        }
+    }
+
+    /// The bytes of one; none where there is none.
+    ///
+    /// # Errors
+    ///
+    /// When it is no plain file, too long, or the disk fails.
+    pub fn read(&self, owner: CapsuleOwner, id: &CapsuleId) -> io::Result<Option<Vec<u8>>> {
+        let Some(path) = self.path(owner, id) else {
+            return Ok(None);
+        };
+        match read_private(&path, FILE_BYTES_MAX as u64) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps one, whole or not at all, 0600.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written; the one before is still there then.
+    pub fn write(&self, owner: CapsuleOwner, id: &CapsuleId, bytes: &[u8]) -> io::Result<()> {
+        let Some(path) = self.path(owner, id) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "no capsule's id",
+            ));
+        };
+        make_private_dir(&self.own)?;
+        if owner == CapsuleOwner::Foreign {
+            make_private_dir(&self.own.join(FOREIGN))?;
+        }
+        write_private(&path, bytes)
+    }
+
+    /// The ids of those that there are, in their order.
+    pub fn ids(&self, owner: CapsuleOwner) -> Vec<CapsuleId> {
+        let Ok(found) = std::fs::read_dir(self.folder(owner)) else {
+            return Vec::new();
+        };
+        let named = found.flatten().filter_map(|file| {
+            let name = file.file_name();
+            let id = name.to_str()?.strip_suffix(".json")?;
+            CapsuleId::is_well_formed(id).then(|| CapsuleId::new(id))
+        });
+        let mut ids: Vec<CapsuleId> = named.take(LISTED_MAX).collect();
+        ids.sort();
+        ids
+    }
+
+    /// The files of the project's own tasks, which go when its record does.
+    pub fn own_files(&self) -> Vec<PathBuf> {
+        let ids = self.ids(CapsuleOwner::Project);
+        let paths = ids
+            .iter()
+            .filter_map(|id| self.path(CapsuleOwner::Project, id));
+        paths.collect()
+    }
+
+    fn folder(&self, owner: CapsuleOwner) -> PathBuf {
+        match owner {
+            CapsuleOwner::Project => self.own.clone(),
+            CapsuleOwner::Foreign => self.own.join(FOREIGN),
+        }
+    }
+
+    fn path(&self, owner: CapsuleOwner, id: &CapsuleId) -> Option<PathBuf> {
+        let name = CapsuleId::is_well_formed(id.as_str()).then(|| format!("{id}.json"))?;
+        Some(self.folder(owner).join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::testing::Place;
+
+    #[test]
+    fn a_capsule_is_kept_for_its_user_alone_and_no_id_leaves_the_folder() {
+        let place = Place::new();
+        place.dirs.create().unwrap();
+        let capsules = Capsules::of(&place.dirs);
+        let id = CapsuleId::new("cap_0123456789ab");
+        assert_eq!(capsules.read(CapsuleOwner::Project, &id).unwrap(), None);
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            capsules.write(owner, &id, b"one").unwrap();
+            capsules.write(owner, &id, b"two").unwrap();
+            assert_eq!(capsules.read(owner, &id).unwrap().unwrap(), b"two");
+            assert_eq!(capsules.ids(owner), std::slice::from_ref(&id));
+        }
+        let own = capsules.own_files();
+        assert_eq!(own.len(), 1);
+        let mode = own[0].metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let odd = CapsuleId::new("../../config");
+        assert_eq!(capsules.read(CapsuleOwner::Project, &odd).unwrap(), None);
+        assert!(capsules.write(CapsuleOwner::Project, &odd, b"x").is_err());
+    }
+}

@@ -1,0 +1,224 @@
+//! Tasks that can travel, as a person opens, sees and exports them from a terminal.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::ws::RpcSocket;
+
+/// A connection as an agent's bridge.
+fn agent(project: &Project, name: &str) -> RpcSocket {
+    let mut socket = project.control_of(name).unwrap();
+    // No pid of ours: what this test starts does not run below an agent.
+    let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
+    socket.expect("hello", hello);
+    socket
+}
+
+fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
+    let params = json!({"agent": agent, "kind": kind, "text": text});
+    socket.expect("note/append", params);
+}
+
+/// Runs `ctxrelay capsule …` in a terminal of the operator's; its exit code and screen.
+#[track_caller]
+fn in_terminal(project: &Project, args: &[&str]) -> (u32, String) {
+    let words = ["capsule"].into_iter().chain(args.iter().copied());
+    let mut pty = Pty::spawn(&project.ctxrelay(words));
+    let code = pty.wait_exit();
+    (code, pty.screen())
+}
+
+#[track_caller]
+fn done(project: &Project, args: &[&str]) {
+    let (code, screen) = in_terminal(project, args);
+    assert_eq!(code, 0, "{screen}");
+}
+
+fn listed(project: &Project) -> Vec<Value> {
+    let list = project.run(["capsule", "list", "--json"]);
+    let list = list.expect_success().json();
+    list["capsules"].as_array().unwrap().clone()
+}
+
+fn json_of(project: &Project, verb: &str, id: &str) -> Value {
+    let args = ["capsule", verb, id, "--json"];
+    project.run(args).expect_success().json()
+}
+
+fn texts(capsule: &Value, member: &str) -> Vec<String> {
+    let said = capsule[member].as_array().unwrap().iter();
+    said.map(|said| said["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A task with something said for it.
+fn login(project: &Project) -> String {
+    let goal = "nobody is logged out by a restart";
+    done(project, &["new", "Fix the login", "--goal", goal]);
+    let mut claude = agent(project, "claude");
+    for (kind, text) in [
+        ("constraint", "no new dependency"),
+        ("decision", "tokens live for one hour"),
+        ("question", "which browsers?"),
+    ] {
+        note(&mut claude, "claude", kind, text);
+    }
+    let secret = format!("use ghp_{} for it", "a1B2".repeat(9));
+    note(&mut claude, "claude", "assumption", &secret);
+    let outside = format!("see {}/notes.txt", project.home().display());
+    note(&mut claude, "claude", "assumption", &outside);
+    listed(project)[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_task_is_opened_worked_on_shown_and_closed() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    let row = &listed(&project)[0];
+    assert_eq!(
+        (
+            &row["title"],
+            &row["status"],
+            &row["current"],
+            &row["foreign"]
+        ),
+        (
+            &json!("Fix the login"),
+            &json!("open"),
+            &json!(true),
+            &json!(false)
+        )
+    );
+    let look = |status: &str| {
+        let shown = json_of(&project, "show", &id);
+        assert_eq!(shown["goal"]["text"], "nobody is logged out by a restart");
+        assert_eq!(shown["goal"]["by"], "human");
+        assert_eq!(texts(&shown, "constraints"), ["no new dependency"]);
+        assert_eq!(shown["decisions"][0]["by"], "claude");
+        assert_eq!(shown["status"], status);
+        let printed = project.run(["capsule", "show", &id]);
+        let printed = printed.expect_success().stdout;
+        assert!(
+            printed.contains("[claude] tokens live for one hour"),
+            "{printed}"
+        );
+        // The end of an id is enough.
+        assert_eq!(json_of(&project, "show", &id[8..])["id"], json!(id));
+        let log = json_of(&project, "log", &id);
+        let kinds: Vec<&str> = log["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["type"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds[..3], ["runtime_event", "runtime_event", "note"]);
+        assert_eq!(kinds.iter().filter(|kind| **kind == "note").count(), 6);
+    };
+    look("open");
+    done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    look("closed");
+    assert_eq!(
+        json_of(&project, "show", &id)["outcome"]["text"],
+        "fixed in 1.4"
+    );
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "too late for this task");
+    daemon.stop();
+    look("closed");
+    let decisions = texts(&json_of(&project, "show", &id), "decisions");
+    assert_eq!(decisions, ["tokens live for one hour"]);
+}
+
+#[test]
+fn an_agents_shell_and_a_pipe_open_close_and_export_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("out.json");
+    let out = out.to_str().unwrap();
+    for args in [
+        vec!["capsule", "new", "Mine"],
+        vec!["capsule", "use", &id],
+        vec!["capsule", "close", &id],
+        vec!["capsule", "reopen", &id],
+        vec!["capsule", "export", &id, "-o", out],
+    ] {
+        let piped = project.run(args.iter().copied());
+        assert_eq!(piped.code(), 5, "{args:?} from a pipe");
+        let shell = project
+            .ctxrelay(args.iter().copied())
+            .env("CLAUDECODE", "1");
+        assert_eq!(Pty::spawn(&shell).wait_exit(), 5, "{args:?} from an agent");
+    }
+    for role in ["claude", "codex"] {
+        let params = json!({"change": {"open": {"title": "forged"}}});
+        let refused = agent(&project, role)
+            .call("task/change", params)
+            .unwrap_err();
+        assert_eq!(refused.data["code"], "operator_only");
+    }
+    assert_eq!(listed(&project).len(), 1);
+    assert!(!fs::exists(out).unwrap());
+}
+
+#[test]
+fn an_export_is_canonical_for_its_user_alone_and_holds_no_secret() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("login.ctxcapsule.json");
+    let name = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", name]);
+    let bytes = fs::read_to_string(&out).unwrap();
+    let mode = fs::metadata(&out).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let capsule = ctxrelay::wire::capsule::read(bytes.as_bytes()).unwrap();
+    assert_eq!(ctxrelay::wire::capsule::check_lines(&capsule), Ok(()));
+    // The goal, the constraint, the decision and the question, as the record has them.
+    assert!(
+        capsule.origin.lines.len() >= 4,
+        "{:?}",
+        capsule.origin.lines
+    );
+    assert!(!bytes.contains("a1B2a1B2"), "{bytes}");
+    assert!(
+        !bytes.contains(&*project.home().to_string_lossy()),
+        "{bytes}"
+    );
+    let assumptions: Vec<&str> = capsule.assumptions.iter().map(|said| &*said.text).collect();
+    assert_eq!(
+        assumptions,
+        ["use [REDACTED_GITHUB_TOKEN] for it", "see [REDACTED_PATH]"]
+    );
+    assert_eq!(capsule.redaction.rules["PATH"], 1);
+    // What a rule would mask today is no cited line.
+    let left = &capsule.left_out;
+    assert_eq!((&*left[0].what, left[0].count), ("origin.lines", 1));
+    // The same once more, and no file is taken away unasked.
+    let (code, screen) = in_terminal(&project, &["export", &id, "-o", name]);
+    assert_eq!(code, 3, "{screen}");
+    done(&project, &["export", &id, "-o", name, "--force"]);
+    assert_eq!(fs::read_to_string(&out).unwrap(), bytes);
+    assert_eq!(json_of(&project, "check", &id)["freshness"], "fresh");
+    project.write("other.txt", "x");
+    assert_eq!(json_of(&project, "check", &id)["freshness"], "moved");
+}
+
+#[test]
+fn a_task_that_is_not_there_is_said_so() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    for verb in ["show", "check", "log"] {
+        let told = project.run(["capsule", verb, "cap_000000000000", "--json"]);
+        assert_eq!(told.code(), 3, "{verb}");
+        assert_eq!(told.json()["error"]["code"], "not_found", "{verb}");
+    }
+    let schema = project.run(["capsule", "schema", "--json"]);
+    let schema = schema.expect_success().json();
+    assert!(schema["properties"]["origin"].is_object());
+}
