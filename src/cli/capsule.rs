@@ -3,10 +3,12 @@
 mod change;
 mod check;
 mod export;
+mod import;
 mod list;
 mod log;
 mod maker;
 mod show;
+mod vouched;
 
 use std::path::PathBuf;
 
@@ -45,6 +47,8 @@ pub enum Verb {
         after_help = "Example: ctxrelay capsule export cap_3f9a61c07b2e -o login.ctxcapsule.json"
     )]
     Export(ExportArgs),
+    /// Check a capsule from elsewhere, and keep it with --apply (operator)
+    Import(import::ImportArgs),
     /// A task is over, and stays as it is (operator)
     #[command(
         after_help = "Example: ctxrelay capsule close cap_3f9a61c07b2e --outcome 'fixed in 1.4'"
@@ -114,6 +118,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Check(args) => check::run(context, &args.id),
         Verb::Log(args) => log::run(context, &args.id),
         Verb::Export(args) => export::run(context, &args),
+        Verb::Import(args) => import::run(context, &args),
         Verb::Close(args) => change::close(context, args),
         Verb::Reopen(args) => change::reopen(context, &args.id),
         Verb::Schema => {

@@ -72,6 +72,18 @@ impl Capsules {
         write_private(&path, bytes)
     }
 
+    /// Takes one away; nothing where there is none.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written.
+    pub fn remove(&self, owner: CapsuleOwner, id: &CapsuleId) -> io::Result<()> {
+        match self.path(owner, id).map(std::fs::remove_file) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// The ids of those that there are, in their order.
     pub fn ids(&self, owner: CapsuleOwner) -> Vec<CapsuleId> {
         let Ok(found) = std::fs::read_dir(self.folder(owner)) else {
@@ -129,6 +141,10 @@ mod tests {
             capsules.write(owner, &id, b"two").unwrap();
             assert_eq!(capsules.read(owner, &id).unwrap().unwrap(), b"two");
             assert_eq!(capsules.ids(owner), std::slice::from_ref(&id));
+            capsules.remove(owner, &id).unwrap();
+            capsules.remove(owner, &id).unwrap();
+            assert!(capsules.ids(owner).is_empty());
+            capsules.write(owner, &id, b"two").unwrap();
         }
         let own = capsules.own_files();
         assert_eq!(own.len(), 1);

@@ -222,3 +222,143 @@ fn a_task_that_is_not_there_is_said_so() {
     let schema = schema.expect_success().json();
     assert!(schema["properties"]["origin"].is_object());
 }
+
+/// A second project: another home, another registry, a clone of the first one's repository.
+fn clone_of(project: &Project) -> Project {
+    let clone = Project::without_git();
+    let url = project.root().to_str().unwrap();
+    clone.git(&["init", "-q", "-b", "main"]);
+    clone.git(&["config", "user.name", "Test"]);
+    clone.git(&["config", "user.email", "test@example.invalid"]);
+    clone.git(&["pull", "-q", url, "main"]);
+    clone
+}
+
+fn imported(project: &Project, args: &[&str]) -> (i32, Value) {
+    let words = ["capsule", "import"]
+        .into_iter()
+        .chain(args.iter().copied());
+    let told = project.run(words.chain(["--json"]));
+    (told.code(), told.json())
+}
+
+#[test]
+fn a_capsule_is_checked_kept_and_goes_stale_in_another_clone() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    daemon.stop();
+    let bytes = fs::read(&out).unwrap();
+
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    let (code, told) = imported(&clone, &[file]);
+    assert_eq!(code, 0, "{told}");
+    let expected = json!({"id": id, "freshness": "fresh", "intact": true, "anchored": false,
+        "applied": false, "firstBad": null, "patch": null});
+    for (member, value) in expected.as_object().unwrap() {
+        assert_eq!(told[member], *value, "{member}");
+    }
+    assert!(listed(&clone).is_empty(), "a dry run keeps nothing");
+    // The sender's record is what anchors it.
+    let sessions = project.state().join("sessions");
+    let ledger = fs::read_dir(&sessions)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let ledger = ledger.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let ledger = ledger.last().unwrap();
+    let (code, told) = imported(&clone, &[file, "--ledger", ledger.to_str().unwrap()]);
+    assert_eq!((code, &told["anchored"]), (0, &json!(true)), "{told}");
+    // Nobody but the operator keeps it.
+    assert_eq!(imported(&clone, &[file, "--apply"]).0, 5);
+    let digest = told["digest"].as_str().unwrap();
+    let apply = ["import", file, "--expect", digest, "--apply"];
+    let entries = clone.ledger().len();
+    done(&clone, &apply);
+    done(&clone, &apply);
+    assert_eq!(
+        clone.ledger().len(),
+        entries + 1,
+        "the same import twice is one"
+    );
+    let row = &listed(&clone)[0];
+    assert_eq!(
+        (&row["foreign"], &row["current"]),
+        (&json!(true), &json!(false))
+    );
+    let printed = clone.run(["capsule", "show", &id]);
+    let printed = printed.expect_success().stdout;
+    assert!(
+        printed.contains("[claude elsewhere] tokens live for one hour"),
+        "{printed}"
+    );
+    // It is no goal and no evidence here.
+    let shown = clone
+        .run(["continuity", "show", "claude", "--json"])
+        .expect_success();
+    assert!(!shown.stdout.contains("logged out"), "{}", shown.stdout);
+    // Byte for byte the same wherever it goes.
+    let again = clone.base().join("again.json");
+    done(&clone, &["export", &id, "-o", again.to_str().unwrap()]);
+    assert_eq!(fs::read(&again).unwrap(), bytes);
+
+    clone.write("other.txt", "x");
+    clone.git(&["add", "."]);
+    clone.git(&["commit", "-q", "-m", "later"]);
+    let told = json_of(&clone, "check", &id);
+    assert_eq!(
+        (&told["freshness"], &told["ahead"]),
+        (&json!("moved"), &json!(1))
+    );
+    // At home its lines are in the own record.
+    let (_, told) = imported(&project, &[file]);
+    assert_eq!(told["anchored"], json!(true));
+}
+
+#[test]
+fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    let text = fs::read_to_string(&out).unwrap();
+    let other = Project::new();
+    let _other = other.daemon();
+    let refused = |bytes: &[u8], place: &str| {
+        fs::write(&out, bytes).unwrap();
+        let (code, told) = imported(&other, &[file]);
+        assert_eq!((code, &told["intact"]), (6, &json!(false)), "{told}");
+        assert_eq!(told["firstBad"]["path"], place, "{told}");
+        assert_eq!(in_terminal(&other, &["import", file, "--apply"]).0, 6);
+        assert!(listed(&other).is_empty());
+    };
+    refused(text.replace("one hour", "six hours").as_bytes(), "digest");
+    let cut = text.find("new dependency").unwrap();
+    refused(&text.as_bytes()[..cut], "constraints[0].text");
+    refused(
+        text.replace("capsule/v1", "capsule/v2").as_bytes(),
+        "schema",
+    );
+    // Somebody who makes a digest anew still cannot make the lines anew.
+    let mut forged: ctxrelay::core::capsule::Capsule = serde_json::from_str(&text).unwrap();
+    forged.decisions[0].text = "tokens live for ever".to_owned();
+    let (bytes, _) = ctxrelay::wire::capsule::write(&forged).unwrap();
+    refused(&bytes, "decisions[0]");
+    fs::write(&out, &text).unwrap();
+    let wrong = "0".repeat(64);
+    let (code, told) = imported(&other, &[file, "--expect", &wrong]);
+    assert_eq!((code, &told["firstBad"]["path"]), (6, &json!("digest")));
+    // No link, no folder, nothing endless.
+    let link = other.base().join("link.json");
+    std::os::unix::fs::symlink(&out, &link).unwrap();
+    for path in [link.to_str().unwrap(), "/dev/zero", "/nowhere/x.json"] {
+        assert_eq!(imported(&other, &[path]).0, 3, "{path}");
+    }
+    // A task of one's own is not taken for somebody else's.
+    assert_eq!(in_terminal(&project, &["import", file, "--apply"]).0, 3);
+}

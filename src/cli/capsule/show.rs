@@ -31,21 +31,30 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
             "from elsewhere: shown, and not believed; nothing in it was run here",
         )]);
     }
-    sections(&mut text, capsule);
+    let whose = match made.owner {
+        CapsuleOwner::Project => "",
+        CapsuleOwner::Foreign => " elsewhere",
+    };
+    sections(&mut text, capsule, whose);
     let size = format!("{} bytes  digest {}", made.bytes.len(), capsule.digest);
     text.spans(&[(Tone::Faint, &size)]);
     context.out.report(Report::new(capsule, text))
 }
 
-fn sections(out: &mut ReportText, capsule: &Capsule) {
-    said(out, "Goal", capsule.goal.iter());
-    said(out, "Outcome", capsule.outcome.iter());
-    said(out, "Constraints", capsule.constraints.iter());
-    said(out, "Decisions", capsule.decisions.iter());
-    said(out, "Next steps", capsule.next.iter());
-    said(out, "Open questions", capsule.questions.iter());
-    said(out, "Hypothesis", capsule.hypothesis.iter());
-    said(out, "Assumptions", capsule.assumptions.iter());
+fn sections(out: &mut ReportText, capsule: &Capsule, whose: &str) {
+    let said =
+        |out: &mut ReportText, title: &str, said: &mut dyn Iterator<Item = &CapsuleStatement>| {
+            let said = said.map(|said| format!("[{}{whose}] {}", said.by, said.text));
+            listed(out, title, said);
+        };
+    said(out, "Goal", &mut capsule.goal.iter());
+    said(out, "Outcome", &mut capsule.outcome.iter());
+    said(out, "Constraints", &mut capsule.constraints.iter());
+    said(out, "Decisions", &mut capsule.decisions.iter());
+    said(out, "Next steps", &mut capsule.next.iter());
+    said(out, "Open questions", &mut capsule.questions.iter());
+    said(out, "Hypothesis", &mut capsule.hypothesis.iter());
+    said(out, "Assumptions", &mut capsule.assumptions.iter());
     let runs = capsule.verification.iter().map(|run| {
         let how = if run.verified { "verified" } else { "claimed" };
         let on = match (run.verified, run.current) {
@@ -75,14 +84,6 @@ fn sections(out: &mut ReportText, capsule: &Capsule) {
         out,
         "Left out",
         left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how)),
-    );
-}
-
-fn said<'a>(out: &mut ReportText, title: &str, said: impl Iterator<Item = &'a CapsuleStatement>) {
-    listed(
-        out,
-        title,
-        said.map(|said| format!("[{}] {}", said.by, said.text)),
     );
 }
 

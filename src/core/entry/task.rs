@@ -21,6 +21,8 @@ words! {
         Closed = "closed",
         /// It goes on.
         Reopened = "reopened",
+        /// A capsule from elsewhere was kept. It is none of this record's tasks.
+        Imported = "imported",
     }
 }
 

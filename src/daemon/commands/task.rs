@@ -12,6 +12,7 @@ use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
     Refusal, RefusalCode, Reply, TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams,
 };
+use crate::wire::line::is_hash;
 
 /// The command that lists the tasks.
 const LIST: &str = "see `ctxrelay capsule list`";
@@ -77,6 +78,12 @@ impl Daemon {
                 check_said("outcome", outcome.as_deref())?;
                 let closed = step(TaskStep::Closed, &task, outcome.unwrap_or_default());
                 (task, vec![closed])
+            }
+            TaskChange::Import { task, digest } => {
+                check_import(world, &task, &digest)?;
+                let said = format!("a capsule from elsewhere is kept, its digest is {digest}");
+                let imported = step(TaskStep::Imported, &task, said);
+                (task, vec![imported])
             }
             TaskChange::Reopen { task } => {
                 if known(world, &task)?.is_open() {
@@ -170,6 +177,21 @@ fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> 
         )),
         _ => Ok(()),
     }
+}
+
+fn check_import(world: &Snapshot, id: &CapsuleId, digest: &str) -> Result<(), Refusal> {
+    if world.tasks.contains_key(id) {
+        let hint = "see `ctxrelay capsule show`; nothing was kept";
+        return Err(wrong_state(format!("{id} is a task of this record"), hint));
+    }
+    if CapsuleId::is_well_formed(id.as_str()) && is_hash(digest) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::InvalidArguments,
+        "no capsule's id, or no SHA-256",
+        "use `ctxrelay capsule import FILE`",
+    ))
 }
 
 fn wrong_state(message: String, hint: impl Into<String>) -> Refusal {

@@ -46,6 +46,13 @@ pub enum TaskChange {
         #[serde(default)]
         outcome: Option<String>,
     },
+    /// A capsule from elsewhere was checked and is kept.
+    Import {
+        /// Its task.
+        task: CapsuleId,
+        /// Its digest, 64 lower-case hex digits.
+        digest: String,
+    },
     /// It goes on.
     Reopen {
         /// The task.

@@ -1,0 +1,188 @@
+//! `ctxrelay capsule import`: a capsule from elsewhere is checked, shown, and with `--apply` kept.
+//!
+//! Nothing in it is run or believed, and nothing but its file and one entry of the record comes of
+//! it.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::check::{tone, touched, why};
+use super::maker::{CapsuleMaker, not_intact};
+use super::vouched::Vouched;
+use crate::adapters::plain_file::read_plain;
+use crate::cli::connect::{runtime, unexpected};
+use crate::cli::context::CliContext;
+use crate::cli::disk;
+use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::operator;
+use crate::cli::output::Tone;
+use crate::cli::report::{Report, ReportText};
+use crate::core::capsule::Capsule;
+use crate::store::capsules::CapsuleOwner;
+use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines};
+use crate::wire::control::{Command, Reply, TaskChange, TaskParams};
+
+/// Arguments of `capsule import`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: ctxrelay capsule import login.ctxcapsule.json --expect 5b9c… --apply\n\n\
+        Without --apply it is only checked. Intact: the file is as it was written, and its cited \
+        lines are what it says. Anchored: those lines also stand in a record that verifies, this \
+        project's or that of --ledger. Neither says who made the file: compare the digest with \
+        what the sender tells you."
+)]
+pub struct ImportArgs {
+    /// The capsule's file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The digest that the sender told you
+    #[arg(long, value_name = "DIGEST")]
+    pub expect: Option<String>,
+    /// The sender's record, in which the cited lines are looked for
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+    /// Keep it (operator); without, only say what would be kept
+    #[arg(long)]
+    pub apply: bool,
+}
+
+pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
+    let bytes = read_plain(&args.file, FILE_BYTES_MAX as u64)
+        .map_err(|error| disk::unreadable(&args.file, &error))?;
+    let bytes = bytes.as_bytes();
+    let expected = |capsule: Capsule| match &args.expect {
+        Some(expect) if *expect != capsule.digest => Err(BadCapsule {
+            place: "digest".to_owned(),
+            why: format!("it is {}, and not the one that you expect", capsule.digest),
+        }),
+        _ => Ok(capsule),
+    };
+    let read = capsule::read(bytes).and_then(expected);
+    let capsule = match read.and_then(|capsule| check_lines(&capsule).map(|()| capsule)) {
+        Ok(capsule) => capsule,
+        Err(bad) if args.apply => return Err(not_intact(&bad)),
+        Err(bad) => return refused(context, &bad),
+    };
+    let vouched = Vouched::of(context, &capsule, args.ledger.as_deref())?;
+    let maker = CapsuleMaker::open(context)?;
+    let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
+    let (freshness, now) = maker.compare(&capsule);
+    let value = json!({
+        "id": capsule.id,
+        "freshness": freshness,
+        "ahead": now.distance.map(|(since, _)| since),
+        "behind": now.distance.map(|(_, before)| before),
+        "touched": touched(&maker.world, &capsule, &now),
+        "intact": true,
+        "anchored": vouched == Vouched::Anchored,
+        "firstBad": null,
+        "digest": capsule.digest,
+        "patch": null,
+        "applied": applied,
+    });
+    let mut text = ReportText::new();
+    text.spans(&[
+        (Tone::Faint, &format!("{}  ", capsule.id)),
+        (Tone::Plain, &capsule.title),
+    ]);
+    text.spans(&[
+        (tone(freshness), freshness.as_str()),
+        (Tone::Faint, &format!("  {}", why(freshness, &now))),
+    ]);
+    text.spans(&[
+        (
+            Tone::Plain,
+            if vouched == Vouched::Anchored {
+                "anchored"
+            } else {
+                "intact only"
+            },
+        ),
+        (Tone::Faint, &format!("  {}", vouched.why())),
+    ]);
+    text.spans(&[(Tone::Faint, &format!("digest {}", capsule.digest))]);
+    if args.expect.is_none() {
+        text.note(
+            "compare the digest with the sender's: it shows a change, and not who made the file",
+        );
+    }
+    text.note(match (args.apply, applied) {
+        (true, true) => "kept, as something from elsewhere; nothing in it was run",
+        (true, false) => "it was here already",
+        (false, _) => "nothing was kept; --apply keeps it",
+    });
+    context.out.report(Report::new(&value, text))
+}
+
+/// What cannot be believed is not shown either.
+fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
+    let value = json!({
+        "id": null,
+        "freshness": null,
+        "ahead": null,
+        "behind": null,
+        "touched": [],
+        "intact": false,
+        "anchored": false,
+        "firstBad": {"path": bad.place, "reason": bad.why},
+        "digest": null,
+        "patch": null,
+        "applied": false,
+    });
+    let mut text = ReportText::new();
+    text.spans(&[(Tone::Bad, "not intact  "), (Tone::Plain, &bad.to_string())]);
+    context.out.report(Report::new(&value, text).checked(false))
+}
+
+/// Keeps it. False when just this file is here already.
+fn apply(
+    context: &CliContext,
+    maker: &CapsuleMaker<'_>,
+    capsule: &Capsule,
+    bytes: &[u8],
+) -> Result<bool, Failure> {
+    let id = &capsule.id;
+    let command = Command::ChangeTask(TaskParams {
+        change: TaskChange::Import {
+            task: id.clone(),
+            digest: capsule.digest.clone(),
+        },
+        runtime_session_id: Some(context.setting.runtime_session.clone()),
+    });
+    runtime()?.block_on(async {
+        operator::check(context, &command).await?;
+        let live = operator::live(context).await?;
+        if maker.world.tasks.contains_key(id) || maker.kept(CapsuleOwner::Project, id)?.is_some() {
+            return Err(Failure::state(
+                "own_task",
+                format!("{id} is a task of this project itself"),
+                "see `ctxrelay capsule show`; nothing was kept",
+            ));
+        }
+        let before = maker.kept.read(CapsuleOwner::Foreign, id).ok().flatten();
+        if before.as_deref() == Some(bytes) {
+            return Ok(false);
+        }
+        let kept = maker.kept.write(CapsuleOwner::Foreign, id, bytes);
+        kept.map_err(|error| {
+            let folder = context.setting.dirs.relay.join("capsules");
+            Failure::unwritable(&folder, error, "see that the disk has room")
+        })?;
+        match live.ask(command).await {
+            Ok(Reply::Task(_)) => Ok(true),
+            Ok(other) => Err(unexpected(&other)),
+            Err(failure) => {
+                // What the record does not tell of is not there.
+                let back = match before {
+                    Some(before) => maker.kept.write(CapsuleOwner::Foreign, id, &before),
+                    None => maker.kept.remove(CapsuleOwner::Foreign, id),
+                };
+                if let Err(error) = back {
+                    tracing::warn!(%error, "a capsule that was not imported is still there");
+                }
+                Err(failure)
+            }
+        }
+    })
+}

@@ -1,0 +1,102 @@
+//! [`Vouched`]: whether the lines that a capsule cites stand in a record that verifies.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::cli::context::CliContext;
+use crate::cli::disk;
+use crate::cli::exit::Failure;
+use crate::core::capsule::Capsule;
+use crate::core::id::{Seq, SessionId};
+use crate::store::head;
+use crate::store::ledger::{self, Reading};
+use crate::wire::line;
+
+/// What vouches for the cited lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vouched {
+    /// All of them stand in a chain that verifies.
+    Anchored,
+    /// It cites none with its text.
+    NoLines,
+    /// Their record is not here.
+    NoRecord,
+    /// A record of that name is here, and does not verify or does not have them.
+    NotThere,
+}
+
+impl Vouched {
+    /// Looks for the lines in this project's own sessions, or in `ledger`.
+    ///
+    /// # Errors
+    ///
+    /// When `ledger` cannot be read.
+    pub(super) fn of(
+        context: &CliContext,
+        capsule: &Capsule,
+        ledger: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let mut by_session: BTreeMap<SessionId, Vec<(Seq, &str)>> = BTreeMap::new();
+        for text in &capsule.origin.lines {
+            if let Ok(parsed) = line::parse(text.as_bytes()) {
+                let entry = parsed.entry;
+                let lines = by_session.entry(entry.session_id).or_default();
+                lines.push((entry.seq, text));
+            }
+        }
+        if by_session.is_empty() {
+            return Ok(Self::NoLines);
+        }
+        for (session, lines) in &by_session {
+            let path = match ledger {
+                Some(path) => path.to_owned(),
+                None => match own(context, session) {
+                    Some(path) => path,
+                    None => return Ok(Self::NoRecord),
+                },
+            };
+            let has_all = has_all(context, &path, session, lines);
+            match has_all.map_err(|error| disk::unreadable(&path, &error))? {
+                true => {}
+                false => return Ok(Self::NotThere),
+            }
+        }
+        Ok(Self::Anchored)
+    }
+
+    /// What that means, as a fragment.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Anchored => "the cited lines stand in a record that verifies",
+            Self::NoLines => "it cites no line of a record with its text",
+            Self::NoRecord => "the record that it cites is not here; --ledger names the sender's",
+            Self::NotThere => "the record does not verify, or does not have the cited lines",
+        }
+    }
+}
+
+fn own(context: &CliContext, session: &SessionId) -> Option<PathBuf> {
+    disk::session_file(&context.setting.dirs, session.as_str()).ok()
+}
+
+fn has_all(
+    context: &CliContext,
+    path: &Path,
+    session: &SessionId,
+    lines: &[(Seq, &str)],
+) -> std::io::Result<bool> {
+    let setting = &context.setting;
+    let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_default();
+    let report = ledger::verify(path, outside.as_ref())?;
+    if report.first_bad.is_some() || report.has_foreign_lines() {
+        return Ok(false);
+    }
+    let reading = Reading::open(path, session, None, None)?;
+    for (seq, text) in lines {
+        match reading.read(*seq)? {
+            Some(stored) if stored.line == *text => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
