@@ -3,6 +3,7 @@
 mod change;
 mod check;
 mod export;
+mod handoff;
 mod import;
 mod list;
 mod log;
@@ -49,6 +50,8 @@ pub enum Verb {
     Export(ExportArgs),
     /// Check a capsule from elsewhere, and keep it with --apply (operator)
     Import(import::ImportArgs),
+    /// One task as a text for somebody who goes on with it (operator with --send)
+    Handoff(handoff::HandTaskArgs),
     /// A task is over, and stays as it is (operator)
     #[command(
         after_help = "Example: ctxrelay capsule close cap_3f9a61c07b2e --outcome 'fixed in 1.4'"
@@ -119,6 +122,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Log(args) => log::run(context, &args.id),
         Verb::Export(args) => export::run(context, &args),
         Verb::Import(args) => import::run(context, &args),
+        Verb::Handoff(args) => handoff::run(context, &args),
         Verb::Close(args) => change::close(context, args),
         Verb::Reopen(args) => change::reopen(context, &args.id),
         Verb::Schema => {

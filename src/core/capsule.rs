@@ -4,6 +4,7 @@
 //!   this version does not know stay, in `more`.
 //! - [`CapsuleSources`]: what one is filled from; [`Freshness`]: whether that is still so.
 //! - [`CapsuleBudget`]: what has room in it, by weight; a part is whole or absent.
+//! - [`Rendering`]: one as a text for somebody who goes on with the task.
 //! - [`CapsuleMask`]: the second look for secrets, and for where and by whom it was made.
 //!
 //! How one is written and read is `wire::capsule`. A capsule is text from elsewhere: it proves no
@@ -15,6 +16,7 @@ mod freshness;
 mod git;
 mod mask;
 mod origin;
+mod render;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ pub use freshness::{Freshness, TreeNow};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
+pub use render::{RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm};
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use work::{
     CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,

@@ -362,3 +362,61 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
     // A task of one's own is not taken for somebody else's.
     assert_eq!(in_terminal(&project, &["import", file, "--apply"]).0, 3);
 }
+
+#[test]
+fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let told = |target: &str| {
+        let words = ["capsule", "handoff", &id, "--to", target];
+        project.run(words).expect_success().stdout
+    };
+    for target in ["claude", "codex", "cursor", "opencode", "markdown"] {
+        let text = told(target);
+        assert!(text.contains("Fix the login"), "{text}");
+        assert!(text.contains("State: fresh"), "{text}");
+        assert!(text.contains("[claude] tokens live for one hour"), "{text}");
+        assert!(!text.contains("a1B2a1B2"), "{text}");
+    }
+    assert_eq!(
+        project
+            .run(["capsule", "handoff", &id, "--to", "vim"])
+            .code(),
+        2
+    );
+    let out = project.base().join("task.mdc");
+    let file = out.to_str().unwrap();
+    let written = ["capsule", "handoff", &id, "--to", "cursor", "-o", file];
+    project.run(written).expect_success();
+    assert!(
+        fs::read_to_string(&out)
+            .unwrap()
+            .starts_with("---\ndescription: Task cap_")
+    );
+    assert_eq!(
+        project.run(written).code(),
+        3,
+        "no file is taken away unasked"
+    );
+
+    let send = ["capsule", "handoff", &id, "--to", "codex", "--send"];
+    assert_eq!(project.run(send).code(), 5, "a pipe is not the operator");
+    let entries = project.ledger().len();
+    done(&project, &send[1..]);
+    let mut sent = project.ledger().split_off(entries).into_iter();
+    let handoff = sent.find(|entry| entry["type"] == "handoff").unwrap();
+    assert_eq!(
+        (&handoff["source"], &handoff["target"]),
+        (&json!("human"), &json!("codex"))
+    );
+    assert_eq!(handoff["handoff"]["context_refs"], json!([id]));
+    assert_eq!(handoff["meta"]["task"], json!(id));
+    let ask = handoff["content"].as_str().unwrap();
+    assert!(
+        ask.contains("no new dependency") && ask.contains("data from a record"),
+        "{ask}"
+    );
+    let nobody = ["handoff", &id, "--to", "cursor", "--send"];
+    assert_eq!(in_terminal(&project, &nobody).0, 2);
+}

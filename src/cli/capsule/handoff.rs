@@ -1,0 +1,156 @@
+//! `ctxrelay capsule handoff`: a task as a text for somebody who goes on with it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::maker::CapsuleMaker;
+use crate::cli::connect::{runtime, unexpected};
+use crate::cli::context::CliContext;
+use crate::cli::destination::Destination;
+use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::operator;
+use crate::cli::report::{Report, ReportText};
+use crate::core::agent::Agent;
+use crate::core::capsule::{Capsule, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering};
+use crate::store::capsules::CapsuleOwner;
+use crate::wire::control::{Command, HandoffParams, Reply, Sent};
+
+/// Arguments of `capsule handoff`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay capsule handoff cap_3f9a61c07b2e --to codex --send")]
+pub struct HandTaskArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// For whom: claude, codex, cursor, opencode or markdown
+    #[arg(long, value_name = "TARGET", value_parser = target)]
+    pub to: RenderTarget,
+    /// At most this many characters
+    #[arg(long, value_name = "N", default_value_t = RENDER_CHARS_MAX, value_parser = budget)]
+    pub budget: usize,
+    /// Into this file, readable by you alone
+    #[arg(long, short, value_name = "FILE", conflicts_with = "send")]
+    pub output: Option<PathBuf>,
+    /// Take the place of a file that exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// To Claude or Codex, as a handoff of yours (operator)
+    #[arg(long)]
+    pub send: bool,
+}
+
+/// Less has no room for what has to be said first, in characters.
+const BUDGET_MIN: usize = 3_000;
+
+/// More is not read by anybody, in characters.
+const BUDGET_MAX: usize = 100_000;
+
+fn target(word: &str) -> Result<RenderTarget, String> {
+    let mut all = RenderTarget::ALL.into_iter();
+    all.find(|target| target.form().name == word)
+        .ok_or_else(|| {
+            let names = RenderTarget::ALL.map(|target| target.form().name);
+            format!("one of {}", names.join(", "))
+        })
+}
+
+fn budget(text: &str) -> Result<usize, String> {
+    let chars = text.parse().ok();
+    chars
+        .filter(|chars| (BUDGET_MIN..=BUDGET_MAX).contains(chars))
+        .ok_or_else(|| format!("a number from {BUDGET_MIN} to {BUDGET_MAX}"))
+}
+
+pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
+    let maker = CapsuleMaker::open(context)?;
+    let made = maker.named(&args.id)?;
+    let (freshness, _) = maker.compare(&made.capsule);
+    let rendering = Rendering::of(
+        &made.capsule,
+        RenderTerms {
+            target: args.to,
+            freshness,
+            is_foreign: made.owner == CapsuleOwner::Foreign,
+            chars_max: args.budget,
+        },
+    );
+    let sent = match args.send {
+        true => Some(send(context, args.to, &made.capsule, &rendering)?),
+        false => None,
+    };
+    if let Some(path) = &args.output {
+        let destination = Destination::open(&context.setting.dirs, path, args.force)?;
+        let written = destination.file().write_all(rendering.text.as_bytes());
+        written.map_err(|error| Failure::unwritable(path, error, "see that the disk has room"))?;
+        destination.keep()?;
+    }
+    let left = rendering.left_out.iter();
+    let left: Vec<Value> = left
+        .map(|(what, count)| json!({"what": what, "count": count}))
+        .collect();
+    let name = args.to.form().name;
+    let value = json!({
+        "id": made.capsule.id,
+        "to": name,
+        "freshness": freshness,
+        "text": rendering.text,
+        "leftOut": left,
+        "sent": sent,
+    });
+    let mut text = ReportText::new();
+    match (&sent, &args.output) {
+        (Some(sent), _) => text.line(format!(
+            "{} was handed to {name} as entry {}",
+            made.capsule.id, sent.seq
+        )),
+        (None, Some(path)) => {
+            text.line(format!(
+                "{} for {name} is in {}",
+                made.capsule.id,
+                path.display()
+            ));
+        }
+        (None, None) => text.block("", rendering.text.trim_end()),
+    }
+    context.out.report(Report::new(&value, text))
+}
+
+/// As a handoff of the operator's, which names the capsule.
+fn send(
+    context: &CliContext,
+    target: RenderTarget,
+    capsule: &Capsule,
+    rendering: &Rendering,
+) -> Result<Sent, Failure> {
+    let to = match target {
+        RenderTarget::Claude => Agent::Claude,
+        RenderTarget::Codex => Agent::Codex,
+        _ => {
+            return Err(Failure::invalid(
+                format!(
+                    "{} is no agent that can be sent something",
+                    target.form().name
+                ),
+                "leave --send out, and name a file with -o",
+            ));
+        }
+    };
+    let command = Command::Handoff(HandoffParams {
+        to: Some(to),
+        ask: rendering.text.clone(),
+        reason: format!("the task `{}` goes on with you", capsule.title),
+        context_refs: vec![capsule.id.to_string()],
+        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        ..HandoffParams::default()
+    });
+    runtime()?.block_on(async {
+        operator::check(context, &command).await?;
+        let live = operator::live(context).await?;
+        match live.ask(command).await? {
+            Reply::Sent(sent) => Ok(sent),
+            other => Err(unexpected(&other)),
+        }
+    })
+}

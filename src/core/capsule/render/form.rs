@@ -1,0 +1,114 @@
+//! [`RenderTarget`]: for whom a capsule can be told. A further one is an entry here, and a text in
+//! the tests.
+
+use crate::capsule::Capsule;
+
+/// For whom a capsule is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RenderTarget {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Cursor.
+    Cursor,
+    /// opencode.
+    Opencode,
+    /// Whoever reads Markdown.
+    Markdown,
+}
+
+/// What is different for each of them.
+#[derive(Debug)]
+pub struct TargetForm {
+    /// The word on a command line.
+    pub name: &'static str,
+    /// The first lines.
+    pub(super) begin: fn(&Capsule) -> String,
+    /// The line above a section.
+    pub(super) title: fn(&str) -> String,
+    /// What stands before an item.
+    pub(super) bullet: &'static str,
+    /// How to answer.
+    pub(super) answer: &'static str,
+}
+
+impl RenderTarget {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Cursor,
+        Self::Opencode,
+        Self::Markdown,
+    ];
+
+    /// What is different for it.
+    pub fn form(self) -> &'static TargetForm {
+        match self {
+            Self::Claude => &CLAUDE,
+            Self::Codex => &CODEX,
+            Self::Cursor => &CURSOR,
+            Self::Opencode => &OPENCODE,
+            Self::Markdown => &MARKDOWN,
+        }
+    }
+}
+
+static CLAUDE: TargetForm = TargetForm {
+    name: "claude",
+    begin: |capsule| format!("Task {}: {}\n", capsule.id, title(capsule)),
+    title: |title| format!("\n## {title}\n"),
+    bullet: "- ",
+    answer: "Go on with it. Say what you decide and what is open with append_note, and \
+             answer a handoff by naming it in `handles`.",
+};
+
+static CODEX: TargetForm = TargetForm {
+    name: "codex",
+    begin: |capsule| format!("# Task: {}\n", title(capsule)),
+    title: |title| format!("\n## {title}\n"),
+    bullet: "- ",
+    answer: "Go on with it. Say what you decide and what is open with append_note, and answer a \
+             handoff by naming it in `handles`.",
+};
+
+static CURSOR: TargetForm = TargetForm {
+    name: "cursor",
+    begin: |capsule| {
+        // A project rule, which Cursor reads from `.cursor/rules/*.mdc`.
+        let id = &capsule.id;
+        format!(
+            "---\ndescription: Task {id}\nalwaysApply: false\n---\n\n# Task: {}\n",
+            title(capsule)
+        )
+    },
+    title: |title| format!("\n## {title}\n"),
+    bullet: "- ",
+    answer: "Go on with it, and end with what you decided, what you ran and what is still open.",
+};
+
+static OPENCODE: TargetForm = TargetForm {
+    name: "opencode",
+    begin: |capsule| format!("# Task: {}\n", title(capsule)),
+    title: |title| format!("\n### {title}\n"),
+    bullet: "* ",
+    answer: "Go on with it, and end with what you decided, what you ran and what is still open.",
+};
+
+static MARKDOWN: TargetForm = TargetForm {
+    name: "markdown",
+    begin: |capsule| format!("# {}\n\n", title(capsule)),
+    title: |title| format!("\n## {title}\n\n"),
+    bullet: "- ",
+    answer: "---\nWhat was decided, run and is still open goes back to whoever sent this.",
+};
+
+/// The title, which cannot open or close anything.
+fn title(capsule: &Capsule) -> String {
+    let seen = capsule
+        .title
+        .chars()
+        .filter(|letter| !"<>`\n".contains(*letter));
+    seen.collect()
+}

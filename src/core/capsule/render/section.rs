@@ -1,0 +1,104 @@
+//! [`RenderSection`]: the parts of a told capsule, before anything is left out.
+
+use crate::capsule::{Capsule, CapsuleRun, CapsuleStatement};
+
+/// A part of it.
+#[derive(Debug)]
+pub(super) struct RenderSection {
+    pub(super) title: &'static str,
+    /// Lower ones fill first.
+    pub(super) weight: u8,
+    pub(super) items: Vec<String>,
+}
+
+/// All sections that have an item, in the order in which they are read. Of statements the latest
+/// come first.
+pub(super) fn sections(capsule: &Capsule, is_foreign: bool) -> Vec<RenderSection> {
+    let run = |run: &CapsuleRun| told_run(run, is_foreign);
+    let one = |said: &Option<CapsuleStatement>| said.iter().map(said_by).collect();
+    let all = |said: &[CapsuleStatement]| said.iter().rev().map(said_by).collect();
+    let failed = capsule
+        .verification
+        .iter()
+        .filter(|run| run.status != "passed");
+    let passed = capsule
+        .verification
+        .iter()
+        .filter(|run| run.status == "passed");
+    let handoffs = capsule.handoffs.iter().rev().map(|handoff| {
+        format!(
+            "{} from {} to {} is {}: {}",
+            handoff.id, handoff.from, handoff.to, handoff.state, handoff.ask
+        )
+    });
+    let files = capsule.touched.iter().rev().map(|file| {
+        let lines = match (file.added, file.removed) {
+            (Some(added), Some(removed)) if added > 0 || removed > 0 => {
+                format!(", +{added} -{removed} lines")
+            }
+            _ => String::new(),
+        };
+        format!("{} ({} by {}{lines})", file.path, file.op, file.by)
+    });
+    let findings = capsule.findings.iter().map(|finding| {
+        let path = finding.path.as_deref().unwrap_or("no file");
+        format!(
+            "[{}, {}] {path}: {}",
+            finding.severity, finding.state, finding.title
+        )
+    });
+    let left = capsule.left_out.iter();
+    let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
+    let sections = [
+        section("Goal", 0, one(&capsule.goal)),
+        section("Outcome", 0, one(&capsule.outcome)),
+        section("Constraints", 1, all(&capsule.constraints)),
+        section("Not green", 1, failed.map(run).collect()),
+        section("Decisions", 2, all(&capsule.decisions)),
+        section("Next steps", 2, all(&capsule.next)),
+        section("Open questions", 3, all(&capsule.questions)),
+        section("Handoffs", 4, handoffs.collect()),
+        section("Findings", 4, findings.collect()),
+        section("Hypothesis", 5, one(&capsule.hypothesis)),
+        section("Assumptions", 6, all(&capsule.assumptions)),
+        section("Files", 4, files.collect()),
+        section("Green", 6, passed.map(run).collect()),
+        section("Not run", 5, capsule.not_run.clone()),
+        section("Not in this capsule", 7, left.collect()),
+    ];
+    let with_items = sections
+        .into_iter()
+        .filter(|section| !section.items.is_empty());
+    with_items.collect()
+}
+
+fn section(title: &'static str, weight: u8, items: Vec<String>) -> RenderSection {
+    RenderSection {
+        title,
+        weight,
+        items,
+    }
+}
+
+fn said_by(said: &CapsuleStatement) -> String {
+    format!("[{}] {}", said.by, said.text)
+}
+
+/// Verified or claimed, and on which tree. What somebody else verified was not verified here.
+fn told_run(run: &CapsuleRun, is_foreign: bool) -> String {
+    let how = match (run.verified, run.current) {
+        (true, _) if is_foreign => "verified elsewhere, not here",
+        (true, true) => "verified on the tree that this was made on",
+        (true, false) => "verified on another tree",
+        (false, _) => "claimed",
+    };
+    let code = run.exit_code.map(|code| format!(", exit code {code}"));
+    let cmd = run.cmd.as_ref().map(|cmd| format!(": {cmd}"));
+    format!(
+        "{} {} ({how}{}){}",
+        run.name,
+        run.status,
+        code.unwrap_or_default(),
+        cmd.unwrap_or_default()
+    )
+}
