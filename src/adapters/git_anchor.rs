@@ -30,6 +30,7 @@ pub struct GitAnchor {
     /// The project's folder in the repository, `a/b/` or empty.
     prefix: String,
     commit: Option<String>,
+    is_shallow: bool,
 }
 
 impl GitAnchor {
@@ -43,7 +44,9 @@ impl GitAnchor {
             // Where the history of a shallow clone ends: without it git looks for what is not there.
             let _ = std::fs::copy(shallow, own.path().join("shallow"));
         }
+        let shallow = line(git(root).args(["rev-parse", "--is-shallow-repository"]));
         Some(Self {
+            is_shallow: shallow.as_deref() == Some("true"),
             own,
             root: root.to_owned(),
             top,
@@ -105,15 +108,6 @@ impl GitAnchor {
         Some((stand, of_project.collect()))
     }
 
-    /// The tree of all that lies in the work tree and is not ignored.
-    pub fn tree(&self) -> Option<String> {
-        if let Some(commit) = &self.commit {
-            line_or_empty(&mut self.ours(&["read-tree", commit]))?;
-        }
-        line_or_empty(&mut self.ours(&["add", "--all", "--", "."]))?;
-        line(&mut self.ours(&["write-tree"]))
-    }
-
     /// The commit; none on a branch without one.
     pub fn commit(&self) -> Option<&str> {
         self.commit.as_deref()
@@ -137,12 +131,11 @@ impl GitAnchor {
 
     /// Whether the history ends before its beginning.
     pub fn is_shallow(&self) -> bool {
-        line(git(&self.root).args(["rev-parse", "--is-shallow-repository"])).as_deref()
-            == Some("true")
+        self.is_shallow
     }
 
     /// The address of the upstream, or of the only remote, without credentials.
-    pub fn remote(&self) -> Option<String> {
+    fn remote(&self) -> Option<String> {
         let branch = line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
         let named = branch.and_then(|branch| self.config(&format!("branch.{branch}.remote")));
         let names = text(git(&self.root).args(["remote"])).unwrap_or_default();
@@ -156,8 +149,8 @@ impl GitAnchor {
 
     /// The commit without parents from which the history comes, the same in every clone that has
     /// all of it. None where there are several, or the history ends before.
-    pub fn first_commit(&self) -> Option<String> {
-        let commit = self.commit.as_deref().filter(|_| !self.is_shallow())?;
+    fn first_commit(&self) -> Option<String> {
+        let commit = self.commit.as_deref().filter(|_| !self.is_shallow)?;
         let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
         let roots = text(&mut self.ours(&roots))?;
         let mut roots = roots.lines();

@@ -4,25 +4,25 @@ use std::path::Path;
 
 use super::file_digest::file_digest;
 use super::git_anchor::GitAnchor;
-use crate::core::capsule::{Capsule, TreeNow};
+use crate::core::capsule::{Capsule, CapsuleGit, TreeNow};
 
-/// Of a project's folder and its repository. Nothing that the capsule names is run or followed.
+/// Of a project's folder, its repository and where that stands. Nothing that the capsule names is run or followed.
 /// Blocks, for as long as git takes.
-pub fn tree_now(capsule: &Capsule, root: &Path, git: Option<&GitAnchor>) -> TreeNow {
+pub fn tree_now(capsule: &Capsule, root: &Path, git: Option<(&GitAnchor, &CapsuleGit)>) -> TreeNow {
     let differing = capsule.touched.iter();
     let differing = differing.filter(|file| file_digest(root, &file.path) != file.sha256);
     let mut now = TreeNow {
         differing: differing.map(|file| file.path.clone()).collect(),
         ..TreeNow::default()
     };
-    let Some(git) = git else {
+    let Some((git, stand)) = git else {
         return now;
     };
     now.is_git = true;
-    now.tree = git.tree();
+    now.tree = stand.tree.clone();
     now.is_shallow = git.is_shallow();
-    now.root = git.first_commit();
-    now.remote = git.remote();
+    now.root = stand.root.clone();
+    now.remote = stand.remote.clone();
     let then = capsule.git.as_ref();
     let commit = then.and_then(|then| then.commit.as_deref());
     let commit = commit.filter(|commit| git.has(commit));

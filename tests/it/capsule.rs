@@ -420,3 +420,56 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
     let nobody = ["handoff", &id, "--to", "cursor", "--send"];
     assert_eq!(in_terminal(&project, &nobody).0, 2);
 }
+
+#[test]
+fn a_kept_capsule_that_somebody_edited_is_not_shown() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    let file = project.state().join(format!("capsules/{id}.json"));
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("one hour", "six hours")).unwrap();
+    for verb in ["show", "check"] {
+        let told = project.run(["capsule", verb, &id, "--json"]);
+        assert_eq!(told.code(), 6, "{verb}");
+        assert_eq!(told.json()["error"]["code"], "not_intact", "{verb}");
+    }
+    // The list goes on past it.
+    assert_eq!(listed(&project)[0]["id"], json!(id));
+    // A link is nothing that is read.
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/etc/hosts", &file).unwrap();
+    assert_eq!(project.run(["capsule", "show", &id]).code(), 3);
+}
+
+#[test]
+fn a_hostile_branch_and_an_unfinished_rebase_are_told_and_nothing_is_run() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    project.git(&["update-ref", "refs/heads/a/$(touch-ran)", "HEAD"]);
+    project.git(&["symbolic-ref", "HEAD", "refs/heads/a/$(touch-ran)"]);
+    project.git(&[
+        "config",
+        "remote.origin.url",
+        "https://me:ghp_pass@a.example/o/r",
+    ]);
+    project.git(&["config", "branch.a/$(touch-ran).remote", "origin"]);
+    let shown = json_of(&project, "show", &id);
+    assert_eq!(shown["git"]["branch"], "a/$(touch-ran)");
+    assert_eq!(shown["git"]["remote"], "https://a.example/o/r");
+    assert!(!shown.to_string().contains("ghp_pass"));
+    project.git(&["checkout", "-q", "main"]);
+    project.write("README.md", "here\n");
+    project.git(&["commit", "-q", "-a", "-m", "here"]);
+    project.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    project.write("README.md", "there\n");
+    project.git(&["commit", "-q", "-a", "-m", "there"]);
+    let rebase = ["rebase", "-q", "main"];
+    let launch = project.program("git").args(rebase);
+    assert_ne!(crate::support::child::run(&launch).code(), 0, "a conflict");
+    let shown = json_of(&project, "show", &id);
+    assert_eq!(shown["git"]["branch"], Value::Null);
+    assert_eq!(json_of(&project, "check", &id)["freshness"], "fresh");
+}

@@ -11,7 +11,7 @@ use serde_json::Map;
 use super::*;
 use crate::adapters::file_digest::file_digest;
 use crate::adapters::tree_now::tree_now;
-use crate::core::capsule::{Capsule, CapsuleTouched, Freshness};
+use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TreeNow};
 use crate::core::id::CapsuleId;
 
 fn run(root: &Path, args: &[&str]) {
@@ -57,12 +57,18 @@ fn capsule(root: &Path) -> Capsule {
     capsule
 }
 
+fn now(capsule: &Capsule, root: &Path) -> TreeNow {
+    let git = GitAnchor::open(root);
+    let stand = git.as_ref().map(|git| git.stand().unwrap().0);
+    tree_now(capsule, root, git.as_ref().zip(stand.as_ref()))
+}
+
 fn freshness(capsule: &Capsule, root: &Path) -> Freshness {
-    capsule.freshness(&tree_now(capsule, root, GitAnchor::open(root).as_ref()))
+    capsule.freshness(&now(capsule, root))
 }
 
 fn distance(capsule: &Capsule, root: &Path) -> Option<(u64, u64)> {
-    tree_now(capsule, root, GitAnchor::open(root).as_ref()).distance
+    now(capsule, root).distance
 }
 
 #[test]

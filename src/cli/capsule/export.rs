@@ -11,7 +11,6 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::Capsule;
-use crate::store::capsules::CapsuleOwner;
 
 /// How a capsule's file is called.
 const ENDING: &str = "ctxcapsule.json";
@@ -30,13 +29,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let written = destination.file().write_all(&made.bytes);
     written.map_err(|error| Failure::unwritable(&path, error, "see that the disk has room"))?;
     destination.keep()?;
-    if made.owner == CapsuleOwner::Project {
-        // What went out is what it is held against from now on.
-        let kept = maker.kept.write(made.owner, &made.capsule.id, &made.bytes);
-        if let Err(error) = kept {
-            tracing::warn!(%error, "the exported capsule could not be kept");
-        }
-    }
+    maker.keep(&made);
     let mut text = ReportText::new();
     text.line(format!("{} is in {}", made.capsule.id, path.display()));
     text.line(format!("digest {}", made.capsule.digest));

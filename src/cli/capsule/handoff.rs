@@ -80,6 +80,9 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         true => Some(send(context, args.to, &made.capsule, &rendering)?),
         false => None,
     };
+    if sent.is_some() {
+        maker.keep(&made);
+    }
     if let Some(path) = &args.output {
         let destination = Destination::open(&context.setting.dirs, path, args.force)?;
         let written = destination.file().write_all(rendering.text.as_bytes());

@@ -1,5 +1,6 @@
 //! [`CapsuleMaker`]: capsules, made from the record and the work tree of now.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -39,8 +40,8 @@ pub(super) struct CapsuleMaker<'a> {
     reading: Option<Reading>,
     pub(super) world: Snapshot,
     pub(super) kept: Capsules,
-    git: Option<GitAnchor>,
-    stand: Option<GitStand>,
+    /// Asked when it is needed: that takes as long as git does.
+    git: OnceCell<Option<(GitAnchor, GitStand)>>,
     gates: Vec<String>,
     redactor: Redactor,
     host: Option<String>,
@@ -56,15 +57,12 @@ impl<'a> CapsuleMaker<'a> {
             .map_or_else(Snapshot::default, |reading| reading.snapshot().clone());
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let gates = loaded.config.gates.iter().map(|gate| gate.name.clone());
-        let git = GitAnchor::open(&setting.dirs.root);
-        let stand = git.as_ref().and_then(GitAnchor::stand);
         Ok(Self {
             context,
             reading,
             world,
             kept: Capsules::of(&setting.dirs),
-            git,
-            stand,
+            git: OnceCell::new(),
             gates: gates.collect(),
             redactor: Redactor::with(loaded.rules.clone()),
             host: host(),
@@ -104,8 +102,8 @@ impl<'a> CapsuleMaker<'a> {
     /// The capsule of a task, as things are now.
     pub(super) fn make(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
         let root = &self.context.setting.dirs.root;
-        let (git, lines) = match &self.stand {
-            Some((git, lines)) => (Some(git.clone()), Some(lines)),
+        let (git, lines) = match self.git() {
+            Some((_, (git, lines))) => (Some(git.clone()), Some(lines)),
             None => (None, None),
         };
         let files = task.files.iter().map(|file| {
@@ -130,7 +128,7 @@ impl<'a> CapsuleMaker<'a> {
         let mut full = sources.capsule();
         let root = root.display().to_string();
         let home = std::env::var("HOME").ok();
-        let user = std::env::var("USER").ok();
+        let user = user(home.as_deref());
         let mask = CapsuleMask::new(
             &self.redactor,
             MadeAt {
@@ -157,6 +155,16 @@ impl<'a> CapsuleMaker<'a> {
             bytes,
             owner: CapsuleOwner::Project,
         })
+    }
+
+    /// What went out is what a task is held against from now on.
+    pub(super) fn keep(&self, made: &MadeCapsule) {
+        if made.owner == CapsuleOwner::Project {
+            let kept = self.kept.write(made.owner, &made.capsule.id, &made.bytes);
+            if let Err(error) = kept {
+                tracing::warn!(%error, "a capsule that went out could not be kept");
+            }
+        }
     }
 
     /// One that was kept; none where there is none.
@@ -186,8 +194,19 @@ impl<'a> CapsuleMaker<'a> {
     /// How a capsule stands to the work tree of now, and what was compared.
     pub(super) fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
         let root = &self.context.setting.dirs.root;
-        let now = tree_now(capsule, root, self.git.as_ref());
+        let git = self.git().map(|(git, (stand, _))| (git, stand));
+        let now = tree_now(capsule, root, git);
         (capsule.freshness(&now), now)
+    }
+
+    /// The project's repository, and where it stands.
+    fn git(&self) -> Option<&(GitAnchor, GitStand)> {
+        let asked = self.git.get_or_init(|| {
+            let git = GitAnchor::open(&self.context.setting.dirs.root)?;
+            let stand = git.stand()?;
+            Some((git, stand))
+        });
+        asked.as_ref()
     }
 
     /// Puts the hashes of the cited lines in, and the lines that may be told. How many are not.
@@ -285,6 +304,14 @@ fn missing(name: &str) -> Failure {
         format!("there is no task `{name}`"),
         "see `ctxrelay capsule list`",
     )
+}
+
+/// The name of the user, as far as the environment tells.
+fn user(home: Option<&str>) -> Option<String> {
+    let named = ["USER", "LOGNAME"].into_iter();
+    let mut named = named.filter_map(|name| std::env::var(name).ok());
+    let of_home = || Some(home?.rsplit_once('/')?.1.to_owned());
+    named.find(|name| !name.is_empty()).or_else(of_home)
 }
 
 /// The name of this machine.

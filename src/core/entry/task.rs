@@ -15,7 +15,8 @@ words! {
     pub enum TaskStep {
         /// It begins. The content is its title.
         Opened = "opened",
-        /// What is recorded in the runtime session from now on belongs to it.
+        /// What is recorded in the runtime session from now on belongs to it. The content is its
+        /// title, as of all further steps where nothing else is said.
         Used = "used",
         /// It is over, and stays as it is. The content is what came of it, where the operator said.
         Closed = "closed",

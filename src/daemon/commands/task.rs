@@ -63,14 +63,16 @@ impl Daemon {
                     step: TaskStep::Opened,
                     handoff,
                 });
+                let used = step(TaskStep::Used, &id, title.clone());
                 let opened = self.entry(Party::Human, None, kind, title, Some(session.clone()));
-                let mut entries = vec![opened, step(TaskStep::Used, &id, String::new())];
+                let mut entries = vec![opened, used];
                 entries.extend(goal.map(|goal| self.goal_of(&id, goal, &session)));
                 (id, entries)
             }
             TaskChange::Use { task } => {
-                check_open(known(world, &task)?)?;
-                let used = step(TaskStep::Used, &task, String::new());
+                let open = known(world, &task)?;
+                check_open(open)?;
+                let used = step(TaskStep::Used, &task, open.title.clone());
                 (task, vec![used])
             }
             TaskChange::Close { task, outcome } => {
@@ -86,12 +88,13 @@ impl Daemon {
                 (task, vec![imported])
             }
             TaskChange::Reopen { task } => {
-                if known(world, &task)?.is_open() {
+                let closed = known(world, &task)?;
+                if closed.is_open() {
                     let hint = "`ctxrelay capsule use ID` makes it the current one";
                     return Err(wrong_state(format!("{task} is open"), hint));
                 }
                 check_room(world)?;
-                let reopened = step(TaskStep::Reopened, &task, String::new());
+                let reopened = step(TaskStep::Reopened, &task, closed.title.clone());
                 (task, vec![reopened])
             }
         })
