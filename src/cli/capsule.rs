@@ -31,6 +31,11 @@ pub enum Verb {
     /// Have the work from now on belong to a task (operator)
     #[command(after_help = "Example: ctxrelay capsule use cap_3f9a61c07b2e")]
     Use(NamedTask),
+    /// Say something of a task, current or not (operator)
+    #[command(
+        after_help = "Example: ctxrelay capsule edit cap_3f9a61c07b2e --constraint 'no new dependency'"
+    )]
+    Edit(EditArgs),
     /// The tasks of this project, and capsules from elsewhere
     #[command(after_help = "Example: ctxrelay capsule list --json | jq .capsules[0].id")]
     List,
@@ -87,6 +92,39 @@ pub struct NewArgs {
     pub handoff: Option<String>,
 }
 
+/// Arguments of `capsule edit`: each of the texts is an entry of yours.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("said").required(true).multiple(true))]
+pub struct EditArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Another title, one line
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub title: Option<String>,
+    /// What is to be reached
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub goal: Option<String>,
+    /// What is taken to be the cause
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub hypothesis: Option<String>,
+    /// What must hold; may be given more than once, as the following
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub constraint: Vec<String>,
+    /// What is decided
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub decision: Vec<String>,
+    /// What is taken to be so
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub assumption: Vec<String>,
+    /// What is not known yet
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub question: Vec<String>,
+    /// What comes next
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub next: Vec<String>,
+}
+
 /// Arguments of `capsule close`.
 #[derive(Debug, clap::Args)]
 pub struct CloseArgs {
@@ -116,6 +154,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::New(args) => change::open(context, args),
         Verb::Use(args) => change::make_current(context, &args.id),
+        Verb::Edit(args) => change::edit(context, args),
         Verb::List => list::run(context),
         Verb::Show(args) => show::run(context, &args.id),
         Verb::Check(args) => check::run(context, &args.id),

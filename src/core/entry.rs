@@ -30,7 +30,7 @@ pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use gate_run::GateRun;
 pub use lifecycle::LifecycleEvent;
-pub use task::{TASK, TaskRecord, TaskStep};
+pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

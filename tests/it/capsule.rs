@@ -144,6 +144,7 @@ fn an_agents_shell_and_a_pipe_open_close_and_export_nothing() {
     for args in [
         vec!["capsule", "new", "Mine"],
         vec!["capsule", "use", &id],
+        vec!["capsule", "edit", &id, "--title", "Mine"],
         vec!["capsule", "close", &id],
         vec!["capsule", "reopen", &id],
         vec!["capsule", "export", &id, "-o", out],
@@ -472,4 +473,64 @@ fn a_hostile_branch_and_an_unfinished_rebase_are_told_and_nothing_is_run() {
     let shown = json_of(&project, "show", &id);
     assert_eq!(shown["git"]["branch"], Value::Null);
     assert_eq!(json_of(&project, "check", &id)["freshness"], "fresh");
+}
+
+#[test]
+fn what_the_operator_says_of_a_task_that_is_not_current_is_nothing_the_agents_are_at() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let login = login(&project);
+    done(
+        &project,
+        &["new", "Fix the crash", "--goal", "it never crashes"],
+    );
+    let edit = [
+        "edit",
+        &login,
+        "--title",
+        "Fix the logout",
+        "--goal",
+        "nobody waits",
+        "--constraint",
+        "on all browsers",
+        "--constraint",
+        "by Friday",
+    ];
+    done(&project, &edit);
+    let look = || {
+        let shown = json_of(&project, "show", &login);
+        assert_eq!(shown["title"], "Fix the logout");
+        assert_eq!(shown["goal"]["text"], "nobody waits");
+        let constraints = texts(&shown, "constraints");
+        assert_eq!(
+            constraints,
+            ["no new dependency", "on all browsers", "by Friday"]
+        );
+        let objective = project.run(["continuity", "objective", "--json"]);
+        let objective = objective.expect_success().json();
+        assert_eq!(objective["claude"], "it never crashes");
+        assert_eq!(objective["codex"], "it never crashes");
+    };
+    look();
+    for words in [
+        ["ledger", "compact", "--apply"],
+        ["ledger", "clear", "--apply"],
+    ] {
+        let mut line = Pty::spawn(&project.ctxrelay(words));
+        line.wait_for_text("Type `");
+        line.type_text(&format!("{}\r", words[1]));
+        assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+        look();
+    }
+    assert_eq!(
+        in_terminal(&project, &["edit", &login]).0,
+        2,
+        "nothing is said"
+    );
+    done(&project, &["close", &login]);
+    assert_eq!(
+        in_terminal(&project, &edit).0,
+        3,
+        "a closed task stays as it is"
+    );
 }

@@ -3,15 +3,16 @@
 use serde_json::json;
 
 use super::maker::CapsuleMaker;
-use super::{CloseArgs, NewArgs};
+use super::{CloseArgs, EditArgs, NewArgs};
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
+use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::control::{Command, Reply, TaskChange, TaskChanged, TaskParams};
+use crate::wire::control::{Command, Reply, StatedValue, TaskChange, TaskChanged, TaskParams};
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
     let changed = change(
@@ -35,6 +36,32 @@ pub(super) fn make_current(context: &CliContext, name: &str) -> CliOutcome {
     let changed = change(context, TaskChange::Use { task })?;
     let said = "what is recorded from now on belongs to";
     told(context, &changed, &format!("{said} {}", changed.id))
+}
+
+pub(super) fn edit(context: &CliContext, args: EditArgs) -> CliOutcome {
+    let task = named(context, &args.id)?;
+    let values = [
+        (NoteKind::Goal, Vec::from_iter(args.goal)),
+        (NoteKind::Hypothesis, Vec::from_iter(args.hypothesis)),
+        (NoteKind::Constraint, args.constraint),
+        (NoteKind::Decision, args.decision),
+        (NoteKind::Assumption, args.assumption),
+        (NoteKind::Question, args.question),
+        (NoteKind::NextStep, args.next),
+    ];
+    let values = values.into_iter().flat_map(|(kind, texts)| {
+        let texts = texts.into_iter();
+        texts.map(move |text| StatedValue { kind, text })
+    });
+    let changed = change(
+        context,
+        TaskChange::Edit {
+            task,
+            title: args.title,
+            values: values.collect(),
+        },
+    )?;
+    told(context, &changed, &format!("recorded for {}", changed.id))
 }
 
 pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {

@@ -10,6 +10,10 @@ use crate::word::words;
 /// The key in the `meta` of an entry that was recorded while a task was current: its id.
 pub const TASK: &str = "task";
 
+/// The key in the `meta` of a note that says something of its task alone, and nothing of what the
+/// agents are at now.
+pub const TASK_ONLY: &str = "taskOnly";
+
 words! {
     /// A step in the life of a task.
     pub enum TaskStep {
@@ -22,6 +26,8 @@ words! {
         Closed = "closed",
         /// It goes on.
         Reopened = "reopened",
+        /// It has another title, which is the content.
+        Renamed = "renamed",
         /// A capsule from elsewhere was kept. It is none of this record's tasks.
         Imported = "imported",
     }
@@ -50,6 +56,11 @@ impl TaskStep {
 }
 
 impl Entry {
+    /// Whether it says something of a task alone that nobody is at now.
+    pub fn is_of_task_only(&self) -> bool {
+        self.meta.get(TASK_ONLY).and_then(Value::as_bool) == Some(true)
+    }
+
     /// The task that it belongs to: the one that was current, or that it is about.
     pub fn task(&self) -> Option<CapsuleId> {
         if let EntryKind::Task(record) = &self.kind {

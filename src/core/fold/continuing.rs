@@ -10,7 +10,7 @@ use crate::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};
 /// holds for both.
 pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind) {
     // Somebody else's record would speak to the agent unasked.
-    if entry.seq <= world.foreign_through {
+    if entry.seq <= world.foreign_through || entry.is_of_task_only() {
         return;
     }
     for agent in Agent::ALL {

@@ -35,6 +35,11 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             };
             world.current_tasks.insert(session, current);
         }
+        (TaskStep::Renamed, Some(task)) if task.is_open() => {
+            touch(task, entry);
+            task.title = brief(&entry.content);
+            task.named = entry.seq;
+        }
         (TaskStep::Closed, Some(task)) if task.is_open() => {
             touch(task, entry);
             let outcome = Some(cut(&entry.content)).filter(|outcome| !outcome.is_empty());

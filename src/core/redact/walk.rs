@@ -41,7 +41,7 @@ const STRUCTURE: [(&str, &[&str]); 12] = [
 ];
 
 /// The fields of `meta` that are none of its writer's business.
-const META: (&str, &[&str]) = ("meta", &["runtimeSessionId", "task"]);
+const META: (&str, &[&str]) = ("meta", &["runtimeSessionId", "task", "taskOnly"]);
 
 /// The longest key that is taken for a name of somebody's program. Such keys are what readers look
 /// for, so that a project's own rules leave them.

@@ -28,6 +28,8 @@ pub struct TaskSnapshot {
     pub title: String,
     /// Where it was opened.
     pub seq: Seq,
+    /// Where it got its title.
+    pub named: Seq,
     /// When it was opened, ms since the epoch.
     pub opened_ms: i64,
     /// Its latest entry.
@@ -130,6 +132,7 @@ impl TaskSnapshot {
             id,
             title,
             seq,
+            named: seq,
             opened_ms: at_ms,
             head: seq,
             updated_ms: at_ms,
@@ -178,7 +181,7 @@ impl Snapshot {
     pub fn entries_of_open_tasks(&self) -> BTreeSet<Seq> {
         let mut entries = BTreeSet::new();
         for task in self.open_tasks() {
-            entries.insert(task.seq);
+            entries.extend([task.seq, task.named]);
             entries.extend(task.stated().map(|said| said.seq));
             entries.extend(task.files.iter().map(|file| file.seq));
             entries.extend(task.claims.iter().map(|claim| claim.seq));

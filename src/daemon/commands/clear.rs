@@ -2,7 +2,7 @@
 //! vanishes unsaid.
 
 use crate::core::agent::Party;
-use crate::core::entry::{Fate, LifecycleEvent};
+use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY};
 use crate::daemon::deletion::Deletion;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -22,6 +22,21 @@ impl Daemon {
         }
     }
 
+    /// What the open tasks are made of. What was said for one that is not current is nothing that
+    /// the agents are at.
+    fn entries_of_tasks(&self) -> Result<Vec<Entry>, Refusal> {
+        let world = self.recorder.world();
+        let mut entries = self.carried_entries(world.entries_of_open_tasks())?;
+        for entry in &mut entries {
+            let session = entry.runtime_session.clone().unwrap_or_default();
+            let current = world.current_task(&session).map(|task| &task.id);
+            if entry.task().as_ref() != current {
+                entry.meta.insert(TASK_ONLY.to_owned(), true.into());
+            }
+        }
+        Ok(entries)
+    }
+
     /// `texts`: the session is deleted for good, and these long texts stay.
     pub(in crate::daemon) fn clear_now(
         &mut self,
@@ -35,7 +50,7 @@ impl Daemon {
         // Open tasks are none of the session's: they go on.
         let carried = match fate {
             Fate::Discarded => Vec::new(),
-            _ => self.carried_entries(self.recorder.world().entries_of_open_tasks())?,
+            _ => self.entries_of_tasks()?,
         };
         let (cancelled, mut closing) = self.take_back_all();
         let word = self.entry(

@@ -3,14 +3,15 @@
 use super::checks::{ID_CHARS_MAX, check_text, not_found, shortened};
 use crate::core::agent::Party;
 use crate::core::continuity::MARKER_CHARS_MAX;
-use crate::core::entry::{Entry, EntryKind, NoteKind, TASK, TaskRecord, TaskStep};
+use crate::core::entry::{Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep};
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
-    Refusal, RefusalCode, Reply, TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams,
+    Refusal, RefusalCode, Reply, STATED_MAX, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged,
+    TaskParams,
 };
 use crate::wire::line::is_hash;
 
@@ -66,7 +67,13 @@ impl Daemon {
                 let used = step(TaskStep::Used, &id, title.clone());
                 let opened = self.entry(Party::Human, None, kind, title, Some(session.clone()));
                 let mut entries = vec![opened, used];
-                entries.extend(goal.map(|goal| self.goal_of(&id, goal, &session)));
+                entries.extend(goal.map(|text| {
+                    let kind = NoteKind::Goal;
+                    let mut goal = self.note_of(&id, StatedValue { kind, text }, &session);
+                    // It is the current one by now.
+                    goal.meta.shift_remove(TASK_ONLY);
+                    goal
+                }));
                 (id, entries)
             }
             TaskChange::Use { task } => {
@@ -80,6 +87,20 @@ impl Daemon {
                 check_said("outcome", outcome.as_deref())?;
                 let closed = step(TaskStep::Closed, &task, outcome.unwrap_or_default());
                 (task, vec![closed])
+            }
+            TaskChange::Edit {
+                task,
+                title,
+                values,
+            } => {
+                check_open(known(world, &task)?)?;
+                title.as_deref().map_or(Ok(()), check_title)?;
+                check_values(title.as_deref(), &values)?;
+                let renamed = title.map(|title| step(TaskStep::Renamed, &task, title));
+                let said = values.into_iter();
+                let said = said.map(|said| self.note_of(&task, said, &session));
+                let entries = renamed.into_iter().chain(said).collect();
+                (task, entries)
             }
             TaskChange::Import { task, digest } => {
                 check_import(world, &task, &digest)?;
@@ -100,15 +121,19 @@ impl Daemon {
         })
     }
 
-    /// The operator's word on what a task is to reach.
-    fn goal_of(&self, id: &CapsuleId, goal: String, session: &RuntimeSession) -> Entry {
+    /// The operator's word on a task. Of one that is not current it says nothing to the agents.
+    fn note_of(&self, id: &CapsuleId, said: StatedValue, session: &RuntimeSession) -> Entry {
         let kind = EntryKind::Note {
-            note: NoteKind::Goal,
+            note: said.kind,
             handles: Vec::new(),
             withdraws: None,
         };
-        let mut note = self.entry(Party::Human, None, kind, goal, Some(session.clone()));
+        let mut note = self.entry(Party::Human, None, kind, said.text, Some(session.clone()));
         note.meta.insert(TASK.to_owned(), id.as_str().into());
+        let current = self.recorder.world().current_task(session);
+        if current.is_none_or(|current| current.id != *id) {
+            note.meta.insert(TASK_ONLY.to_owned(), true.into());
+        }
         note
     }
 }
@@ -180,6 +205,18 @@ fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> 
         )),
         _ => Ok(()),
     }
+}
+
+fn check_values(title: Option<&str>, values: &[StatedValue]) -> Result<(), Refusal> {
+    if values.len() > STATED_MAX || (values.is_empty() && title.is_none()) {
+        return Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("{} values are stated", values.len()),
+            format!("state 1 to {STATED_MAX}, or another title"),
+        ));
+    }
+    let mut values = values.iter();
+    values.try_for_each(|value| check_said(value.kind.as_str(), Some(&value.text)))
 }
 
 fn check_import(world: &Snapshot, id: &CapsuleId, digest: &str) -> Result<(), Refusal> {

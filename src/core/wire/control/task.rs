@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::StatedValue;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
 
 /// The longest title of a task, in characters.
@@ -45,6 +46,17 @@ pub enum TaskChange {
         /// What came of it.
         #[serde(default)]
         outcome: Option<String>,
+    },
+    /// Say something of it.
+    Edit {
+        /// The task.
+        task: CapsuleId,
+        /// Another title, as in [`Self::Open`].
+        #[serde(default)]
+        title: Option<String>,
+        /// What is so, [`STATED_MAX`](super::STATED_MAX) values at most.
+        #[serde(default)]
+        values: Vec<StatedValue>,
     },
     /// A capsule from elsewhere was checked and is kept.
     Import {
