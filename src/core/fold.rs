@@ -1,5 +1,6 @@
 //! [`fold`]: `Snapshot + Entry -> Snapshot`. Replay and live use this one function.
 
+mod acting;
 mod approving;
 mod closing;
 mod continuing;
@@ -19,6 +20,7 @@ use super::snapshot::{
     LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
     TEXT_CHARS_MAX,
 };
+use acting::fold_activity;
 use approving::fold_approval;
 use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
@@ -46,6 +48,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         return show(world, entry);
     }
 
+    fold_activity(world, entry);
     match &entry.kind {
         EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
         EntryKind::Message(message) => {

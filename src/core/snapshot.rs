@@ -3,6 +3,7 @@
 //! Holds what is open in full and of the rest only counts and the latest, so that its size
 //! follows the work at hand and not the length of the record.
 
+mod activity;
 mod approval;
 mod gates;
 mod proposal;
@@ -21,6 +22,7 @@ use super::entry::{
     TurnStatus,
 };
 use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
@@ -153,6 +155,9 @@ pub struct AgentSnapshot {
     pub last_note_ms: Option<i64>,
     /// The usage limit that it ran into and has not worked since, over restarts too.
     pub limit: Option<LimitSnapshot>,
+    /// What it did in the last minutes, up to the last entry.
+    #[serde(default)]
+    pub activity: RecentActivity,
 }
 
 /// A usage limit as the ledger tells it.
@@ -393,6 +398,15 @@ pub struct ErrorSnapshot {
 }
 
 impl AgentSnapshot {
+    /// What it did in the minutes before a time, the oldest one first. What it is at now counts.
+    pub fn activity_until(&self, now_ms: i64) -> [ActivityMinute; ACTIVITY_MINUTES] {
+        let mut activity = self.activity.clone();
+        if self.state == AgentState::Busy {
+            activity.worked(self.since_ms, now_ms);
+        }
+        activity.until(now_ms)
+    }
+
     /// Nobody is attached any more.
     pub(super) fn leave(&mut self, at_ms: i64) {
         self.state = AgentState::Offline;

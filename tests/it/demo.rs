@@ -152,6 +152,7 @@ fn the_deck_of_the_demo_can_be_seen() {
     let (demo, temporary) = demo(&project, "8");
     let mut deck = Pty::spawn(&demo).labelled("demo");
     deck.wait_for_text("Nothing waits for you");
+    deck.wait_for_text("12 min");
     // Until the proposal is there that the operator has to decide.
     deck.wait_until_gone("Nothing waits for you");
     let picture = picture(&deck, "demo-in-a-terminal");

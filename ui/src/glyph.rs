@@ -5,7 +5,7 @@
 
 use ratatui::symbols::border;
 
-use crate::model::{Agent, GateState, Verdict};
+use crate::model::{Agent, GateState, Verdict, WorkedMinute};
 use crate::model::{AgentState, InboxKind, OutcomeState, Party, SilenceLevel, TaskColumn};
 
 /// Which set is drawn.
@@ -159,6 +159,17 @@ impl Glyphs {
         match self {
             Self::Unicode => ("━", "─"),
             Self::Ascii => ("#", "."),
+        }
+    }
+
+    /// A minute of an agent's: nothing, a turn that ran, and from one entry on how many it wrote.
+    pub fn minute(self, minute: WorkedMinute) -> &'static str {
+        match (minute.entries, minute.worked) {
+            (0, false) => self.pick("·", "."),
+            (0, true) => self.pick("▁", "_"),
+            (1, _) => self.pick("▃", "-"),
+            (2 | 3, _) => self.pick("▅", "="),
+            _ => self.pick("▇", "#"),
         }
     }
 

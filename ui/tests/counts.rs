@@ -118,3 +118,20 @@ fn every_count_of_an_agent_stands_whole_on_its_card() {
         }
     }
 }
+
+#[test]
+fn the_figures_of_a_context_are_whole_beside_a_bar_that_gives_way() {
+    let mut view = pair_at_work();
+    let context = view.agents[1].context.as_mut().expect("a context");
+    (context.used, context.window) = (999_999, 1_000_000);
+    for columns in [60, 80, 100, 120] {
+        let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+        update(&mut deck, Msg::Resize(columns, 30));
+        update(&mut deck, Msg::View(Box::new(view.clone())));
+        keys(&mut deck, "1");
+        let screen = terminal(&deck, deck.size()).backend().to_string();
+        let shown = screen.lines().find(|line| line.contains("context 99%"));
+        let shown = shown.expect("the meter");
+        assert!(shown.contains(" 999k of 1.0M "), "{columns}: {shown}");
+    }
+}

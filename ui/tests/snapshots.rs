@@ -53,6 +53,21 @@ fn the_main_scenes_hold_at_every_size() {
 }
 
 #[test]
+fn the_agents_alone_hold_on_a_small_screen() {
+    for (name, label) in [("pair_at_work", "agents"), ("held_up", "agents_held_up")] {
+        let scene = scene(name).expect("a scene");
+        let agents = Scene {
+            name: label,
+            keys: "1",
+            ..*scene
+        };
+        for size in [(60, 15), (80, 24)] {
+            at(&agents, size);
+        }
+    }
+}
+
+#[test]
 fn the_ascii_twin_has_no_other_character() {
     for scene in SCENES {
         let settings = Settings {

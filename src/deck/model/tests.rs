@@ -314,3 +314,28 @@ fn a_run_that_is_read_in_pieces_is_one_row() {
     let folded = present(&model, 0).timeline[1].folded;
     assert_eq!(folded, Some(ui::FoldedRows { last: 9, count: 8 }));
 }
+
+#[test]
+fn an_agents_minutes_go_on_with_the_clock_and_not_without_a_daemon() {
+    let busy = json!({"schema": "v1", "id": "b", "timestamp": 120_000, "sessionId": "s",
+        "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
+        {"kind": "agent_state", "status": "busy", "agent": "claude"}});
+    let mut model = read(Vec::new(), 0);
+    model.append(&entry(busy, 1));
+    model.append(&entry(message(180), 2));
+    let drawn = |model: &Model, now_ms| {
+        let view = present(model, now_ms);
+        let minutes = view.agents[0].activity.iter();
+        let drawn = minutes.map(|minute| match (minute.worked, minute.entries) {
+            (false, 0) => ".",
+            (true, 0) => "_",
+            (true, _) => "1",
+            (false, _) => "!",
+        });
+        drawn.collect::<String>()
+    };
+    assert_eq!(drawn(&model, 200_000), ".........._1");
+    assert_eq!(drawn(&model, 5 * 60_000), "........_1__");
+    model.link = DaemonLink::Reconnecting("refused".to_owned());
+    assert_eq!(drawn(&model, 5 * 60_000), "........_1..");
+}

@@ -137,6 +137,15 @@ pub struct ContextUse {
     pub window: u64,
 }
 
+/// One of the last minutes of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WorkedMinute {
+    /// A turn of its ran.
+    pub worked: bool,
+    /// Entries that it wrote.
+    pub entries: u32,
+}
+
 /// One agent, as the Agents pane shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCard {
@@ -160,6 +169,8 @@ pub struct AgentCard {
     pub last_note_ms: Option<i64>,
     /// Further lines, most important first, for example `turn: review src/auth/refresh.rs`.
     pub detail: Vec<String>,
+    /// The last minutes, the oldest one first; the last one is not over.
+    pub activity: Vec<WorkedMinute>,
     /// Fill of its context window, when it says so.
     pub context: Option<ContextUse>,
     /// How silent its turn is; `None` while it gives signs.
@@ -180,6 +191,13 @@ pub struct AgentCard {
 }
 
 impl AgentCard {
+    /// The minutes in which it worked, and the entries that it wrote in all of them.
+    pub fn worked(&self) -> (usize, u32) {
+        let worked = self.activity.iter().filter(|minute| minute.worked);
+        let entries = self.activity.iter().map(|minute| minute.entries);
+        (worked.count(), entries.fold(0, u32::saturating_add))
+    }
+
     /// A card of an agent that is installed and not running.
     pub fn offline(agent: Agent) -> Self {
         Self {
@@ -193,6 +211,7 @@ impl AgentCard {
             queue: QueueCounts::default(),
             last_note_ms: None,
             detail: Vec::new(),
+            activity: Vec::new(),
             context: None,
             silence: None,
             limit: None,

@@ -7,7 +7,7 @@ use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentCard, AgentState};
-use crate::panes::{last_note, limit_words, silence_role, silence_words, tries};
+use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, tries};
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::update::applies;
@@ -146,6 +146,19 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         document.heading("Context window", "");
         let (used, window) = (text::grouped(context.used), text::grouped(context.window));
         document.body(&format!("{used} of {window} tokens"), ThemeRole::Text);
+    }
+    if !card.activity.is_empty() {
+        document.heading(&format!("The last {} minutes", card.activity.len()), "");
+        let (worked, entries) = card.worked();
+        document.line(Line::from(activity(deck, card)));
+        document.body(
+            &format!(
+                "a turn ran in {worked} of them {dot} {entries} {} written",
+                if entries == 1 { "entry" } else { "entries" },
+                dot = glyphs.dot()
+            ),
+            ThemeRole::Text,
+        );
     }
     if !card.state.is_attached() {
         document.heading("How to start it", "");

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::attention;
 use crate::deck::Deck;
-use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState};
+use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState, WorkedMinute};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -79,13 +79,16 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     for line in waiting(card, deck, room) {
         put(line);
     }
-    let note = last_note(deck, card);
     let details = card.detail.iter().map(|detail| sanitize::line(detail));
-    for detail in details.chain(note).take(DETAIL_MAX) {
+    for detail in details.take(DETAIL_MAX) {
         put(vec![Span::styled(detail, muted)]);
     }
     if let Some(context) = card.context {
-        put(meter(deck, context));
+        put(meter(deck, context, room));
+    }
+    if card.worked() != (0, 0) {
+        let line = spread(Line::from(activity(deck, card)), minutes(deck, card), room);
+        put(line.spans);
     }
     if index + 1 < len(deck) {
         lines.push(Line::default());
@@ -136,17 +139,32 @@ fn rung(deck: &Deck, card: &AgentCard) -> Line<'static> {
     ])
 }
 
-/// What waits for the agent, in as many lines as it takes to cut no number; nothing when nothing
-/// does.
+/// `▁▂▁▁▅▇`: what it did in each of the last minutes.
+pub(crate) fn activity(deck: &Deck, card: &AgentCard) -> Vec<Span<'static>> {
+    let theme = &deck.theme;
+    let minutes = card.activity.iter().map(|minute| {
+        let style = if *minute == WorkedMinute::default() {
+            theme.style(ThemeRole::TextFaint)
+        } else {
+            theme.agent(card.agent)
+        };
+        Span::styled(deck.glyphs.minute(*minute), style)
+    });
+    minutes.collect()
+}
+
+fn minutes(deck: &Deck, card: &AgentCard) -> Line<'static> {
+    let muted = deck.theme.style(ThemeRole::TextMuted);
+    Line::styled(format!("{} min", card.activity.len()), muted)
+}
+
+/// What waits for the agent and when it last wrote a note, in as many lines as it takes to cut
+/// none of it.
 fn waiting(card: &AgentCard, deck: &Deck, columns: usize) -> Vec<Vec<Span<'static>>> {
     let theme = &deck.theme;
     let mut lines: Vec<Vec<Span<'static>>> = Vec::new();
     let mut used = 0;
-    let mut add = |n: u32, word: &str, role: ThemeRole| {
-        if n == 0 {
-            return;
-        }
-        let count = format!("{} {word}", text::grouped(u64::from(n)));
+    let mut say = |count: String, role: ThemeRole| {
         let dot = format!(" {} ", deck.glyphs.dot());
         let (width, gap) = (text::width(&count), text::width(&dot));
         let count = Span::styled(count, theme.style(role));
@@ -162,6 +180,11 @@ fn waiting(card: &AgentCard, deck: &Deck, columns: usize) -> Vec<Vec<Span<'stati
             }
         }
     };
+    let mut add = |n: u32, word: &str, role: ThemeRole| {
+        if n > 0 {
+            say(format!("{} {word}", text::grouped(u64::from(n))), role);
+        }
+    };
     add(card.unread, "unread", ThemeRole::Text);
     add(card.queue.pending, "queued", ThemeRole::TextMuted);
     add(card.queue.in_flight, "unconfirmed", ThemeRole::TextMuted);
@@ -171,30 +194,30 @@ fn waiting(card: &AgentCard, deck: &Deck, columns: usize) -> Vec<Vec<Span<'stati
         ThemeRole::OutcomeAttention,
     );
     add(card.cut_off, "cut off", ThemeRole::OutcomeAttention);
+    if let Some(note) = last_note(deck, card) {
+        say(note, ThemeRole::TextMuted);
+    }
     lines
 }
 
-/// `context 38% ━━━━────── 98k of 258k`.
-fn meter(deck: &Deck, context: ContextUse) -> Vec<Span<'static>> {
+/// `context 38% ━━━━────── 98k of 258k`; the bar gives way, the figures do not.
+fn meter(deck: &Deck, context: ContextUse, columns: usize) -> Vec<Span<'static>> {
     let theme = &deck.theme;
     let muted = theme.style(ThemeRole::TextMuted);
     let share = |of: u64| {
         (u128::from(context.used) * u128::from(of) / u128::from(context.window.max(1))) as u64
     };
-    let percent = share(100).min(100);
-    let full = (share(METER as u64) as usize).min(METER);
+    let percent = format!("context {}% ", share(100).min(100));
+    let (used, window) = (text::tokens(context.used), text::tokens(context.window));
+    let figures = format!(" {used} of {window}");
+    let words = text::width(&percent) + text::width(&figures);
+    let cells = columns.saturating_sub(words).min(METER);
+    let full = (share(cells as u64) as usize).min(cells);
     let (on, off) = deck.glyphs.meter();
     vec![
-        Span::styled(format!("context {percent}% "), muted),
+        Span::styled(percent, muted),
         Span::styled(on.repeat(full), theme.style(ThemeRole::MeterFull)),
-        Span::styled(off.repeat(METER - full), theme.style(ThemeRole::MeterEmpty)),
-        Span::styled(
-            format!(
-                " {} of {}",
-                text::tokens(context.used),
-                text::tokens(context.window)
-            ),
-            theme.style(ThemeRole::TextFaint),
-        ),
+        Span::styled(off.repeat(cells - full), theme.style(ThemeRole::MeterEmpty)),
+        Span::styled(figures, theme.style(ThemeRole::TextFaint)),
     ]
 }

@@ -6,7 +6,7 @@ use crate::model::{
     Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, EntryPlace, Field,
     GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger,
     HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn,
-    Tasks, ThreadView, TimelineRow, Verdict,
+    Tasks, ThreadView, TimelineRow, Verdict, WorkedMinute,
 };
 use crate::msg::Msg;
 
@@ -44,6 +44,15 @@ pub(super) fn base() -> DeckView {
     }
 }
 
+/// `.` nothing, `_` a turn that ran, a digit for entries too.
+pub(super) fn minutes(text: &str) -> Vec<WorkedMinute> {
+    let minutes = text.chars().map(|minute| WorkedMinute {
+        worked: minute != '.',
+        entries: minute.to_digit(10).unwrap_or(0),
+    });
+    minutes.collect()
+}
+
 pub(super) fn claude() -> AgentCard {
     AgentCard {
         state: AgentState::Idle,
@@ -55,7 +64,8 @@ pub(super) fn claude() -> AgentCard {
             .to_owned(),
         unread: 1,
         queue: QueueCounts { pending: 0, in_flight: 1, ambiguous: 0 },
-        detail: vec!["last note 2 turns ago".to_owned()],
+        last_note_ms: Some(ago(260)),
+        activity: minutes("...__2__4_.."),
         ..AgentCard::offline(Agent::Claude)
     }
 }
@@ -68,6 +78,7 @@ pub(super) fn codex() -> AgentCard {
         proven: true,
         why: "Messages join the thread's own queue; each is confirmed when its user message is completed.".to_owned(),
         detail: vec!["turn: review src/auth/refresh.rs".to_owned()],
+        activity: minutes("._1.......14"),
         context: Some(ContextUse { used: 98_304, window: 258_000 }),
         ..AgentCard::offline(Agent::Codex)
     }

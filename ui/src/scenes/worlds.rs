@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::pieces::{
-    NOW_MS, ago, base, claude, codex, finality, gates, handoffs, much_work, row, tasks, with, work,
+    NOW_MS, ago, base, claude, codex, finality, gates, handoffs, minutes, much_work, row, tasks,
+    with, work,
 };
 use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
@@ -279,6 +280,7 @@ pub fn held_up() -> DeckView {
     });
     let codex = &mut view.agents[1];
     codex.since_ms = Some(ago(1_300));
+    codex.activity = minutes("____________");
     codex.turn_id = Some("turn-7".to_owned());
     codex.silence = Some(Silence {
         level: SilenceLevel::Stuck,

@@ -1,0 +1,120 @@
+//! The cards of the agents: what the status says of them now, and what the record says.
+
+use ctxrelay_ui::model as ui;
+
+use super::super::attention;
+use super::super::model::{DaemonLink, Model};
+use super::{is_attached, small, state_of};
+use crate::core::agent::Agent;
+use crate::core::context_fill::ContextFill;
+use crate::core::delivery::DeliveryWay;
+use crate::core::snapshot::AgentSnapshot;
+use crate::wire::status::{ClaudeStatus, CodexStatus, LaneStatus};
+
+/// An agent that was started this long ago and is not there is worth a hint, ms.
+const SLOW_START_MS: i64 = 5_000;
+
+pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCard {
+    let world = model.world.agent(Agent::Claude);
+    let mut detail = Vec::new();
+    if let Some(why) = claude.why.as_deref().filter(|why| !why.is_empty()) {
+        detail.push(why.to_owned());
+    }
+    ui::AgentCard {
+        agent: ui::Agent::Claude,
+        state: state_of(claude.state),
+        since_ms: claude.since,
+        rung: rung(&claude.delivery.rung),
+        proven: claude.delivery.proven,
+        why: claude.delivery.why.clone(),
+        unread: small(claude.unread),
+        queue: queue(&model.status.queue.claude),
+        last_note_ms: world.last_note_ms,
+        detail,
+        activity: activity(model, &world, now_ms),
+        context: context(&claude.context),
+        silence: attention::silence(claude.silence.as_ref(), now_ms),
+        limit: attention::limit(claude.limit.as_ref()),
+        cut_off: small(claude.cut_off),
+        turn_id: None,
+        hint: slow_start(model, Agent::Claude, now_ms),
+        installed: claude.installed,
+        start_command: "ctxrelay claude".to_owned(),
+    }
+}
+
+pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard {
+    let world = model.world.agent(Agent::Codex);
+    let mut detail = Vec::new();
+    if let Some(text) = codex.turn_text.as_deref().filter(|text| !text.is_empty()) {
+        detail.push(format!("turn: {text}"));
+    }
+    if let Some(why) = codex.why.as_deref().filter(|why| !why.is_empty()) {
+        detail.push(why.to_owned());
+    } else if codex.app_server.is_some() && !codex.tui {
+        detail.push("no terminal is open".to_owned());
+    }
+    ui::AgentCard {
+        agent: ui::Agent::Codex,
+        state: state_of(codex.state),
+        since_ms: codex.since,
+        rung: rung(&codex.delivery.rung),
+        proven: codex.delivery.proven,
+        why: codex.delivery.why.clone(),
+        unread: 0,
+        queue: queue(&model.status.queue.codex),
+        last_note_ms: world.last_note_ms,
+        detail,
+        activity: activity(model, &world, now_ms),
+        context: context(&codex.context),
+        silence: attention::silence(codex.silence.as_ref(), now_ms),
+        limit: attention::limit(codex.limit.as_ref()),
+        cut_off: small(codex.cut_off),
+        turn_id: codex.turn_id.as_ref().map(ToString::to_string),
+        hint: slow_start(model, Agent::Codex, now_ms),
+        installed: codex.installed,
+        start_command: "ctxrelay codex".to_owned(),
+    }
+}
+
+/// What an agent did lately. Where nobody tells of it any more, no turn is said to run on.
+fn activity(model: &Model, agent: &AgentSnapshot, now_ms: i64) -> Vec<ui::WorkedMinute> {
+    let minutes = match model.link {
+        DaemonLink::Hosting | DaemonLink::Attached => agent.activity_until(now_ms),
+        _ => agent.activity.until(now_ms),
+    };
+    let minutes = minutes.into_iter().map(|minute| ui::WorkedMinute {
+        worked: minute.worked,
+        entries: u32::from(minute.entries),
+    });
+    minutes.collect()
+}
+
+/// A gauge needs both.
+fn context(fill: &ContextFill) -> Option<ui::ContextUse> {
+    let (used, window) = fill.used.zip(fill.window)?;
+    Some(ui::ContextUse { used, window })
+}
+
+/// `none` is no rung.
+fn rung(way: &DeliveryWay) -> String {
+    match way {
+        DeliveryWay::None => String::new(),
+        way => way.to_string(),
+    }
+}
+
+fn slow_start(model: &Model, agent: Agent, now_ms: i64) -> Option<String> {
+    let started = *model.started.get(&agent)?;
+    let waited_ms = now_ms - started;
+    (waited_ms >= SLOW_START_MS && !is_attached(model, agent))
+        .then(|| "started, not connected yet: look for its trust question".to_owned())
+}
+
+fn queue(lane: &LaneStatus) -> ui::QueueCounts {
+    ui::QueueCounts {
+        pending: small(lane.pending),
+        in_flight: small(lane.in_flight),
+        ambiguous: small(lane.ambiguous),
+    }
+}
