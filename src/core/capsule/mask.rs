@@ -40,6 +40,9 @@ const COMMON_NAMES: [&str; 20] = [
 /// Shorter names are parts of other words too often, in characters.
 const NAME_CHARS_MIN: usize = 3;
 
+/// What stands before an absolute path.
+const START: &str = r"(?P<before>^|[^A-Za-z0-9._~/%-]|file://[a-z]*)";
+
 /// What a path goes on with.
 const REST: &str = r#"(?:/[^\s"'`<>|;:,()\[\]{}]*)"#;
 
@@ -48,8 +51,7 @@ const REST: &str = r#"(?:/[^\s"'`<>|;:,()\[\]{}]*)"#;
 static FOREIGN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const OWN: &str = "home|Users|root|tmp|var|private|opt|mnt|media|srv|Volumes";
     const WINDOWS: &str = r#"[A-Za-z]:\\[^\s"'`<>|;:,()\[\]{}]*"#;
-    let start = r"(?P<before>^|[^A-Za-z0-9._~/%-]|file://[a-z]*)";
-    Regex::new(&format!("{start}(?:(?:~|/(?:{OWN})){REST}+|{WINDOWS})")).ok()
+    Regex::new(&format!("{START}(?:(?:~|/(?:{OWN})){REST}+|{WINDOWS})")).ok()
 });
 
 /// Where a capsule is made, which is nobody's business elsewhere.
@@ -85,7 +87,12 @@ impl<'a> CapsuleMask<'a> {
         let home = at.home.map(|home| home.trim_end_matches('/'));
         let around = [home, parent].into_iter().flatten().filter(is_folder);
         let around = around.filter_map(|folder| {
-            let below = format!("{}{REST}*", regex::escape(folder));
+            // `/root` stands in other paths too (`src/root/a.rs`), `/home/somebody` does not.
+            let start = match folder[1..].contains('/') {
+                true => "(?P<before>)",
+                false => START,
+            };
+            let below = format!(r"{start}{}(?:{REST}+|\b)", regex::escape(folder));
             Some((folder, Regex::new(&below).ok()?))
         });
         let host = at.host.map(|host| host.split('.').next().unwrap_or(host));
@@ -163,16 +170,13 @@ impl<'a> CapsuleMask<'a> {
         let mut now = self.within(text);
         for (folder, below) in &self.around {
             if now.contains(folder) {
-                now = below.replace_all(&now, "[REDACTED_PATH]").into_owned();
+                now = masked_paths(below, &now);
             }
         }
         if let Some(path) = &*FOREIGN_PATH {
             // Twice: two paths can share the character between them.
             for _ in 0..2 {
-                let masked = path.replace_all(&now, |found: &Captures<'_>| {
-                    format!("{}[REDACTED_PATH]", &found["before"])
-                });
-                now = masked.into_owned();
+                now = masked_paths(path, &now);
             }
         }
         for (name, mark) in &self.names {
@@ -195,7 +199,13 @@ impl<'a> CapsuleMask<'a> {
             let after = &found[self.project.len()..];
             out.push_str(before);
             let is_other = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
+            let is_part = |letter: char| letter.is_alphanumeric() || "._~/%-".contains(letter);
             rest = match after.strip_prefix('/') {
+                // The same letters in the middle of another path.
+                _ if out.ends_with(is_part) => {
+                    out.push_str(self.project);
+                    after
+                }
                 Some(below) if below.starts_with(is_other) => below,
                 _ if after.starts_with(is_other) => {
                     // A folder whose name begins with the same letters.
@@ -211,6 +221,14 @@ impl<'a> CapsuleMask<'a> {
         out.push_str(rest);
         out
     }
+}
+
+/// Each path that is found is masked, and what stands before it stays.
+fn masked_paths(path: &Regex, text: &str) -> String {
+    let masked = path.replace_all(text, |found: &Captures<'_>| {
+        format!("{}[REDACTED_PATH]", &found["before"])
+    });
+    masked.into_owned()
 }
 
 /// A name that somebody could be known by.

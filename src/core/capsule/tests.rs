@@ -228,6 +228,38 @@ fn a_user_whose_name_is_everywhere_is_not_masked() {
 }
 
 #[test]
+fn a_home_folder_with_a_common_name_is_masked_where_it_is_one() {
+    let at = MadeAt {
+        project: "/code/main",
+        home: Some("/root"),
+        user: None,
+        host: None,
+    };
+    let mask = CapsuleMask::new(&REDACTOR, at);
+    for text in [
+        "src/root/a.rs",
+        "lib/code/b.rs",
+        "lib/code/main/b.rs",
+        "/rootfs",
+        "GET /codes",
+        "https://a/code/x",
+    ] {
+        assert_eq!(mask.masked(text), None, "{text}");
+    }
+    for (text, expected) in [
+        (
+            "/root/.ssh/id and /root",
+            "[REDACTED_PATH] and [REDACTED_PATH]",
+        ),
+        ("see /code/other/x.rs", "see [REDACTED_PATH]"),
+        ("in /code/main/src/a.rs", "in src/a.rs"),
+        ("file:///code/x", "file://[REDACTED_PATH]"),
+    ] {
+        assert_eq!(mask.masked(text).as_deref(), Some(expected));
+    }
+}
+
+#[test]
 fn a_line_that_would_be_masked_today_is_known() {
     let mask = CapsuleMask::new(&REDACTOR, AT);
     let clean =
