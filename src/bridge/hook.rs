@@ -4,6 +4,7 @@
 //! Every hook holds Claude up for as long as it runs, and whatever it prints on a fault would
 //! reach the model: so it is quick, silent on any failure, and never fails.
 
+mod before_tool;
 mod permission;
 
 use std::time::Duration;
@@ -20,6 +21,8 @@ use crate::wire::control::{
     AskApprovalParams, Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
 };
 use permission::{PermissionAsk, tool_use};
+
+pub use before_tool::{BEFORE_TOOL, before_tool};
 
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
@@ -232,10 +235,7 @@ async fn read<R: AsyncRead + Unpin>(input: R) -> Value {
 }
 
 fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
-    let word = |name: &str| {
-        let word = input.get(name)?.as_str()?;
-        Some(word.chars().take(DETAIL_CHARS_MAX).collect::<String>())
-    };
+    let word = |name: &str| word(input, name);
     let from_monitor = input
         .get("prompt")
         .and_then(Value::as_str)
@@ -272,6 +272,12 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         path: file.map(str::to_owned),
         text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
     }
+}
+
+/// A word of the input, cut to what is reported.
+fn word(input: &Value, name: &str) -> Option<String> {
+    let word = input.get(name)?.as_str()?;
+    Some(word.chars().take(DETAIL_CHARS_MAX).collect())
 }
 
 /// As much of the beginning as there is room for.

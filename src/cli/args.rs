@@ -11,7 +11,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon,
     doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, pair,
-    queue, recover, redact, status, trust, unbuilt, uninit,
+    policy, queue, recover, redact, status, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -85,6 +85,11 @@ pub enum Verb {
     /// Run all required gates and record one release gate (operator)
     #[command(name = "release-gate")]
     ReleaseGate(gates::ReleaseArgs),
+    /// Who alone writes to git
+    Coordinator(policy::CoordinatorArgs),
+    /// What the agents may do, and whether each rule is enforced
+    #[command(subcommand, after_help = "Example: ctxrelay permissions status")]
+    Permissions(policy::Verb),
 
     /// The plugin for a plain `claude`
     #[command(
@@ -141,12 +146,6 @@ pub enum Verb {
     )]
     DemoCodex(DemoCodexArgs),
 
-    /// Who may write to git (not in this version)
-    #[command(hide = true)]
-    Coordinator(unbuilt::Args),
-    /// What agents may do (not in this version)
-    #[command(hide = true)]
-    Permissions(unbuilt::Args),
     /// The browser deck (not in this version)
     #[command(hide = true)]
     Viewer(unbuilt::Args),
@@ -157,10 +156,7 @@ impl Verb {
     pub fn is_unbuilt(&self) -> bool {
         matches!(
             self,
-            Self::Coordinator(_)
-                | Self::Permissions(_)
-                | Self::Viewer(_)
-                | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
+            Self::Viewer(_) | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
         )
     }
 }
@@ -210,6 +206,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "finality",
             "gates",
             "release-gate",
+            "coordinator",
+            "permissions",
         ],
     ),
     ("Plain agents", &["claude-plugin", "codex-mcp"]),

@@ -19,7 +19,8 @@ use crate::store::dirs::{ProjectDirs, exists, open_private};
 use crate::store::disk_space::DiskSpace;
 use crate::store::head::{self, Kept};
 use crate::store::ledger::{self, Border, Reading};
-use crate::store::{owner, registry, sentinel, session};
+use crate::store::{owner, registry, sentinel, session, trust};
+use crate::wire::config::trusted_policy;
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
 use crate::wire::status::{
@@ -233,6 +234,18 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
     )
 }
 
+/// The rules that are trusted; no agent is known to keep to one while no daemon runs.
+pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
+    let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
+    let rules = trusted_policy(&trusted.keys);
+    PolicyStatus {
+        coordinator: rules.coordinator,
+        read_only: false,
+        tools_read_only: rules.read_only,
+        rules: rules.in_force(false),
+    }
+}
+
 /// The status as far as the disk tells.
 ///
 /// # Errors
@@ -247,10 +260,7 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         project_root: dirs.root.display().to_string(),
         state_dir: dirs.state.display().to_string(),
         finality: FinalityStatus::of(&Snapshot::default()),
-        policy: PolicyStatus {
-            coordinator: "claude".to_owned(),
-            read_only: false,
-        },
+        policy: policy_on_disk(setting),
         ..Status::default()
     };
     status.agents.claude = ClaudeStatus {

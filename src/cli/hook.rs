@@ -6,7 +6,9 @@ use super::context::CliContext;
 use super::doorbell::claude_pid;
 use super::exit::{CliOutcome, ExitKind};
 use super::logging;
-use crate::bridge::hook::{self, HookCaller};
+use crate::bridge::hook::{self, BEFORE_TOOL, HookCaller};
+use crate::store::trust;
+use crate::wire::config::trusted_policy;
 use crate::wire::control::Role;
 
 /// What Claude Code 2.1.330 calls itself in its terminal (observed).
@@ -29,9 +31,15 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
                 has_monitors: std::env::var_os("CLAUDE_CODE_ENTRYPOINT")
                     .is_none_or(|entry| entry == IN_ITS_TERMINAL),
             };
-            let client = bridge::client(&context.setting, Role::Hook, caller.pid, Vec::new(), None);
+            let setting = &context.setting;
+            let client = || bridge::client(setting, Role::Hook, caller.pid, Vec::new(), None);
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-            hook::run(&args.event, caller, input, output, client).await;
+            if args.event == BEFORE_TOOL {
+                let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
+                let rules = trusted_policy(&trusted.keys);
+                return hook::before_tool(&rules, caller, input, output, client).await;
+            }
+            hook::run(&args.event, caller, input, output, client()).await;
         });
     }
     drop(log);

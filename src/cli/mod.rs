@@ -55,6 +55,7 @@ mod pair;
 mod pair_tmux;
 #[cfg(debug_assertions)]
 mod panic_on_order;
+mod policy;
 mod queue;
 mod queue_all;
 mod recover;

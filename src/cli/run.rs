@@ -13,7 +13,8 @@ use super::settings::Named;
 use super::{
     bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
     daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
-    instructions, kill, ledger, man, pair, queue, recover, redact, settings, status, trust, uninit,
+    instructions, kill, ledger, man, pair, policy, queue, recover, redact, settings, status, trust,
+    uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -116,9 +117,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Config(config::Verb::Schema)) => return config::schema(&out),
         Some(Verb::Hold(args)) => return hold::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
-        Some(Verb::Coordinator(args) | Verb::Permissions(args) | Verb::Viewer(args)) => {
-            return args.refuse();
-        }
+        Some(Verb::Viewer(args)) => return args.refuse(),
         Some(Verb::Demo(args)) => return demo::run(&out, &args),
         verb => verb,
     };
@@ -153,6 +152,8 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Finality(verb)) => finality::run(context, verb),
         Some(Verb::Gates(verb)) => gates::run(context, verb),
         Some(Verb::ReleaseGate(_)) => gates::release(context),
+        Some(Verb::Coordinator(args)) => policy::coordinator(context, &args),
+        Some(Verb::Permissions(verb)) => policy::permissions(context, &verb),
         Some(Verb::ClaudePlugin(verb)) => claude_plugin::run(context, verb),
         Some(Verb::CodexMcp(verb)) => codex_mcp::run(context, verb),
         Some(Verb::Doctor(args)) => doctor::run(context, &args),
@@ -172,8 +173,6 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
             | Verb::Config(config::Verb::Schema)
-            | Verb::Coordinator(_)
-            | Verb::Permissions(_)
             | Verb::Viewer(_),
         ) => Ok(ExitKind::Ok),
     }

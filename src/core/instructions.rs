@@ -1,6 +1,7 @@
 //! Instruction files: what each agent reads by itself, and what of the rest it is given.
 //!
 //! - [`InstructionFile`]: one file of the project, read and masked.
+//! - [`managed_instructions`]: what our own block in such a file says.
 //! - [`included`]: the files that one names.
 //! - [`read_by`]: which of them an agent reads without us.
 //! - [`SharedRules`]: the paragraphs that it does not have, within a budget, and a row for each
@@ -10,11 +11,13 @@
 
 mod file;
 mod include;
+mod managed;
 mod paragraph;
 mod reading;
 mod shared_rules;
 
 pub use file::{FileName, InstructionFile};
 pub use include::included;
+pub use managed::managed_instructions;
 pub use reading::read_by;
 pub use shared_rules::{RuleRow, RuleState, SHARED_CHARS_MAX, SharedRules};

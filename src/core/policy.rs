@@ -1,17 +1,39 @@
-//! What a shell command would do, read from its text alone.
+//! The operator's rules about what an agent may do, and what a command or a tool would do, read from
+//! its text alone.
 //!
-//! - [`git_use`]: does it write to git?
+//! - [`PolicyRules`]: who may write to git, and which permissions an agent has; [`PolicyRules::judge`]
+//!   says of one call of a tool what they make of it.
+//! - [`git_use`]: does a shell command write to git?
 //!
 //! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule on
 //! top of this keeps two agents out of each other's way; it is no sandbox.
 
+mod coordinator;
 mod git_write;
 mod here_document;
+mod needs;
+mod permission;
+mod policy_change;
+mod policy_rules;
+mod policy_verdict;
 mod programs;
+mod rule_in_force;
+mod secret_paths;
 mod shell;
 mod shell_lexer;
+mod shell_needs;
 mod subcommands;
+
+#[cfg(test)]
+mod rules_tests;
 #[cfg(test)]
 mod tests;
 
+pub use coordinator::Coordinator;
 pub use git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
+pub use needs::ToolUse;
+pub use permission::{Permission, PermissionRule};
+pub use policy_change::PolicyChange;
+pub use policy_rules::{PermissionRules, PolicyRules};
+pub use policy_verdict::PolicyVerdict;
+pub use rule_in_force::RuleInForce;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::core::policy::PolicyRules;
 use crate::store::dirs::UserDirs;
-use crate::wire::config::{Config, Gate, ShareMode};
+use crate::wire::config::{Config, Gate, ShareMode, policy};
 
 /// What `config.json` says; its defaults until the builder has read it.
 #[derive(Debug, Default)]
@@ -50,6 +51,11 @@ impl Configuration {
     /// The gates that the operator trusts.
     pub(super) fn gates(&self) -> &[Gate] {
         &self.config.gates
+    }
+
+    /// The operator's rules for the agents.
+    pub(super) fn policy(&self) -> PolicyRules {
+        policy(&self.config)
     }
 
     /// Whether each agent is given the rules of the files that it does not read.

@@ -23,7 +23,8 @@ use crate::store::ledger::WriterEvent;
 use crate::store::queue::QueueEvent;
 use crate::wire::claude::transcript::TranscriptEnd;
 use crate::wire::control::{
-    ClearParams, Cleared, Command, DecideParams, Hello, ProposeParams, Refusal, Role, Welcome,
+    ClearParams, Cleared, Command, DecideParams, Hello, PolicySet, ProposeParams, Refusal, Role,
+    Welcome,
 };
 
 /// What wakes the loop.
@@ -105,6 +106,15 @@ pub enum Event {
         /// Until it has been taken in.
         under_way: UnderWay,
     },
+    /// The blocks in the instruction files say what the rules are now.
+    BlocksRewritten {
+        /// What is answered.
+        set: Box<PolicySet>,
+        /// To whom.
+        reply: ReplySender,
+        /// Until it has been answered.
+        under_way: UnderWay,
+    },
     /// What stays when the session is deleted was found out.
     DeletionAsked(DeletionAsked),
     /// A session was deleted for good, as far as it could be.
@@ -159,6 +169,7 @@ impl Event {
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::PacketRead { .. } => "packet_read",
+            Self::BlocksRewritten { .. } => "blocks_rewritten",
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",

@@ -88,6 +88,7 @@ mod inbox;
 mod limiting;
 mod limits;
 mod loop_times;
+mod managed_blocks;
 mod mended;
 mod message_page;
 mod metering;

@@ -11,8 +11,10 @@ use tokio::time::{Instant, sleep_until};
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::owners::Daemon;
+use super::reply::answer;
 use super::stop::Stop;
 use crate::core::delivery::LimitInput;
+use crate::wire::control::Reply;
 
 impl Daemon {
     /// Runs until somebody ends it, or until something of ours fails.
@@ -121,6 +123,14 @@ impl Daemon {
             } => {
                 drop(under_way);
                 self.on_packet_read(number, *facts);
+            }
+            Event::BlocksRewritten {
+                set,
+                reply,
+                under_way,
+            } => {
+                drop(under_way);
+                answer(reply, Ok(Reply::PolicySet(*set)));
             }
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
             Event::DeletionDone(done) => self.on_deletion_done(done),

@@ -8,8 +8,8 @@ use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
     AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
-    FinalityStatus, GatesStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus,
-    PolicyStatus, QueueStatus, Status, TasksStatus,
+    FinalityStatus, GatesStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, QueueStatus,
+    Status, TasksStatus,
 };
 
 impl Daemon {
@@ -107,10 +107,7 @@ impl Daemon {
                     .approvals
                     .max(self.recorder.world().open_approvals.len() as u64),
             },
-            policy: PolicyStatus {
-                coordinator: "claude".to_owned(),
-                read_only: self.recorder.is_read_only(),
-            },
+            policy: self.policy_status(),
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),
             detached: self.identity.detached,

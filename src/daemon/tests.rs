@@ -22,6 +22,7 @@ mod liveness_probe;
 mod markers;
 mod packets;
 mod page;
+mod policy;
 mod proposals;
 mod queue;
 mod reads;

@@ -19,9 +19,11 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
+use crate::core::policy::{Coordinator, PolicyChange};
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    HandoffParams, NoteParams, QueueChange, QueueChangeParams, Reply, RunGatesParams, SendParams,
+    HandoffParams, NoteParams, PolicySet, QueueChange, QueueChangeParams, Reply, RunGatesParams,
+    SendParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -86,6 +88,14 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         Effect::Attend { agent, act } => {
             let (command, done) = attention::attend(agent_of(agent), act);
             Some(notice(operator.call(command).await, &done))
+        }
+        Effect::SetCoordinator { to } => {
+            let to = to.and_then(|party| coordinator_of(&party));
+            let set = Command::SetPolicy(PolicyChange::Coordinator { to });
+            Some(match operator.call(set).await {
+                Ok(Reply::PolicySet(set)) => coordinator_set(&set),
+                other => notice(other, "recorded"),
+            })
         }
         Effect::ClearSession { discard } => {
             let clear = Command::Clear(ClearParams {
@@ -325,4 +335,29 @@ pub(super) fn agent_of(agent: ui::Agent) -> Agent {
         ui::Agent::Claude => Agent::Claude,
         ui::Agent::Codex => Agent::Codex,
     }
+}
+
+fn coordinator_of(party: &ui::Party) -> Option<Coordinator> {
+    match party {
+        ui::Party::Agent(ui::Agent::Claude) => Some(Coordinator::Claude),
+        ui::Party::Agent(ui::Agent::Codex) => Some(Coordinator::Codex),
+        ui::Party::Human => Some(Coordinator::Human),
+        _ => None,
+    }
+}
+
+/// What was set, and which instruction files say so.
+fn coordinator_set(set: &PolicySet) -> Msg {
+    let mut text = format!("recorded as entry {}", set.seq);
+    if !set.rewritten.is_empty() {
+        text.push_str(&format!("; {} says so", set.rewritten.join(", ")));
+    }
+    let level = match set.left.first() {
+        Some(why) => {
+            text.push_str(&format!("; left: {why}"));
+            Level::Warn
+        }
+        None => Level::Info,
+    };
+    Msg::Notice(level, text)
 }

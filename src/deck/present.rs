@@ -17,8 +17,9 @@ use super::model::{DaemonLink, Model, session_name};
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{DeliveryResult, WorkTree};
+use crate::core::policy::RuleInForce;
 use crate::core::snapshot::ProposalSnapshot;
-use crate::wire::status::ChainState;
+use crate::wire::status::{ChainState, PolicyStatus};
 
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
@@ -63,6 +64,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
         inbox: inbox(model, now_ms),
+        policy: policy(&status.policy),
         missing: if model.about.demo || !model.is_read {
             Vec::new()
         } else {
@@ -271,6 +273,26 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
 
 fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The operator's rules, each with its mark.
+fn policy(policy: &PolicyStatus) -> ui::PolicyView {
+    let line = |rule: &RuleInForce| {
+        let (mark, agent) = (rule.mark(), rule.agent.title());
+        format!(
+            "{mark}  {agent}: {} {}; {}",
+            rule.rule, rule.comes_to, rule.why
+        )
+    };
+    ui::PolicyView {
+        coordinator: policy
+            .coordinator
+            .map(|coordinator| match coordinator.agent() {
+                Some(agent) => ui::Party::Agent(agent_of(agent)),
+                None => ui::Party::Human,
+            }),
+        rules: policy.rules.iter().map(line).collect(),
+    }
 }
 
 fn agent_of(agent: Agent) -> ui::Agent {

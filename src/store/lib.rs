@@ -29,6 +29,7 @@ pub mod sentinel;
 pub mod session;
 pub mod trust;
 pub mod user_config;
+pub mod user_file;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

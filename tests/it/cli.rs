@@ -128,7 +128,7 @@ fn every_failure_is_one_json_value_with_the_next_step() {
             &["--project", "/nowhere", "status", "--json"],
             (3, "no_project"),
         ),
-        (&["coordinator", "--json"], (3, "not_in_this_version")),
+        (&["viewer", "--json"], (3, "not_in_this_version")),
         (
             &["ledger", "search", "--json", "--", "--"],
             (2, "invalid_arguments"),

@@ -23,6 +23,7 @@ mod limits;
 mod meter;
 mod pages;
 mod pair;
+mod policy;
 mod proposals;
 mod published;
 mod reloaded;

@@ -65,6 +65,8 @@ pub enum Action {
     Handoff,
     /// Write a note.
     Note,
+    /// Say who alone writes to git.
+    Coordinator,
     /// Clear the session's history.
     Clear,
     /// What a first run lacks.
@@ -167,6 +169,7 @@ const NAMES: &[(&str, Action)] = &[
     ("message", Action::Message),
     ("handoff", Action::Handoff),
     ("note", Action::Note),
+    ("coordinator", Action::Coordinator),
     ("clear", Action::Clear),
     ("steps", Action::Steps),
     ("start", Action::Start),

@@ -1,6 +1,6 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::{Agent, Chips, EntryPlace, TimelineWish};
+use crate::model::{Agent, Chips, EntryPlace, Party, TimelineWish};
 
 /// How to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,6 +145,11 @@ pub enum Effect {
     Acknowledge {
         /// Id of the card.
         id: String,
+    },
+    /// The operator says who alone writes to git. Asked before.
+    SetCoordinator {
+        /// Who; `None`: whoever wants to.
+        to: Option<Party>,
     },
     /// Archive the session's record and start a new one. Asked with a typed word before.
     ClearSession {

@@ -26,7 +26,7 @@ pub use pieces::NOW_MS;
 use pieces::{opened_handoff, thread};
 pub use worlds::{
     bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over, held_up,
-    hostile_text, long_session, pair_at_work, quiet, stale, trouble,
+    hostile_text, long_session, pair_at_work, quiet, ruled, stale, trouble,
 };
 
 /// A world and the keys that were pressed in it.
@@ -180,6 +180,13 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "/cookie",
         told: Some(|| Msg::Found(Box::new(found_entries()))),
+        size: (120, 40),
+    },
+    Scene {
+        name: "coordinator",
+        world: ruled,
+        keys: "c",
+        told: None,
         size: (120, 40),
     },
     Scene {

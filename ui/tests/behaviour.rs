@@ -8,7 +8,7 @@ use ctxrelay_ui::model::{
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, empty_first_run, handed_over, held_up, keys, long_session, pair_at_work, quiet,
-    terminal,
+    ruled, terminal,
 };
 use ctxrelay_ui::{
     Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -812,14 +812,25 @@ fn what_is_missing_is_listed_also_after_the_first_message() {
 }
 
 #[test]
-fn no_key_and_no_header_speaks_of_who_writes_to_git() {
-    let mut deck = deck(pair_at_work());
-    let before = shown(&deck);
-    assert!(!before.contains("git writes"), "{before}");
-    assert_eq!(keys(&mut deck, "c"), []);
-    assert_eq!(shown(&deck), before);
-    keys(&mut deck, "?");
-    assert!(!shown(&deck).contains("writes to git"));
+fn the_header_names_who_writes_to_git_and_a_key_asks_who_it_is_to_be() {
+    let mut free = deck(pair_at_work());
+    assert!(!shown(&free).contains("git \u{25c7}"));
+    assert_eq!(keys(&mut free, "c"), []);
+    assert!(shown(&free).contains("No rule is in force"));
+    assert_eq!(keys(&mut free, "<esc>"), []);
+
+    let mut ruled = deck(ruled());
+    assert!(shown(&ruled).contains("git \u{25c7}"), "{}", shown(&ruled));
+    assert_eq!(keys(&mut ruled, "c"), []);
+    let screen = shown(&ruled);
+    assert!(screen.contains("Who alone writes to git?"), "{screen}");
+    assert!(screen.contains("ENFORCED"), "{screen}");
+    // Codex it is: the cursor stands there.
+    let to = Some(Party::Human);
+    assert_eq!(
+        keys(&mut ruled, "j<enter>"),
+        [Effect::SetCoordinator { to }]
+    );
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Retry { .. }
         | Effect::Acknowledge { .. }
         | Effect::ClearSession { .. }
+        | Effect::SetCoordinator { .. }
         | Effect::SendMessage { .. }
         | Effect::Handoff { .. }
         | Effect::AppendNote { .. }

@@ -232,3 +232,72 @@ async fn context_that_claude_would_cut_is_not_handed_over() {
     assert_eq!(run_hook(&place, "UserPromptSubmit", "{}").await, "");
     assert_eq!(daemon.so_far().len(), 1);
 }
+
+mod before {
+    use super::*;
+    use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
+
+    fn codex_writes() -> PolicyRules {
+        let to = Some(Coordinator::Codex);
+        PolicyRules::default().with(PolicyChange::Coordinator { to })
+    }
+
+    async fn judged(rules: &PolicyRules, place: &Place, input: &str) -> String {
+        let mut output = Vec::new();
+        let caller = HookCaller {
+            pid: Some(7),
+            has_monitors: true,
+        };
+        let client = || place.client(Role::Hook);
+        let work = before_tool(rules, caller, input.as_bytes(), &mut output, client);
+        timeout(DEADLINE, work).await.unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    fn bash(command: &str) -> String {
+        json!({"tool_name": "Bash", "tool_input": {"command": command}}).to_string()
+    }
+
+    #[tokio::test]
+    async fn a_denied_call_is_told_to_claude_and_to_the_record() {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("")).await;
+        let output = judged(&codex_writes(), &place, &bash("git -C x commit")).await;
+        let line: Value = serde_json::from_str(&output).unwrap();
+        let said = &line["hookSpecificOutput"];
+        assert_eq!(said["hookEventName"], "PreToolUse");
+        assert_eq!(said["permissionDecision"], "deny");
+        let why = said["permissionDecisionReason"].as_str().unwrap();
+        assert!(why.contains("`git commit`"), "{why}");
+        let seen = daemon.so_far();
+        let [Command::Hook(params)] = &seen[..] else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(params.event, "PreToolUse");
+        assert_eq!(params.text.as_deref(), Some(why));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_no_rule_is_against_costs_no_word_and_no_connection() {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("")).await;
+        assert_eq!(
+            judged(&codex_writes(), &place, &bash("git status")).await,
+            ""
+        );
+        let none = PolicyRules::default();
+        assert_eq!(judged(&none, &place, &bash("git push")).await, "");
+        assert!(daemon.so_far().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_rule_holds_without_a_daemon_and_what_cannot_be_read_is_asked_for() {
+        let place = Place::default();
+        let denied = judged(&codex_writes(), &place, &bash("git push")).await;
+        assert!(denied.contains("\"deny\""), "{denied}");
+        for input in ["this is no JSON", "", r#"{"tool_name": "Bash"}"#] {
+            let asked = judged(&codex_writes(), &place, input).await;
+            assert!(asked.contains("\"ask\""), "{input}: {asked}");
+        }
+    }
+}

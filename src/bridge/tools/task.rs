@@ -11,6 +11,7 @@ use super::finality::{at_most, gate_json};
 use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
+use crate::core::policy::RuleInForce;
 use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot};
 use crate::wire::control::{Command, GateReport, Refusal, Reply};
 
@@ -53,10 +54,12 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let decided = decided(&snapshot, now_ms);
     let mut text = format!(
         "open {open}, active {active}, blocked {blocked}, stale {stale}, done {done}; \
-         coordinator {}; {} proposals wait.",
-        status.policy.coordinator,
+         {} proposals wait.",
         snapshot.pending_proposals.len()
     );
+    if let Some(coordinator) = status.policy.coordinator {
+        text.push_str(&format!("\n{coordinator} alone writes to git."));
+    }
     for handoff in shown(&snapshot) {
         text.push_str(&format!(
             "\n{} {} from {}: {}",
@@ -107,6 +110,8 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             "policy": {
                 "coordinator": status.policy.coordinator,
                 "read_only": status.policy.read_only,
+                "tools_read_only": status.policy.tools_read_only,
+                "rules": status.policy.rules.iter().map(rule_json).collect::<Vec<_>>(),
             },
         }),
         text,
@@ -118,6 +123,15 @@ fn shown(snapshot: &Snapshot) -> impl Iterator<Item = &HandoffSnapshot> {
     let mut handoffs: Vec<_> = snapshot.open_handoffs.values().collect();
     handoffs.sort_by_key(|handoff| handoff.seq);
     handoffs.into_iter().take(HANDOFFS_MAX)
+}
+
+fn rule_json(rule: &RuleInForce) -> Value {
+    json!({
+        "rule": rule.rule,
+        "agent": rule.agent,
+        "comes_to": rule.comes_to,
+        "enforced": rule.enforced,
+    })
 }
 
 fn handoff_json(handoff: &HandoffSnapshot, now_ms: i64) -> Value {

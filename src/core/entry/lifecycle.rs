@@ -13,6 +13,8 @@ words! {
         CodexTuiAttached = "codex_tui_attached",
         /// The Codex terminal went.
         CodexTuiLeft = "codex_tui_left",
+        /// The operator said who alone writes to git.
+        CoordinatorChanged = "coordinator_changed",
         /// A `config.json` of ContextRelay 3 was taken over.
         ConfigMigrated = "config_migrated",
         /// A changed `config.json` was read again.
@@ -35,12 +37,16 @@ words! {
         DoorbellDead = "doorbell_dead",
         /// A session that was sealed before a crash is in the archives.
         SessionArchived = "session_archived",
+        /// The operator changed what the agents may do.
+        PermissionsChanged = "permissions_changed",
         /// The operator cleared the session.
         SessionCleared = "session_cleared",
         /// The operator compacted the session.
         SessionCompacted = "session_compacted",
         /// What a crash had left of a deleted session is gone.
         SessionDeleted = "session_deleted",
+        /// A rule of the operator's kept an agent from a call of a tool.
+        ToolRefused = "tool_refused",
         /// The operator stopped a turn.
         TurnInterrupted = "turn_interrupted",
     }
@@ -51,11 +57,12 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`LifecycleEvent::ALL`].
-    const TEXTS: [&str; 19] = [
+    const TEXTS: [&str; 22] = [
         "alarm_acknowledged",
         "claude_bridge_replaced",
         "codex_tui_attached",
         "codex_tui_left",
+        "coordinator_changed",
         "config_migrated",
         "config_reloaded",
         "config_trusted",
@@ -67,9 +74,11 @@ mod tests {
         "delivery_cut_off",
         "doorbell_dead",
         "session_archived",
+        "permissions_changed",
         "session_cleared",
         "session_compacted",
         "session_deleted",
+        "tool_refused",
         "turn_interrupted",
     ];
 

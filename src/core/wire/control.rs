@@ -36,7 +36,8 @@ pub use params::{
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
-    MessagePage, PAGE_CHARS_MAX, Proposed, QueueRow, Recorded, Reply, Sent, TextPart, WorkText,
+    MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
+    WorkText,
 };
 pub use task::{TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams};
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};

@@ -6,6 +6,7 @@ use crate::agent::AgentState;
 use crate::context_fill::ContextFill;
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
+use crate::policy::{Coordinator, RuleInForce};
 use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::words;
 
@@ -390,10 +391,16 @@ pub struct ApprovalsStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyStatus {
-    /// Who may write to git (advisory).
-    pub coordinator: String,
+    /// Who alone writes to git; `None`: whoever wants to.
+    pub coordinator: Option<Coordinator>,
     /// The ledger cannot be written now.
     pub read_only: bool,
+    /// Nobody's tools may change files or git: the operator's switch.
+    #[serde(default)]
+    pub tools_read_only: bool,
+    /// Every rule that restricts an agent, and whether it is enforced.
+    #[serde(default)]
+    pub rules: Vec<RuleInForce>,
 }
 
 /// Autonomy.

@@ -42,6 +42,11 @@ impl Daemon {
         if let Some(pid) = params.claude_pid {
             self.claude_processes.hook_ran(pid);
         }
+        if params.event == "PreToolUse" {
+            // It asks nothing: what became of the call was judged before.
+            self.note_refused_tool(params);
+            return answer(reply, Ok(Reply::Hook(HookReply::default())));
+        }
         let pair = self.runtime_session(conn, None);
         let asked = AskedHook { conn, reply };
         if self.is_receivers_hook(&pair, params.claude_pid) {

@@ -14,6 +14,7 @@ mod hook;
 mod inbox;
 mod ledger;
 mod pending;
+mod policy;
 mod queue;
 pub(super) mod record;
 mod search;
@@ -154,6 +155,7 @@ impl Daemon {
             Command::QueueDrain(params) => self.drain_queue(&params, reply),
             Command::QueueRebuild => self.rebuild_queue(reply),
             Command::Trust(params) => self.trust(&params, reply),
+            Command::SetPolicy(change) => self.set_policy(change, reply),
             Command::Attend(params) => self.attend(params, reply),
             Command::AcknowledgeAlarm(params) => self.acknowledge_alarm(&params, reply),
         }

@@ -14,11 +14,11 @@ use crate::store::testing::Place;
 use crate::store::{config, session, trust};
 use crate::wire::control::{Command, RefusalCode, Reply, Role, TrustParams};
 
-fn write_config(place: &Place, config: serde_json::Value) {
+pub fn write_config(place: &Place, config: serde_json::Value) {
     std::fs::write(place.dirs.config(), config.to_string()).unwrap();
 }
 
-async fn configured(place: &Place) -> (Rig, Guest) {
+pub async fn configured(place: &Place) -> (Rig, Guest) {
     let mut rig = Rig::start(place).await;
     let loaded = config::load(&place.dirs, &place.user);
     rig.daemon.configure(place.user.clone(), &loaded);

@@ -5,7 +5,7 @@ use ctxrelay_ui::model as ui;
 use super::{agent_of, small};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{ApprovalKind, ChoiceEffect};
-use crate::core::policy::{GitUse, git_use};
+use crate::core::policy::{GitUse, RuleInForce, git_use};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
 
@@ -13,7 +13,8 @@ use crate::deck::model::Model;
 /// for its terminal.
 pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let open = &model.world.open_approvals;
-    let mut cards: Vec<ui::InboxCard> = open.values().map(card).collect();
+    let rules = &model.status.policy.rules;
+    let mut cards: Vec<ui::InboxCard> = open.values().map(|asked| card(asked, rules)).collect();
     let of_codex = model
         .status
         .approvals
@@ -42,7 +43,7 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     cards
 }
 
-fn card(asked: &ApprovalSnapshot) -> ui::InboxCard {
+fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
     let request = &asked.request;
     // The text repeats what is asked in its first lines.
     let details = asked.text.split_once('\n').map_or("", |(_, rest)| rest);
@@ -68,6 +69,7 @@ fn card(asked: &ApprovalSnapshot) -> ui::InboxCard {
             details: details.to_owned(),
             hints: git_hint(&request.kind, &request.subject)
                 .into_iter()
+                .flat_map(|hint| std::iter::once(hint).chain(git_rule(asked.agent, rules)))
                 .collect(),
             choices: choices.collect(),
             given,
@@ -94,6 +96,26 @@ fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
     }
 }
 
+/// What the operator's rule says of this agent's writes to git. Codex may ask all the same, and the
+/// operator may say yes.
+fn git_rule(agent: Agent, rules: &[RuleInForce]) -> Option<String> {
+    let rule = rules
+        .iter()
+        .find(|rule| rule.agent == agent && matches!(rule.rule.as_str(), "coordinator" | "git"))?;
+    let mark = rule.mark();
+    Some(match rule.rule.as_str() {
+        "coordinator" => format!(
+            "your rule: {} leaves git's writes to others ({mark})",
+            agent.title()
+        ),
+        _ => format!(
+            "your rule: {} for {} ({mark})",
+            rule.comes_to,
+            agent.title()
+        ),
+    })
+}
+
 fn what(kind: &ApprovalKind) -> &'static str {
     match kind {
         ApprovalKind::Command => "to run a command",
@@ -111,8 +133,14 @@ mod tests {
     use super::*;
     use crate::core::entry::ApprovalRequest;
     use crate::core::id::{EntryId, Seq};
+    use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
+        hints_under(&PolicyRules::default(), kind, subject)
+    }
+
+    fn hints_under(rules: &PolicyRules, kind: ApprovalKind, subject: &str) -> Vec<String> {
+        let rules = rules.in_force(true);
         let asked = ApprovalSnapshot {
             id: EntryId::new("a-1"),
             seq: Seq(1),
@@ -131,7 +159,18 @@ mod tests {
             text: format!("asks\n{subject}"),
             given: None,
         };
-        card(&asked).asked.unwrap().hints
+        card(&asked, &rules).asked.unwrap().hints
+    }
+
+    #[test]
+    fn a_card_shows_the_rule_where_the_command_may_break_it() {
+        let to = Some(Coordinator::Claude);
+        let rules = PolicyRules::default().with(PolicyChange::Coordinator { to });
+        let rule = "your rule: Codex leaves git's writes to others (ADVISORY)";
+        let hints = |subject| hints_under(&rules, ApprovalKind::Command, subject);
+        assert_eq!(hints("git push"), ["writes to git: git push", rule]);
+        assert_eq!(hints("$TOOL run")[1], rule);
+        assert!(hints("git log -3").is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::agent::{Agent, AgentCard};
 use super::handoff_rows::HandoffRows;
 use super::hint::FirstStep;
 use super::inbox::InboxCard;
+use super::policy::PolicyView;
 use super::task::Tasks;
 use super::timeline::TimelineRow;
 use super::timeline_window::TimelineWindow;
@@ -164,6 +165,8 @@ pub struct DeckView {
     /// The pair has not worked together yet: the timeline begins with what is missing, until
     /// nothing is.
     pub first_run: bool,
+    /// The operator's rules for the agents.
+    pub policy: PolicyView,
     /// Agents to name when the operator quits.
     pub attached: Vec<Agent>,
     /// Scripted agents: says so in the header.

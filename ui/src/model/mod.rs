@@ -13,6 +13,7 @@ mod found;
 mod handoff_rows;
 mod hint;
 mod inbox;
+mod policy;
 mod task;
 mod thread;
 mod timeline;
@@ -29,6 +30,7 @@ pub use found::{FoundEntries, FoundRow};
 pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
+pub use policy::PolicyView;
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use thread::ThreadView;
 pub use timeline::{

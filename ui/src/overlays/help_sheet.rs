@@ -27,7 +27,7 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 9] = [
+const PAIRS: [(Action, Action, &str); 10] = [
     (Action::FocusNext, Action::FocusPrev, "next, previous pane"),
     (Action::MoveDown, Action::MoveUp, "down, up"),
     (Action::MoveFirst, Action::MoveLast, "first, last row"),
@@ -39,6 +39,11 @@ const PAIRS: [(Action, Action, &str); 9] = [
         "next, previous match",
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
+    (
+        Action::Coordinator,
+        Action::Clear,
+        "git writer, clear history",
+    ),
     (Action::Newest, Action::Oldest, "newest, oldest entry"),
     (
         Action::LandmarkOlder,

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::answers::Answers;
 use crate::deck::Deck;
-use crate::model::{Chain, DaemonState};
+use crate::model::{Chain, DaemonState, Party};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -79,6 +79,7 @@ fn wide(deck: &Deck) -> Vec<Part> {
     };
     vec![
         left(0, project(deck, true)),
+        left(6, coordinator(deck)),
         left(7, session(deck)),
         right(8, proxies(deck)),
         right(1, daemon(deck)),
@@ -126,6 +127,22 @@ fn project(deck: &Deck, whole: bool) -> Line<'static> {
         ));
     }
     Line::from(spans)
+}
+
+/// Who alone writes to git, where somebody was named.
+fn coordinator(deck: &Deck) -> Line<'static> {
+    let Some(party) = &deck.view.policy.coordinator else {
+        return Line::default();
+    };
+    let theme = &deck.theme;
+    let (mark, style) = match party {
+        Party::Agent(agent) => (deck.glyphs.agent(*agent).to_owned(), theme.agent(*agent)),
+        party => (sanitize::line(party.title()), theme.style(ThemeRole::Text)),
+    };
+    Line::from(vec![
+        Span::styled("git ", theme.style(ThemeRole::TextMuted)),
+        Span::styled(mark, style),
+    ])
 }
 
 fn session(deck: &Deck) -> Line<'static> {

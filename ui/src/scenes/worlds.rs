@@ -9,8 +9,8 @@ use super::pieces::{
 use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
     GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
-    OutcomeState, Party, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct, TimelineRow,
-    TimelineWindow, UsageLimit,
+    OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct,
+    TimelineRow, TimelineWindow, UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -54,6 +54,23 @@ pub fn handed_over() -> DeckView {
 pub fn gated() -> DeckView {
     let mut view = pair_at_work();
     view.inbox[0].gates = gates();
+    view
+}
+
+/// The operator said who alone writes to git.
+pub fn ruled() -> DeckView {
+    let mut view = pair_at_work();
+    view.policy = PolicyView {
+        coordinator: Some(Party::Agent(Agent::Codex)),
+        rules: vec![
+            "ENFORCED  Claude: coordinator deny; the plugin's hook judges each call of a tool before \
+             Claude runs it"
+                .to_owned(),
+            "ADVISORY  Codex: network ask; Codex runs what its own sandbox and approvals allow; its \
+             requests show the rule, and you answer them"
+                .to_owned(),
+        ],
+    };
     view
 }
 

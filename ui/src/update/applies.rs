@@ -22,7 +22,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     let view = &deck.view;
     let can_act = view.daemon.state.can_act();
     match action {
-        Action::Message | Action::Handoff | Action::Note => can_act,
+        Action::Message | Action::Handoff | Action::Note | Action::Coordinator => can_act,
         Action::Clear => can_act && view.ledger.entries > 0,
         Action::Suspend => deck.seen && !view.daemon.state.is_own(),
         Action::Restart => deck.seen && !view.demo && view.daemon.state.can_restart(),

@@ -2,6 +2,7 @@
 
 mod applies;
 mod attend;
+mod coordinating;
 mod following;
 mod message;
 mod mouse;

@@ -2,6 +2,7 @@
 
 use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
+use super::coordinating::ask_coordinator;
 use super::following::{follow_back, open_thread};
 use super::moving::{go_back, half_page, landmark, newest, oldest, show_again, step, to_end};
 use super::opening::{
@@ -73,6 +74,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Message => compose(deck, None, Writing::Message),
         Action::Handoff => compose(deck, None, Writing::Handoff),
         Action::Note => compose(deck, None, Writing::Note),
+        Action::Coordinator => ask_coordinator(deck),
         Action::Clear => ask_clear(deck),
         Action::Steps => ask_steps(deck),
         Action::Start => {

@@ -46,7 +46,7 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
 pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
     let waits = aim(deck, action).is_some();
     let text = match action {
-        Action::Message | Action::Handoff | Action::Note | Action::Clear
+        Action::Message | Action::Handoff | Action::Note | Action::Coordinator | Action::Clear
             if !deck.view.daemon.state.can_act() =>
         {
             "not connected to the daemon: nothing can be sent now"

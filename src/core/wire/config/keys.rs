@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
+use super::policy_keys::{CollaborationKeys, PolicyKeys};
 use crate::delivery::LimitMode;
 
 /// The shape of the file that this version writes.
@@ -39,6 +40,11 @@ pub struct Config {
     /// Commands whose results are evidence, run by the daemon when the operator asks. They count
     /// only as the operator last trusted them: `ctxrelay trust`.
     pub gates: Vec<Gate>,
+    /// Rules of working together. They count only as the operator last trusted them.
+    pub collaboration: CollaborationKeys,
+    /// What the agents may do. Counts only as the operator last trusted it; `ctxrelay permissions`
+    /// says of each rule whether it is enforced.
+    pub permissions: PolicyKeys,
 }
 
 /// Keys of `redaction`.
@@ -179,6 +185,8 @@ impl Default for Config {
             storage: StorageKeys::default(),
             instructions: InstructionKeys::default(),
             gates: Vec::new(),
+            collaboration: CollaborationKeys::default(),
+            permissions: PolicyKeys::default(),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod gate;
 mod keys;
 mod migrate;
+mod policy_keys;
 mod power;
 mod read;
 mod schema;
@@ -20,6 +21,9 @@ pub use keys::{
     ShareMode, StorageKeys, WatchdogKeys,
 };
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
+pub use policy_keys::{
+    AgentPolicyKeys, CollaborationKeys, PermissionKeys, PolicyKeys, keys_of, policy, trusted_policy,
+};
 pub use power::{Waiting, digest, only_trusted, power, waiting};
 pub use read::{Problem, changed_keys, own_rules, read};
 pub use schema::{KEPT_KEYS, schema};

@@ -6,13 +6,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::gate::Gate;
 use super::keys::Config;
+use super::policy_keys::{set_policy, trusted_policy};
 use crate::wire::line::hex;
 
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.
 const POWER_KEYS: [&str; 8] = [
     "gates",
-    "collaboration",
+    "collaboration.coordinator",
     "permissions",
     "finality",
     "redaction.allow",
@@ -22,7 +23,12 @@ const POWER_KEYS: [&str; 8] = [
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 2] = ["redaction.allow", "gates"];
+const ACTS_UPON: [&str; 4] = [
+    "redaction.allow",
+    "gates",
+    "collaboration.coordinator",
+    "permissions",
+];
 
 /// Lists of which fewer entries allow less, so that taking one away needs no trust. A gate that is
 /// taken away would allow more.
@@ -93,9 +99,10 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
     }
 }
 
-/// Takes out of a configuration what was never trusted. The gates are those that were trusted, also
-/// where the file has others by now, or none.
+/// Takes out of a configuration what was never trusted. The gates and the rules for the agents are
+/// those that were trusted, also where the file has others by now, or none.
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
+    set_policy(config, &trusted_policy(trusted));
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {

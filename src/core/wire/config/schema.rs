@@ -6,12 +6,7 @@ use super::keys::Config;
 
 /// Keys that have a meaning elsewhere, in a later version or in ContextRelay 3, and none here: they
 /// are kept as they are.
-pub const KEPT_KEYS: [(&str, &str); 9] = [
-    (
-        "collaboration",
-        "Who may write to git, and other rules of working together.",
-    ),
-    ("permissions", "What the agents may do."),
+pub const KEPT_KEYS: [(&str, &str); 7] = [
     ("finality", "Who signs off."),
     ("autonomy", "What may happen without a person."),
     ("notify", "A command that tells a person."),

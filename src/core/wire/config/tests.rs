@@ -261,3 +261,56 @@ fn changed_keys_are_named_to_the_last_part() {
     assert_eq!(changed_keys(&before, &after), ["a", "b.d", "e", "g"]);
     assert_eq!(changed_keys(&after, &after), Vec::<String>::new());
 }
+
+#[test]
+fn the_rules_for_the_agents_count_as_they_were_trusted_and_in_no_other_way() {
+    use crate::agent::Agent;
+    use crate::policy::{Coordinator, Permission, PermissionRule, PolicyChange, PolicyRules};
+
+    let rules = PolicyRules::default()
+        .with(PolicyChange::Coordinator {
+            to: Some(Coordinator::Codex),
+        })
+        .with(PolicyChange::ReadOnly { on: true })
+        .with(PolicyChange::Permission {
+            permission: Permission::ExternalApi,
+            agent: Some(Agent::Claude),
+            rule: Some(PermissionRule::Ask),
+        });
+    let trusted: Map<String, Value> = keys_of(&rules)
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect();
+    assert_eq!(trusted_policy(&trusted), rules);
+    let said = json!({"readOnly": true, "agents": {"claude": {"external_api": "ask"}}});
+    assert_eq!(trusted["permissions"], said);
+
+    // The file allows everything by now: what was trusted counts.
+    let file = json!({"permissions": {"readOnly": false, "git": "allow"}});
+    let (mut config, problems) = read(file.as_object().unwrap());
+    assert!(problems.is_empty(), "{problems:?}");
+    only_trusted(&mut config, &trusted);
+    assert_eq!(policy(&config), rules);
+    let waits: Vec<String> = waiting(&power(file.as_object().unwrap()), &trusted)
+        .into_iter()
+        .map(|waiting| waiting.key)
+        .collect();
+    assert_eq!(waits, ["permissions", "collaboration.coordinator"]);
+}
+
+#[test]
+fn a_rule_with_a_word_that_is_none_costs_that_rule_alone() {
+    let file =
+        json!({"permissions": {"git": "never", "shell": "ask", "agents": {"codex": {"write": 7}}}});
+    let (config, problems) = read(file.as_object().unwrap());
+    let keys: Vec<&str> = problems
+        .iter()
+        .map(|problem| problem.key.as_str())
+        .collect();
+    assert_eq!(keys, ["permissions.git", "permissions.agents.codex.write"]);
+    assert_eq!(
+        config.permissions.both.shell,
+        Some(crate::policy::PermissionRule::Ask)
+    );
+    assert_eq!(config.permissions.both.git, None);
+}

@@ -11,6 +11,7 @@ use super::{
     StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
+use crate::policy::PolicyChange;
 use crate::wire::search::{RebuildParams, SearchParams};
 use crate::wire::window::WindowParams;
 
@@ -151,6 +152,9 @@ pub enum Command {
     /// Operator: trust what `config.json` says now.
     #[serde(rename = "config/trust")]
     Trust(TrustParams),
+    /// Operator: one change of the rules for the agents. It counts at once.
+    #[serde(rename = "policy/set")]
+    SetPolicy(PolicyChange),
     /// Operator: what to do about an agent that is silent, or at its usage limit.
     #[serde(rename = "agent/attend")]
     Attend(AttendParams),
@@ -204,6 +208,7 @@ impl Command {
             Self::QueueDrain(_) => "queue/drain",
             Self::QueueRebuild => "queue/rebuild",
             Self::Trust(_) => "config/trust",
+            Self::SetPolicy(_) => "policy/set",
             Self::Attend(_) => "agent/attend",
             Self::AcknowledgeAlarm(_) => "alarm/acknowledge",
         }
@@ -257,6 +262,7 @@ impl Command {
             | Self::QueueDrain(_)
             | Self::QueueRebuild
             | Self::Trust(_)
+            | Self::SetPolicy(_)
             | Self::Attend(_)
             | Self::AcknowledgeAlarm(_) => true,
         }
@@ -280,6 +286,7 @@ impl Command {
             | Self::QueueDrain(_)
             | Self::QueueRebuild
             | Self::Trust(_)
+            | Self::SetPolicy(_)
             | Self::Attend(_)
             | Self::AcknowledgeAlarm(_) => true,
             Self::Send(params) => params.from.is_none(),

@@ -282,7 +282,8 @@ pub struct HookParams {
     /// `PostToolUse`: that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// `Stop`: what Claude said last. `PostCompact`: the summary.
+    /// `Stop`: what Claude said last. `PostCompact`: the summary. `PreToolUse`: why a rule of the
+    /// operator's kept Claude from the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

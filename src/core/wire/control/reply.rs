@@ -68,6 +68,22 @@ pub enum Reply {
     Task(TaskChanged),
     /// The gates, and what they came to.
     Gates(GatesReport),
+    /// The rules for the agents were changed.
+    PolicySet(PolicySet),
+}
+
+/// The rules for the agents were changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicySet {
+    /// The entry that says so.
+    pub entry_id: EntryId,
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// The instruction files whose managed block says so now, as paths inside the project.
+    pub rewritten: Vec<String>,
+    /// Those that could not be rewritten, each with the reason.
+    pub left: Vec<String>,
 }
 
 impl HookReply {

@@ -1,0 +1,87 @@
+//! [`before_tool`]: the hook that judges a call before Claude runs it (`facts/claude-code.md` §10.6).
+//!
+//! It judges by what the operator trusts, which lies on the disk: a rule holds while no daemon runs,
+//! and where there is none Claude waits for nobody.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::{HOOK_WAIT, HookCaller, connected, read, word};
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::policy::{PolicyRules, PolicyVerdict, ToolUse};
+use crate::wire::control::{Command, HookParams};
+
+/// The event of this hook.
+pub const BEFORE_TOOL: &str = "PreToolUse";
+
+/// Judges a call by the rules, and prints what they make of it; prints nothing when they let it
+/// through. Never fails, and takes at most 1.5 s. A call that cannot be read is asked for.
+///
+/// `client` makes the connection over which a refusal is told to the daemon, for the record.
+pub async fn before_tool<R, W>(
+    rules: &PolicyRules,
+    caller: HookCaller,
+    input: R,
+    mut output: W,
+    client: impl FnOnce() -> Client,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    if !rules.restricts(Agent::Claude) {
+        return;
+    }
+    let work = async {
+        let input = timeout(HOOK_WAIT / 2, read(input))
+            .await
+            .unwrap_or_default();
+        let (decision, why) = match judge(rules, &input) {
+            PolicyVerdict::Allowed => return,
+            PolicyVerdict::Ask(why) => ("ask", why),
+            PolicyVerdict::Denied(why) => ("deny", why),
+        };
+        let line = json!({
+            "hookSpecificOutput": {
+                "hookEventName": BEFORE_TOOL,
+                "permissionDecision": decision,
+                "permissionDecisionReason": why,
+            }
+        });
+        let printed = output.write_all(format!("{line}\n").as_bytes()).await;
+        if printed.is_err() || output.flush().await.is_err() || decision != "deny" {
+            return;
+        }
+        let client = client();
+        if connected(&client).await.is_some() {
+            let told = client.call(Command::Hook(refused(caller, &input, why)));
+            if let Err(error) = told.await {
+                tracing::debug!(%error, "a refused call was not reported");
+            }
+        }
+    };
+    if timeout(HOOK_WAIT, work).await.is_err() {
+        tracing::debug!("the hook took too long");
+    }
+}
+
+fn judge(rules: &PolicyRules, input: &Value) -> PolicyVerdict {
+    let tool = input.get("tool_name").and_then(Value::as_str);
+    let (Some(tool), Some(input)) = (tool, input.get("tool_input")) else {
+        let why = "ctxrelay: the call could not be read, and rules of yours are in force";
+        return PolicyVerdict::Ask(why.to_owned());
+    };
+    rules.judge(Agent::Claude, &ToolUse { tool, input })
+}
+
+fn refused(caller: HookCaller, input: &Value, why: String) -> HookParams {
+    HookParams {
+        event: BEFORE_TOOL.to_owned(),
+        claude_pid: caller.pid,
+        claude_session_id: word(input, "session_id"),
+        tool: word(input, "tool_name"),
+        text: Some(why),
+        ..HookParams::default()
+    }
+}

@@ -1,0 +1,75 @@
+//! [`RuleInForce`]: a rule as it is told, with what stands behind it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Permission, PermissionRule, PolicyRules};
+use crate::agent::Agent;
+
+/// Why a rule for Claude is enforced.
+const BY_HOOK: &str = "the plugin's hook judges each call of a tool before Claude runs it";
+
+/// Why it is not.
+const NO_HOOK: &str = "no Claude is here whose hooks ran: start it with `ctxrelay claude`";
+
+/// Why a rule for Codex is none.
+const OF_CODEX: &str = "Codex runs what its own sandbox and approvals allow; its requests show the \
+                        rule, and you answer them";
+
+/// A rule against something that an agent could do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleInForce {
+    /// `coordinator`, or the permission's name.
+    pub rule: String,
+    /// Whom it restricts.
+    pub agent: Agent,
+    /// What it comes to.
+    pub comes_to: PermissionRule,
+    /// Something keeps the agent from what the rule is against. Else the rule is ADVISORY.
+    pub enforced: bool,
+    /// What, or why nothing does.
+    pub why: String,
+}
+
+impl RuleInForce {
+    /// ENFORCED or ADVISORY.
+    pub fn mark(&self) -> &'static str {
+        match self.enforced {
+            true => "ENFORCED",
+            false => "ADVISORY",
+        }
+    }
+}
+
+impl PolicyRules {
+    /// Every rule that restricts an agent. `claude_asks`: a Claude is here that runs our hooks.
+    pub fn in_force(&self, claude_asks: bool) -> Vec<RuleInForce> {
+        let told = |rule: &str, agent, comes_to| {
+            let (enforced, why) = match agent {
+                Agent::Claude if claude_asks => (true, BY_HOOK),
+                Agent::Claude => (false, NO_HOOK),
+                Agent::Codex => (false, OF_CODEX),
+            };
+            RuleInForce {
+                rule: rule.to_owned(),
+                agent,
+                comes_to,
+                enforced,
+                why: why.to_owned(),
+            }
+        };
+        let mut rules = Vec::new();
+        for agent in Agent::ALL {
+            if self.leaves_git(agent).is_some() {
+                rules.push(told("coordinator", agent, PermissionRule::Deny));
+            }
+            for permission in Permission::ALL {
+                let comes_to = self.rule(agent, permission);
+                if comes_to != PermissionRule::Allow {
+                    rules.push(told(permission.as_str(), agent, comes_to));
+                }
+            }
+        }
+        rules
+    }
+}

@@ -1,0 +1,198 @@
+//! [`PolicyKeys`]: the operator's rules for the agents, as `config.json` has them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::keys::Config;
+use super::read::read;
+use crate::agent::Agent;
+use crate::policy::{Coordinator, Permission, PermissionRule, PermissionRules, PolicyRules};
+
+/// Keys of `collaboration`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CollaborationKeys {
+    /// Who alone writes to git: `ctxrelay coordinator`. `null`: whoever wants to.
+    #[schemars(with = "Option<CoordinatorWord>")]
+    pub coordinator: Option<Coordinator>,
+}
+
+/// Keys of `permissions`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PolicyKeys {
+    /// Nobody's tools change files or git.
+    pub read_only: bool,
+    /// For both agents.
+    #[serde(flatten)]
+    pub both: PermissionKeys,
+    /// For one agent; they count before those for both.
+    pub agents: AgentPolicyKeys,
+}
+
+/// Keys of `permissions.agents`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(default)]
+pub struct AgentPolicyKeys {
+    /// For Claude.
+    pub claude: PermissionKeys,
+    /// For Codex.
+    pub codex: PermissionKeys,
+}
+
+/// What permissions come to: `allow` (as the agent's own settings have it), `ask` or `deny`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(default)]
+pub struct PermissionKeys {
+    /// Reading files.
+    #[schemars(with = "Option<RuleWord>")]
+    pub read: Option<PermissionRule>,
+    /// Changing files.
+    #[schemars(with = "Option<RuleWord>")]
+    pub write: Option<PermissionRule>,
+    /// Running commands.
+    #[schemars(with = "Option<RuleWord>")]
+    pub shell: Option<PermissionRule>,
+    /// Reaching beyond this machine.
+    #[schemars(with = "Option<RuleWord>")]
+    pub network: Option<PermissionRule>,
+    /// Writing to git.
+    #[schemars(with = "Option<RuleWord>")]
+    pub git: Option<PermissionRule>,
+    /// Naming files in which secrets usually lie.
+    #[schemars(with = "Option<RuleWord>")]
+    pub secrets: Option<PermissionRule>,
+    /// Driving a browser.
+    #[schemars(with = "Option<RuleWord>")]
+    pub browser: Option<PermissionRule>,
+    /// Using the tools of other MCP servers.
+    #[schemars(with = "Option<RuleWord>")]
+    pub external_api: Option<PermissionRule>,
+}
+
+/// The words of [`Coordinator`], for the schema: `policy` knows none.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum CoordinatorWord {
+    Claude,
+    Codex,
+    Human,
+}
+
+/// The words of [`PermissionRule`], for the schema.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum RuleWord {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl PermissionKeys {
+    fn key(&mut self, permission: Permission) -> &mut Option<PermissionRule> {
+        match permission {
+            Permission::Read => &mut self.read,
+            Permission::Write => &mut self.write,
+            Permission::Shell => &mut self.shell,
+            Permission::Network => &mut self.network,
+            Permission::Git => &mut self.git,
+            Permission::Secrets => &mut self.secrets,
+            Permission::Browser => &mut self.browser,
+            Permission::ExternalApi => &mut self.external_api,
+        }
+    }
+
+    fn rules(mut self) -> PermissionRules {
+        let rules = Permission::ALL.into_iter();
+        rules
+            .filter_map(|permission| Some((permission, (*self.key(permission))?)))
+            .collect()
+    }
+
+    fn of(rules: &PermissionRules) -> Self {
+        let mut keys = Self::default();
+        for (permission, rule) in rules {
+            *keys.key(*permission) = Some(*rule);
+        }
+        keys
+    }
+}
+
+/// The rules of a configuration.
+pub fn policy(config: &Config) -> PolicyRules {
+    let agents = config.permissions.agents;
+    let own = [(Agent::Claude, agents.claude), (Agent::Codex, agents.codex)];
+    let own = own.map(|(agent, keys)| (agent, keys.rules()));
+    PolicyRules {
+        coordinator: config.collaboration.coordinator,
+        read_only: config.permissions.read_only,
+        both: config.permissions.both.rules(),
+        own: own
+            .into_iter()
+            .filter(|(_, rules)| !rules.is_empty())
+            .collect(),
+    }
+}
+
+/// Puts these rules in the place of a configuration's own.
+pub(super) fn set_policy(config: &mut Config, rules: &PolicyRules) {
+    let of = |agent| rules.own.get(&agent).map(PermissionKeys::of);
+    config.collaboration.coordinator = rules.coordinator;
+    config.permissions = PolicyKeys {
+        read_only: rules.read_only,
+        both: PermissionKeys::of(&rules.both),
+        agents: AgentPolicyKeys {
+            claude: of(Agent::Claude).unwrap_or_default(),
+            codex: of(Agent::Codex).unwrap_or_default(),
+        },
+    };
+}
+
+/// The rules that the operator trusts, from the trusted keys.
+pub fn trusted_policy(trusted: &Map<String, Value>) -> PolicyRules {
+    let mut file = Map::new();
+    if let Some(coordinator) = trusted.get("collaboration.coordinator") {
+        let group = json!({"coordinator": coordinator});
+        file.insert("collaboration".to_owned(), group);
+    }
+    if let Some(permissions) = trusted.get("permissions") {
+        file.insert("permissions".to_owned(), permissions.clone());
+    }
+    match file.is_empty() {
+        true => PolicyRules::default(),
+        false => policy(&read(&file).0),
+    }
+}
+
+/// The rules as keys of the file, dotted, as the operator trusts them; `None` where nothing is to
+/// stand.
+pub fn keys_of(rules: &PolicyRules) -> [(&'static str, Option<Value>); 2] {
+    let of = |rules: &PermissionRules| {
+        let pairs = rules.iter();
+        pairs
+            .map(|(permission, rule)| (permission.to_string(), json!(rule)))
+            .collect::<Map<String, Value>>()
+    };
+    let mut permissions = of(&rules.both);
+    if rules.read_only {
+        permissions.insert("readOnly".to_owned(), json!(true));
+    }
+    if !rules.own.is_empty() {
+        let own = rules.own.iter();
+        let own: Map<String, Value> = own
+            .map(|(agent, rules)| (agent.to_string(), Value::Object(of(rules))))
+            .collect();
+        permissions.insert("agents".to_owned(), Value::Object(own));
+    }
+    let permissions = Some(permissions).filter(|permissions| !permissions.is_empty());
+    [
+        (
+            "collaboration.coordinator",
+            rules.coordinator.map(|it| json!(it)),
+        ),
+        ("permissions", permissions.map(Value::Object)),
+    ]
+}

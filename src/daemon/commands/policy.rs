@@ -1,0 +1,167 @@
+//! The operator changes a rule for the agents.
+
+use serde_json::Map;
+
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::core::instructions::managed_instructions;
+use crate::core::policy::{PolicyChange, PolicyRules};
+use crate::daemon::clock::now_ms;
+use crate::daemon::event::Event;
+use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::{config, trust};
+use crate::wire::config::{keys_of, trusted_policy};
+use crate::wire::control::{HookParams, PolicySet, Refusal, RefusalCode, Reply};
+use crate::wire::status::PolicyStatus;
+
+/// How much of the reason for a refused call is recorded, in characters.
+const WHY_CHARS_MAX: usize = 500;
+
+impl Daemon {
+    /// Recorded first; the rule counts once the entry is durable, and the instruction files follow.
+    pub(super) fn set_policy(&mut self, change: PolicyChange, reply: ReplySender) {
+        let Some(user) = self.configuration.user().cloned() else {
+            return answer(reply, Err(failed("this daemon has no configuration")));
+        };
+        if config::load(&self.dirs, &user).file.is_none() {
+            let why = "config.json is no JSON object, so that nothing can be set in it";
+            return answer(reply, Err(failed(why)));
+        }
+        let event = match change {
+            PolicyChange::Coordinator { .. } => LifecycleEvent::CoordinatorChanged,
+            _ => LifecycleEvent::PermissionsChanged,
+        };
+        let entry = self.entry(Party::Human, None, event, change.to_string(), None);
+        let entry_id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let stored = match result {
+                    Ok(stored) => stored,
+                    Err(refusal) => return answer(reply, Err(refusal.clone())),
+                };
+                let seq = stored[0].entry.seq;
+                let rules = match keep(&daemon.dirs, &user, change) {
+                    Ok(rules) => rules,
+                    Err(error) => {
+                        let why = format!("the rule could not be kept: {error}");
+                        daemon.note_fact(Party::System, ErrorCode::TrustNotKept, why.clone());
+                        return answer(reply, Err(failed(&why)));
+                    }
+                };
+                let loaded = config::load(&daemon.dirs, &user);
+                daemon.reconfigure(loaded, &[]);
+                daemon.alarms.trusted();
+                daemon.status_changed();
+                let set = PolicySet {
+                    entry_id,
+                    seq,
+                    rewritten: Vec::new(),
+                    left: Vec::new(),
+                };
+                match change {
+                    PolicyChange::Coordinator { .. } => daemon.rewrite_blocks(&rules, set, reply),
+                    _ => answer(reply, Ok(Reply::PolicySet(set))),
+                }
+            }),
+        );
+    }
+
+    /// Has the instruction files say who writes to git. Files are read and written beside the loop.
+    fn rewrite_blocks(&self, rules: &PolicyRules, mut set: PolicySet, reply: ReplySender) {
+        let root = self.dirs.root.clone();
+        let body = managed_instructions(rules.coordinator);
+        let under_way = self.operations.begin_beside();
+        let Some(events) = self.events.upgrade() else {
+            return answer(reply, Ok(Reply::PolicySet(set)));
+        };
+        tokio::task::spawn_blocking(move || {
+            let RewrittenBlocks { changed, left } = rewrite(&root, &body);
+            set.rewritten = changed;
+            set.left = left;
+            let rewritten = Event::BlocksRewritten {
+                set: Box::new(set),
+                reply,
+                under_way,
+            };
+            let _ = events.blocking_send(rewritten);
+        });
+    }
+
+    /// A hook of Claude's kept it from a call: the record says so.
+    pub(super) fn note_refused_tool(&mut self, params: &HookParams) {
+        let why = params.text.as_deref().unwrap_or_default();
+        let why: String = why.chars().take(WHY_CHARS_MAX).collect();
+        let text = format!("{} was kept from a call: {why}", Agent::Claude.title());
+        self.note_fact(Party::System, LifecycleEvent::ToolRefused, text);
+    }
+
+    /// The rules, and whether each is enforced.
+    pub(in crate::daemon) fn policy_status(&self) -> PolicyStatus {
+        let rules = self.configuration.policy();
+        let claude_asks = (self.clients.bridges())
+            .filter_map(|(_, bridge)| bridge.hello.agent_pid)
+            .any(|claude| self.claude_processes.runs_hooks(claude));
+        PolicyStatus {
+            coordinator: rules.coordinator,
+            read_only: self.recorder.is_read_only(),
+            tools_read_only: rules.read_only,
+            rules: rules.in_force(claude_asks),
+        }
+    }
+}
+
+/// Trusts the rules with the change, and writes them into the file. What else waits for trust waits
+/// on; rules in the file that nobody trusted give way.
+fn keep(dirs: &ProjectDirs, user: &UserDirs, change: PolicyChange) -> std::io::Result<PolicyRules> {
+    let id = dirs.instance_id();
+    let mut keys = trust::read(user, &id).keys;
+    let rules = trusted_policy(&keys).with(change);
+    let wanted = keys_of(&rules);
+    for (key, value) in wanted.clone() {
+        match value {
+            Some(value) => keys.insert(key.to_owned(), value),
+            None => keys.remove(key),
+        };
+    }
+    let mut file = config::load(dirs, user).file.unwrap_or_default();
+    for (key, value) in wanted {
+        set(&mut file, key, value);
+    }
+    trust::write(user, &id, keys, now_ms())?;
+    config::save(dirs, &file)?;
+    Ok(rules)
+}
+
+/// Sets a dotted key of at most two parts.
+fn set(file: &mut Map<String, serde_json::Value>, key: &str, value: Option<serde_json::Value>) {
+    let (group, name) = match key.split_once('.') {
+        Some((group, name)) => {
+            let group = file
+                .entry(group)
+                .or_insert_with(|| Map::new().into())
+                .as_object_mut();
+            match group {
+                Some(group) => (group, name),
+                // Something else stands where the group would.
+                None => return,
+            }
+        }
+        None => (file, key),
+    };
+    match value {
+        Some(value) => group.insert(name.to_owned(), value),
+        None => group.remove(name),
+    };
+}
+
+fn failed(why: &str) -> Refusal {
+    Refusal::new(
+        RefusalCode::TrustFailed,
+        why,
+        "see that config.json and the registry's folder outside the project can be written",
+    )
+}

@@ -1,0 +1,134 @@
+//! The operator's rules for the agents: who may set them, and what counts.
+
+use serde_json::{Value, json};
+
+use super::rig::{Guest, Rig};
+use super::tamper::{configured, write_config};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::managed_block::with_block;
+use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange};
+use crate::store::testing::Place;
+use crate::store::{config, trust};
+use crate::wire::control::{Command, HookParams, PolicySet, RefusalCode, Reply, Role};
+
+fn coordinator(to: Coordinator) -> Command {
+    Command::SetPolicy(PolicyChange::Coordinator { to: Some(to) })
+}
+
+async fn set(rig: &mut Rig, operator: &Guest, command: Command) -> PolicySet {
+    match rig.call(operator, command).await {
+        Ok(Reply::PolicySet(set)) => set,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn file(place: &Place) -> Value {
+    serde_json::from_slice(&std::fs::read(place.dirs.config()).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn the_operator_alone_names_the_coordinator_and_the_files_with_a_block_say_so() {
+    let place = Place::new();
+    let root = place.dirs.root.clone();
+    let agents = with_block("# Mine\n", "old words").unwrap();
+    std::fs::write(root.join("AGENTS.md"), &agents).unwrap();
+    std::fs::write(root.join("CLAUDE.md"), "# Mine alone\n").unwrap();
+    write_config(&place, json!({"odd": 1}));
+    let (mut rig, operator) = configured(&place).await;
+    for role in [Role::Codex, Role::Claude, Role::Hook] {
+        let agent = rig.connect(role, None, false);
+        let refused = rig.call(&agent, coordinator(Coordinator::Codex)).await;
+        assert_eq!(refused.unwrap_err().code, RefusalCode::OperatorOnly);
+    }
+
+    let done = set(&mut rig, &operator, coordinator(Coordinator::Codex)).await;
+    assert_eq!(done.rewritten, ["AGENTS.md"]);
+    assert!(done.left.is_empty(), "{:?}", done.left);
+    let text = std::fs::read_to_string(root.join("AGENTS.md")).unwrap();
+    assert!(
+        text.starts_with("# Mine\n") && text.contains("Codex alone writes to git"),
+        "{text}"
+    );
+    let theirs = std::fs::read_to_string(root.join("CLAUDE.md")).unwrap();
+    assert_eq!(theirs, "# Mine alone\n");
+    let stored = rig
+        .daemon
+        .recorder
+        .ledger()
+        .read(done.seq)
+        .unwrap()
+        .unwrap();
+    assert_eq!(stored.entry.source, Party::Human);
+    assert_eq!(stored.entry.content, "coordinator: codex");
+    let kind = EntryKind::from(LifecycleEvent::CoordinatorChanged);
+    assert_eq!(stored.entry.kind, kind);
+    let said = json!({"odd": 1, "collaboration": {"coordinator": "codex"}});
+    assert_eq!(file(&place), said);
+
+    let status = rig.daemon.status().policy;
+    assert_eq!(status.coordinator, Some(Coordinator::Codex));
+    let rules: Vec<_> = status
+        .rules
+        .iter()
+        .map(|it| (it.agent, it.enforced))
+        .collect();
+    assert_eq!(rules, [(Agent::Claude, false)], "no Claude is here");
+}
+
+#[tokio::test]
+async fn what_the_file_says_counts_only_as_it_was_trusted() {
+    let place = Place::new();
+    // An agent wrote these.
+    write_config(
+        &place,
+        json!({"permissions": {"git": "allow", "agents": {"claude": {"secrets": "allow"}}},
+            "redaction": {"allow": ["AKIAEXAMPLE7EXAMPLE7"]}}),
+    );
+    let (mut rig, operator) = configured(&place).await;
+    let deny = Command::SetPolicy(PolicyChange::Permission {
+        permission: Permission::Secrets,
+        agent: None,
+        rule: Some(PermissionRule::Deny),
+    });
+    set(&mut rig, &operator, deny).await;
+    assert_eq!(file(&place)["permissions"], json!({"secrets": "deny"}));
+    let trusted = trust::read(&place.user, &place.dirs.instance_id()).keys;
+    let keys: Vec<&str> = trusted.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["permissions"], "what else waits waits on");
+
+    // And takes the rule away again.
+    write_config(&place, json!({}));
+    let loaded = config::load(&place.dirs, &place.user);
+    rig.daemon.reconfigure(loaded, &[]);
+    let rule = rig.daemon.configuration.policy();
+    let rule = rule.rule(Agent::Claude, Permission::Secrets);
+    assert_eq!(rule, PermissionRule::Deny);
+    assert!(rig.daemon.notices.lines()[0].contains("permissions waits for your trust"));
+}
+
+#[tokio::test]
+async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_is_on_record() {
+    let place = Place::new();
+    write_config(&place, json!({}));
+    let (mut rig, operator) = configured(&place).await;
+    set(&mut rig, &operator, coordinator(Coordinator::Human)).await;
+    let _bridge = rig.connect(Role::Claude, Some(4_000_000), false);
+    assert!(!rig.daemon.status().policy.rules[0].enforced);
+    let hook = rig.connect(Role::Hook, None, false);
+    let refused = Command::Hook(HookParams {
+        event: "PreToolUse".to_owned(),
+        claude_pid: Some(4_000_000),
+        text: Some("ctxrelay: `git push` writes to git".to_owned()),
+        ..HookParams::default()
+    });
+    rig.call(&hook, refused).await.unwrap();
+    rig.settle().await;
+    let rules = rig.daemon.status().policy.rules;
+    let enforced: Vec<_> = rules.iter().map(|it| (it.agent, it.enforced)).collect();
+    assert_eq!(enforced, [(Agent::Claude, true), (Agent::Codex, false)]);
+    let kind = EntryKind::from(LifecycleEvent::ToolRefused);
+    let recent = rig.daemon.recorder.recent();
+    let said = recent.iter().find(|stored| stored.entry.kind == kind);
+    assert!(said.unwrap().entry.content.contains("`git push`"));
+}

@@ -1,0 +1,185 @@
+//! The operator's rules for the agents, as the real ones meet them.
+
+use serde_json::{Value, json};
+
+use crate::pair::{attached_codex, status, verify, wait_status};
+use crate::support::child::run;
+use crate::support::claude_home;
+use crate::support::model_request::{says, tool_said};
+use crate::support::operator::Operator;
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Reply, ToolCall};
+use crate::support::wait::{timeout, wait_until};
+
+const COMMIT: &str = "git -C . commit --allow-empty -m";
+
+/// The commits, newest first. The project begins with one.
+fn subjects(pair: &Pair) -> Vec<String> {
+    let log = pair.project.git(&["log", "--format=%s"]);
+    log.lines().map(str::to_owned).collect()
+}
+
+/// Whoever runs git in the project has a name.
+fn with_name(pair: &Pair) {
+    pair.project.git(&["config", "user.name", "Somebody"]);
+    pair.project
+        .git(&["config", "user.email", "somebody@example.org"]);
+}
+
+#[track_caller]
+fn coordinator(operator: &mut Operator, to: &str) -> Value {
+    let change = json!({"change": "coordinator", "to": to});
+    operator.call("policy/set", change).unwrap()
+}
+
+/// Claude in its terminal, which its person lets run git without asking.
+#[track_caller]
+fn claude_with_git(pair: &Pair) -> Pty {
+    let settings = json!({"permissions": {"allow": ["Bash(git:*)"]}});
+    std::fs::write(pair.claude_home.settings(), settings.to_string()).unwrap();
+    let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+    let mut claude = Pty::spawn(&launch).labelled("claude");
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_status(pair, "Claude's bridge and doorbell", |status| {
+        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
+    });
+    claude
+}
+
+fn refused(pair: &Pair) -> Vec<String> {
+    let lines = pair.project.ledger().into_iter();
+    lines
+        .filter(|line| line["runtimeEvent"]["event"] == "tool_refused")
+        .map(|line| line["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn claude_leaves_git_to_the_coordinator_and_its_person_does_not() {
+    let Some(pair) = Pair::new() else { return };
+    with_name(&pair);
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    coordinator(&mut operator, "codex");
+    for (prompt, command) in [
+        ("commit it", format!("{COMMIT} by-claude")),
+        (
+            "look at it",
+            "git status --short && echo seen-$((40+2))".to_owned(),
+        ),
+        (
+            "commit it now",
+            format!("{COMMIT} now-by-claude && echo made-$((40+2))"),
+        ),
+    ] {
+        let call = Reply::shell(&command);
+        pair.messages.when(says(prompt)).once().reply(call);
+    }
+    let denied = "PreToolUse:Bash hook error: ctxrelay: `git commit` writes to git, and writing to \
+                  git is Codex's alone here";
+    let denied = pair.messages.when(tool_said(denied));
+    denied.once().reply(Reply::text("Left to Codex."));
+    let looked = pair.messages.when(tool_said("seen-42"));
+    looked.once().reply(Reply::text("Looked at it."));
+    let made = pair.messages.when(tool_said("made-42"));
+    made.once().reply(Reply::text("Committed it."));
+
+    let mut claude = claude_with_git(&pair);
+    claude.submit("commit it");
+    claude.wait_for_text("Left to Codex.");
+    assert_eq!(subjects(&pair).len(), 1);
+    let told = wait_until("the refusal in the record", timeout(), || {
+        refused(&pair).pop()
+    });
+    assert!(told.contains("`git commit` writes to git"), "{told}");
+    let rules = &status(&pair)["policy"]["rules"];
+    assert_eq!(rules[0]["agent"], "claude");
+    assert_eq!(rules[0]["enforced"], true, "{rules}");
+
+    claude.submit("look at it");
+    claude.wait_for_text("Looked at it.");
+    // The person's own command, in Claude's terminal.
+    claude.press(Key::Char('!'));
+    claude.submit(&format!("{COMMIT} by-the-person"));
+    wait_until("the person's commit", timeout(), || {
+        (subjects(&pair).len() == 2).then_some(())
+    });
+    assert_eq!(subjects(&pair)[0], "by-the-person");
+
+    coordinator(&mut operator, "claude");
+    claude.submit("commit it now");
+    claude.wait_for_text("Committed it.");
+    assert_eq!(subjects(&pair)[0], "now-by-claude");
+    assert_eq!(refused(&pair).len(), 1);
+    verify(&pair);
+}
+
+#[test]
+fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes() {
+    let Some(pair) = Pair::new() else { return };
+    with_name(&pair);
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    coordinator(&mut operator, "human");
+    // By its text it may be anything.
+    let command = "TOOL=git; $TOOL status --short && echo ran-$((40+2))";
+    pair.messages
+        .when(says("run the tool"))
+        .once()
+        .reply(Reply::shell(command));
+    pair.messages
+        .when(tool_said("ran-42"))
+        .reply(Reply::text("It ran."));
+    let mut claude = claude_with_git(&pair);
+    claude.submit("run the tool");
+    claude.wait_for_text("ctxrelay: it may write to git");
+    assert!(refused(&pair).is_empty());
+    claude.press_until(Key::Enter, "the dialog to go", |screen| {
+        !screen.contains("Do you want to proceed?")
+    });
+    claude.wait_for_text("It ran.");
+    verify(&pair);
+}
+
+#[test]
+fn codex_reads_the_rule_in_its_instructions_and_the_deck_shows_it_on_what_codex_asks() {
+    let Some(pair) = Pair::new() else { return };
+    with_name(&pair);
+    let theirs = pair.project.root().join("AGENTS.md");
+    std::fs::write(&theirs, "# Ours\n").unwrap();
+    run(&pair.ctxrelay(["init", "--yes"])).expect_success();
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    deck.press_until(Key::Char('c'), "the question", |screen| {
+        screen.contains("Who alone writes to git?")
+    });
+    // It stands on what counts now: nobody.
+    deck.press_until(Key::Up, "Claude", |screen| screen.contains("▸ Claude"));
+    deck.press(Key::Enter);
+    deck.wait_for_text("AGENTS.md says so");
+    let text = std::fs::read_to_string(&theirs).unwrap();
+    assert!(
+        text.starts_with("# Ours\n") && text.contains("Claude alone writes to git"),
+        "{text}"
+    );
+
+    let asks = ToolCall::escalated(&format!("{COMMIT} by-codex"), "it is done");
+    let commit = pair.responses.when(says("commit it"));
+    commit.once().reply(Reply::call(asks));
+    let mut codex = attached_codex(&pair);
+    codex.submit("commit it");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("esc later")
+    });
+    deck.wait_for_text("writes to git: git commit");
+    deck.wait_for_text("(ADVISORY)");
+    let requests = pair.responses.requests();
+    let first = requests
+        .iter()
+        .find(|request| request.mentions("commit it"));
+    assert!(first.unwrap().mentions("Claude alone writes to git here"));
+    assert_eq!(subjects(&pair).len(), 1);
+    verify(&pair);
+}
