@@ -22,6 +22,7 @@
 //! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
+//! | [`RunningCommands`](running_commands::RunningCommands) | the commands that Codex runs right now | begins, ends | the latest one |
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
@@ -112,6 +113,7 @@ pub mod reply;
 mod rollover;
 mod run;
 pub mod running;
+mod running_commands;
 mod sending_again;
 mod show;
 mod silence;

@@ -27,6 +27,7 @@ use super::pending_decisions::PendingDecisions;
 use super::readers::Readers;
 use super::recorder::Recorder;
 use super::reloads::Reloads;
+use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
@@ -46,6 +47,7 @@ pub struct Daemon {
     pub(super) claude_processes: ClaudeProcesses,
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
+    pub(super) running_commands: RunningCommands,
     pub(super) limits: Limits,
     pub(super) contexts: Contexts,
     pub(super) given: GivenHeads,
@@ -96,6 +98,7 @@ impl Daemon {
             claude_processes: ClaudeProcesses::default(),
             codex,
             silences: Silences::default(),
+            running_commands: RunningCommands::default(),
             limits: Limits::default(),
             contexts: Contexts::default(),
             given: GivenHeads::default(),

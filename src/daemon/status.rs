@@ -70,6 +70,7 @@ impl Daemon {
                     thread_id: parts.thread_id,
                     turn_id: parts.turn_id,
                     turn_text: codex.turn_text,
+                    command: self.running_commands.latest(),
                     app_server: parts.app_server,
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),

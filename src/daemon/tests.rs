@@ -29,6 +29,7 @@ mod reads;
 mod resolved;
 mod rig;
 mod rollover;
+mod running_commands;
 mod silence;
 mod space;
 mod start;

@@ -59,9 +59,28 @@ impl Daemon {
             CodexFact::ThreadStatus { .. }
             | CodexFact::TurnCompleted { .. }
             | CodexFact::ServerLost { .. }
-            | CodexFact::Unavailable { .. } => self.turn_is_over(Agent::Codex),
+            | CodexFact::Unavailable { .. } => {
+                self.running_commands.are_over();
+                self.turn_is_over(Agent::Codex);
+            }
             CodexFact::TurnStarted { .. } | CodexFact::Sign => self.turn_lives(Agent::Codex),
+            CodexFact::ThreadAdopted { .. } => self.running_commands.are_over(),
             _ => {}
+        }
+    }
+
+    /// A command of Codex's begins: shown while it runs, and not recorded.
+    pub(super) fn command_began(&mut self, item_id: String, command: &str) {
+        let (text, _) = self.recorder.redactor().redact_text(command);
+        let now_ms = self.clock.now_ms();
+        self.running_commands.began(item_id, &text, now_ms);
+        self.status_changed();
+    }
+
+    /// A command of Codex's ended.
+    pub(super) fn command_ended(&mut self, item_id: &str) {
+        if self.running_commands.ended(item_id) {
+            self.status_changed();
         }
     }
 

@@ -33,3 +33,4 @@ mod rules;
 mod support;
 mod told;
 mod wake;
+mod working;

@@ -3,6 +3,9 @@
 use crate::core::entry::{ApprovalRequest, ErrorCode, TurnFiles, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
+/// The most that is told of a command line, in characters.
+pub const COMMAND_CHARS_MAX: usize = 4_000;
+
 /// What happened at Codex. Only about the *visible* thread: helper threads are filtered out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CodexFact {
@@ -153,6 +156,18 @@ pub enum CodexFact {
     /// The turn of the visible thread does something, be it nothing else that is told. At most one
     /// a second; what somebody tells the turn is none.
     Sign,
+    /// The turn of the visible thread begins to run a command.
+    CommandBegan {
+        /// The item.
+        item_id: String,
+        /// The command line, at most [`COMMAND_CHARS_MAX`] characters of it; with secrets.
+        command: String,
+    },
+    /// A command of the visible thread ended.
+    CommandEnded {
+        /// The item.
+        item_id: String,
+    },
     /// When a usage limit that is hit now would end, as the account's windows say. Comes before the
     /// end of the turn that hit it.
     LimitEnds {

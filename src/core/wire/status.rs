@@ -233,6 +233,8 @@ pub struct CodexStatus {
     pub turn_id: Option<TurnId>,
     /// What the running turn is about.
     pub turn_text: Option<String>,
+    /// The command that it runs right now, of several the one that began last.
+    pub command: Option<CommandStatus>,
     /// The app-server.
     pub app_server: Option<AppServerStatus>,
     /// The terminal is connected through the proxy.
@@ -251,6 +253,16 @@ pub struct CodexStatus {
     pub cut_off: u64,
     /// The human stopped a turn: what waits goes on when they say so.
     pub held: bool,
+}
+
+/// A command that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommandStatus {
+    /// The command line or its beginning, without secrets; hostile.
+    pub text: String,
+    /// Since when, ms since the epoch.
+    pub since: i64,
 }
 
 /// The app-server.

@@ -119,6 +119,10 @@ impl Daemon {
                 self.settle_codex_packet(&packet_id, ReloadStep::NotGiven { why });
             }
             CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
+            CodexFact::CommandBegan { item_id, command } => {
+                self.command_began(item_id, &command);
+            }
+            CodexFact::CommandEnded { item_id } => self.command_ended(&item_id),
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),

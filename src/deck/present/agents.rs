@@ -36,6 +36,7 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         silence: attention::silence(claude.silence.as_ref(), now_ms),
         limit: attention::limit(claude.limit.as_ref()),
         cut_off: small(claude.cut_off),
+        command: None,
         turn_id: None,
         hint: slow_start(model, Agent::Claude, now_ms),
         installed: claude.installed,
@@ -70,11 +71,25 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         silence: attention::silence(codex.silence.as_ref(), now_ms),
         limit: attention::limit(codex.limit.as_ref()),
         cut_off: small(codex.cut_off),
+        command: codex.command.as_ref().map(|command| ui::RunningCommand {
+            text: of_shell(&command.text).to_owned(),
+            since_ms: command.since,
+        }),
         turn_id: codex.turn_id.as_ref().map(ToString::to_string),
         hint: slow_start(model, Agent::Codex, now_ms),
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
     }
+}
+
+/// What a shell was given: Codex runs each command by `/bin/bash -lc '…'` (0.169.0, observed). The
+/// text itself where it is anything else.
+fn of_shell(text: &str) -> &str {
+    text.split_once(" -lc '")
+        .filter(|(shell, _)| shell.starts_with('/') && !shell.contains(char::is_whitespace))
+        .and_then(|(_, rest)| rest.strip_suffix('\''))
+        .filter(|command| !command.contains('\''))
+        .unwrap_or(text)
 }
 
 /// What an agent did lately. Where nobody tells of it any more, no turn is said to run on.
@@ -116,5 +131,26 @@ fn queue(lane: &LaneStatus) -> ui::QueueCounts {
         pending: small(lane.pending),
         in_flight: small(lane.in_flight),
         ambiguous: small(lane.ambiguous),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_shell;
+
+    #[test]
+    fn a_command_is_shown_without_the_shell_that_runs_it() {
+        assert_eq!(of_shell("/bin/bash -lc 'cargo test'"), "cargo test");
+        for other in [
+            "cargo test",
+            "/bin/bash -lc ls",
+            "/bin/bash -lc 'cargo te…",
+            "/bin/rm x -lc 'cargo test'",
+            "/bin/bash -lc 'a' 'b'",
+            "/bin/bash -lc '",
+            "",
+        ] {
+            assert_eq!(of_shell(other), other);
+        }
     }
 }

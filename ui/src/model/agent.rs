@@ -146,6 +146,15 @@ pub struct WorkedMinute {
     pub entries: u32,
 }
 
+/// A command that an agent runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningCommand {
+    /// The command line or its beginning; hostile.
+    pub text: String,
+    /// Since when, ms since the epoch.
+    pub since_ms: i64,
+}
+
 /// One agent, as the Agents pane shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCard {
@@ -179,6 +188,8 @@ pub struct AgentCard {
     pub limit: Option<UsageLimit>,
     /// Messages whose turn ended early, which can be sent again.
     pub cut_off: u32,
+    /// What its turn runs right now.
+    pub command: Option<RunningCommand>,
     /// The turn that runs, where it can be named.
     pub turn_id: Option<String>,
     /// What a person should look at, in one sentence, for example
@@ -216,6 +227,7 @@ impl AgentCard {
             silence: None,
             limit: None,
             cut_off: 0,
+            command: None,
             turn_id: None,
             hint: None,
             installed: true,

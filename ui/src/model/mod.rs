@@ -19,7 +19,9 @@ mod thread;
 mod timeline;
 mod timeline_window;
 
-pub use agent::{Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, WorkedMinute};
+pub use agent::{
+    Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningCommand, WorkedMinute,
+};
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
 pub use chips::{Chip, ChipSort, Chips, ThreadChip};

@@ -86,6 +86,11 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
     for detail in card.detail.iter().cloned().chain(last_note(deck, card)) {
         document.text(&detail, ThemeRole::Text);
     }
+    if let Some(command) = &card.command {
+        let age = text::running(deck.view.now_ms, command.since_ms);
+        document.heading("It runs", &format!("for {age}"));
+        document.body(&format!("$ {}", command.text), ThemeRole::Text);
+    }
     if let Some(silence) = &card.silence {
         document.heading("Its turn is silent", "");
         let glyph = glyphs.silence(silence.level);

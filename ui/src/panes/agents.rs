@@ -83,6 +83,16 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     for detail in details.take(DETAIL_MAX) {
         put(vec![Span::styled(detail, muted)]);
     }
+    if let Some(command) = &card.command {
+        let line = format!("$ {}", sanitize::line(&command.text));
+        let age = text::running(deck.view.now_ms, command.since_ms);
+        let line = spread(
+            Line::styled(line, theme.style(ThemeRole::Text)),
+            Line::styled(age, muted),
+            room,
+        );
+        put(line.spans);
+    }
     if let Some(context) = card.context {
         put(meter(deck, context, room));
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::model::{
     Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, EntryPlace, Field,
     GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger,
-    HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome, TaskColumn,
-    Tasks, ThreadView, TimelineRow, Verdict, WorkedMinute,
+    HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome,
+    RunningCommand, TaskColumn, Tasks, ThreadView, TimelineRow, Verdict, WorkedMinute,
 };
 use crate::msg::Msg;
 
@@ -79,6 +79,10 @@ pub(super) fn codex() -> AgentCard {
         why: "Messages join the thread's own queue; each is confirmed when its user message is completed.".to_owned(),
         detail: vec!["turn: review src/auth/refresh.rs".to_owned()],
         activity: minutes("._1.......14"),
+        command: Some(RunningCommand {
+            text: "cargo test -p auth -- refresh".to_owned(),
+            since_ms: ago(12),
+        }),
         context: Some(ContextUse { used: 98_304, window: 258_000 }),
         ..AgentCard::offline(Agent::Codex)
     }

@@ -168,6 +168,7 @@ pub fn quiet() -> DeckView {
     codex.state = AgentState::Idle;
     codex.since_ms = Some(ago(900));
     codex.detail = vec!["last turn: completed 15m ago".to_owned()];
+    codex.command = None;
     let mut timeline = work();
     timeline.truncate(6);
     DeckView {
@@ -217,6 +218,8 @@ pub fn hostile_text() -> DeckView {
     view.window.has_older = false;
     view.project = "acme\x1b[31m\u{202e}ipa".to_owned();
     view.agents[1].detail = vec!["turn: \x1b]8;;http://evil\x07click\r me".to_owned()];
+    let command = view.agents[1].command.as_mut().expect("a command");
+    command.text = "echo \x1b[2J\u{202e}fr- mr\r\n rm -rf /".to_owned();
     view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();
     let mut hostile = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
     hostile.ask = "review\r\nthis \u{2067}now".to_owned();
@@ -244,6 +247,7 @@ pub fn trouble() -> DeckView {
     };
     view.agents[1].state = AgentState::Limited;
     view.agents[1].detail = vec!["usage limit, resets at 16:40".to_owned()];
+    view.agents[1].command = None;
     view.ledger = HeaderLedger {
         entries: 1_204,
         chain: Chain::Broken { seq: 871 },
@@ -324,6 +328,7 @@ pub fn disconnected() -> DeckView {
     };
     for card in &mut view.agents {
         card.state = AgentState::Stale;
+        card.command = None;
         card.since_ms = Some(ago(20));
     }
     view.banner = Some(Banner {

@@ -5,7 +5,7 @@ use crate::wire::codex::item::Item;
 use crate::wire::codex::notification::CodexNotification;
 use crate::wire::codex::thread::{self, Thread};
 
-use super::super::fact::{CodexFact, ReportedStatus};
+use super::super::fact::{COMMAND_CHARS_MAX, CodexFact, ReportedStatus};
 use super::super::packet::ThreadSign;
 use super::{Session, Todo};
 
@@ -64,6 +64,13 @@ impl Session<'_> {
                 if let Some(book) = self.memory.book(&started.thread_id) {
                     book.began(&started.turn_id, &started.item);
                 }
+                if self.memory.is_visible(&started.thread_id)
+                    && let Item::CommandExecution { id, command } = started.item
+                {
+                    let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+                    let item_id = id;
+                    facts.push(CodexFact::CommandBegan { item_id, command });
+                }
             }
             CodexNotification::ItemCompleted(completed) => {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
@@ -76,6 +83,11 @@ impl Session<'_> {
                 self.watch_packet(&completed.thread_id, sign).await;
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
+                }
+                if self.memory.is_visible(&completed.thread_id)
+                    && let Item::CommandExecution { id, .. } = completed.item
+                {
+                    facts.push(CodexFact::CommandEnded { item_id: id });
                 }
             }
             CodexNotification::TurnCompleted(completed) => {

@@ -1,0 +1,75 @@
+//! What Codex runs, as the status says it.
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::entry::TurnStatus;
+use crate::core::id::{ThreadId, TurnId};
+use crate::store::testing::Place;
+
+fn begins(rig: &mut Rig, id: &str, command: &str) {
+    rig.fact(CodexFact::CommandBegan {
+        item_id: id.to_owned(),
+        command: command.to_owned(),
+    });
+}
+
+fn ends(rig: &mut Rig, id: &str) {
+    let item_id = id.to_owned();
+    rig.fact(CodexFact::CommandEnded { item_id });
+}
+
+fn shown(rig: &Rig) -> Option<String> {
+    let command = rig.daemon.status().agents.codex.command;
+    command.map(|command| command.text)
+}
+
+#[tokio::test]
+async fn the_command_that_began_last_is_shown_until_it_or_its_turn_ends() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let entries = rig.daemon.status().ledger.entries;
+    begins(&mut rig, "1", "cargo test");
+    begins(&mut rig, "2", "cargo clippy");
+    assert_eq!(shown(&rig).as_deref(), Some("cargo clippy"));
+    ends(&mut rig, "2");
+    assert_eq!(shown(&rig).as_deref(), Some("cargo test"));
+    ends(&mut rig, "never begun");
+    assert_eq!(shown(&rig).as_deref(), Some("cargo test"));
+    assert_eq!(rig.daemon.status().ledger.entries, entries);
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("T"),
+        turn_id: TurnId::new("U1"),
+        status: TurnStatus::Completed,
+        final_answer: None,
+        client_ids: Vec::new(),
+        error: None,
+        usage_limited: false,
+        died: false,
+    });
+    assert_eq!(shown(&rig), None);
+}
+
+#[tokio::test]
+async fn a_command_is_shown_without_its_secrets_and_no_longer_than_a_line() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let secret = format!("ghp_{}", "a1B2c3D4".repeat(5).split_at(36).0);
+    begins(
+        &mut rig,
+        "1",
+        &format!("curl -H 'Authorization: token {secret}' x"),
+    );
+    let told = shown(&rig).unwrap_or_default();
+    assert!(told.starts_with("curl -H"), "{told}");
+    assert!(!told.contains(&secret), "{told}");
+    begins(&mut rig, "2", &"é".repeat(5_000));
+    let told = shown(&rig).unwrap_or_default();
+    assert_eq!((told.chars().count(), told.ends_with('…')), (201, true));
+    for n in 0..100 {
+        begins(&mut rig, &n.to_string(), "true");
+    }
+    for n in 0..100 {
+        ends(&mut rig, &n.to_string());
+    }
+    assert_eq!(shown(&rig), None, "no more than a few are kept");
+}
