@@ -3,11 +3,13 @@
 //! - [`ContinuityState`]: per agent and runtime session what it is at, folded from entries.
 //! - [`StatedText`]: one value of it, with who said it and where.
 //! - [`markers`]: what an agent says of it in passing, in its own words.
+//! - [`reminder`]: what it reads when it has not said that for long.
 //! - [`Packet`]: the text that it is given, within a budget.
 
 mod marker;
 mod packet;
 mod packet_sections;
+mod reminder;
 mod staleness;
 mod state;
 mod stated;
@@ -16,6 +18,7 @@ mod tests;
 
 pub use marker::{ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, without_markers};
 pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX};
+pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;
 pub use state::{
     CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, TouchedFile,

@@ -58,6 +58,11 @@ impl Configuration {
         policy(&self.config)
     }
 
+    /// Whether an agent is reminded that it has not said for long what it is at.
+    pub(super) fn reminds(&self) -> bool {
+        self.config.continuity.remind
+    }
+
     /// Whether each agent is given the rules of the files that it does not read.
     pub(super) fn shares_rules(&self) -> bool {
         self.config.instructions.share == ShareMode::Missing

@@ -31,6 +31,7 @@
 //! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
 //! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered | what is asked and resolved, answers that begin | the request of a key, where to send an answer |
 //! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
+//! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
 //! | [`TouchedFiles`](touched_files::TouchedFiles) | the files of Claude's running turns | a file, the end of a turn | what the turn touched |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | pids | those that live |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
@@ -109,6 +110,7 @@ mod recording;
 mod registering;
 mod reloading;
 mod reloads;
+mod reminders;
 pub mod reply;
 mod rollover;
 mod run;

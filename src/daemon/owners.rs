@@ -27,6 +27,7 @@ use super::pending_decisions::PendingDecisions;
 use super::readers::Readers;
 use super::recorder::Recorder;
 use super::reloads::Reloads;
+use super::reminders::Reminders;
 use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::tamper::Alarms;
@@ -56,6 +57,7 @@ pub struct Daemon {
     pub(super) deciding: PendingDecisions,
     pub(super) approvals: Approvals,
     pub(super) reloads: Reloads<ThenReloaded>,
+    pub(super) reminders: Reminders,
     pub(super) touched: TouchedFiles,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
@@ -107,6 +109,7 @@ impl Daemon {
             deciding: PendingDecisions::default(),
             approvals: Approvals::default(),
             reloads: Reloads::default(),
+            reminders: Reminders::default(),
             touched: TouchedFiles::default(),
             agent_processes: AgentProcesses::default(),
             events,

@@ -27,6 +27,7 @@ mod policy;
 mod proposals;
 mod published;
 mod reloaded;
+mod reminded;
 mod resume_view;
 mod rules;
 #[path = "../support/mod.rs"]

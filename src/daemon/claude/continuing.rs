@@ -98,6 +98,14 @@ impl Daemon {
         self.reload(order, then);
     }
 
+    /// What joins Claude's next prompt when it has not said for long what it is at.
+    pub(in crate::daemon) fn claudes_reminder(&mut self, pair: &RuntimeSession) -> Option<String> {
+        let reminds = self.configuration.reminds();
+        let state = self.recorder.world().state_of(Agent::Claude, pair);
+        let state = state.filter(|_| reminds)?;
+        self.reminders.take(Agent::Claude, pair, state)
+    }
+
     /// Packets that a daemon of before was about to give: its hooks are gone, and nobody knows which
     /// of them got their answer.
     pub(in crate::daemon) fn lose_claudes_packets(&mut self) {

@@ -76,7 +76,10 @@ impl Daemon {
                 if self.limits.holds(Agent::Claude) {
                     asked.with_nothing();
                 } else {
-                    let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
+                    let reminder = self.claudes_reminder(pair);
+                    let give = |daemon: &mut Self, handed: HookReply| {
+                        asked.with(daemon, handed.followed_by(reminder));
+                    };
                     self.context_for(pair, HookPoint::Prompt, give);
                 }
                 self.tell_ladder(pair, LadderInput::TurnBegan);

@@ -35,6 +35,8 @@ pub struct Config {
     pub rate_limit_resume: LimitKeys,
     /// How much room the record may take.
     pub storage: StorageKeys,
+    /// What an agent is told so that it goes on after a compaction.
+    pub continuity: ContinuityKeys,
     /// The rules in the files of a project, of which each agent reads some.
     pub instructions: InstructionKeys,
     /// Commands whose results are evidence, run by the daemon when the operator asks. They count
@@ -130,6 +132,15 @@ pub struct StorageKeys {
     pub low_water_megabytes: Megabytes<0, 1_000_000_000>,
 }
 
+/// Keys of `continuity`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContinuityKeys {
+    /// An agent that has not said for eight turns what it is at is reminded with its next prompt,
+    /// and again every eight turns. No turn begins for it.
+    pub remind: bool,
+}
+
 /// Keys of `instructions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
@@ -183,11 +194,18 @@ impl Default for Config {
             watchdog: WatchdogKeys::default(),
             rate_limit_resume: LimitKeys::default(),
             storage: StorageKeys::default(),
+            continuity: ContinuityKeys::default(),
             instructions: InstructionKeys::default(),
             gates: Vec::new(),
             collaboration: CollaborationKeys::default(),
             permissions: PolicyKeys::default(),
         }
+    }
+}
+
+impl Default for ContinuityKeys {
+    fn default() -> Self {
+        Self { remind: true }
     }
 }
 

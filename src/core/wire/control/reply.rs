@@ -94,6 +94,17 @@ impl HookReply {
             ids: Vec::new(),
         }
     }
+
+    /// The same, and a line behind it.
+    #[must_use]
+    pub fn followed_by(mut self, line: Option<String>) -> Self {
+        if let Some(line) = line {
+            let text = self.additional_context.take();
+            let text = text.map(|text| format!("{text}\n{line}"));
+            self.additional_context = Some(text.unwrap_or(line));
+        }
+        self
+    }
 }
 
 /// A message or handoff was recorded.
