@@ -18,6 +18,7 @@ pub fn reminder(turns_since_written: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
