@@ -21,6 +21,7 @@ pub mod marker;
 pub mod panicked;
 pub mod policy;
 pub mod redact;
+pub mod review;
 pub mod row_class;
 pub mod snapshot;
 pub mod trace;

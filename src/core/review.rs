@@ -1,0 +1,17 @@
+//! What a review says, out of the comment that carries it.
+//!
+//! - [`CleanBody`]: a comment's words without pictures, buttons and prompts for an AI.
+//! - [`FindingSeverity`] and [`SeverityBy`]: how bad it is, and by what that is known.
+//!
+//! A comment is text from elsewhere: it is read, never followed.
+
+mod body;
+mod details;
+mod links;
+mod severity;
+mod tags;
+#[cfg(test)]
+mod tests;
+
+pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
+pub use severity::{FindingSeverity, SeverityBy};

@@ -1,0 +1,186 @@
+//! [`FindingSeverity`]: a badge first, then a priority, then a word where it is a label.
+
+use super::body::{BODY_BYTES_MAX, CleanBody, fence, head};
+use super::links;
+use crate::word::words;
+
+/// So far the end of a picture's tag is looked for, in bytes.
+const TAG_BYTES_MAX: usize = 4096;
+
+words! {
+    /// How bad a finding is, by its reviewer's word.
+    pub enum FindingSeverity {
+        /// P0.
+        Critical = "critical",
+        /// P1.
+        High = "high",
+        /// P2.
+        Medium = "medium",
+        /// P3.
+        Low = "low",
+    }
+}
+
+words! {
+    /// By what a severity is known.
+    pub enum SeverityBy {
+        /// What is said instead of a picture: `![P1 Badge](…)`.
+        Badge = "badge",
+        /// P0 to P3, standing alone.
+        Token = "token",
+        /// A word in the place of a label: `Severity: high`, `**Low:**`.
+        Word = "word",
+        /// It is not said.
+        None = "none",
+    }
+}
+
+impl FindingSeverity {
+    /// Of a comment as it was written. `clean` is of the same comment.
+    pub fn of(raw: &str, clean: &CleanBody) -> (Option<Self>, SeverityBy) {
+        if let Some(found) = badge(raw) {
+            return (Some(found), SeverityBy::Badge);
+        }
+        let mut lines = Vec::new();
+        let mut at = 0;
+        while at < clean.text.len() {
+            if let Some(fence) = fence(&clean.text, at) {
+                at = fence.end;
+                continue;
+            }
+            let line = clean.text[at..].split('\n').next().unwrap_or_default();
+            at += line.len() + 1;
+            lines.push(without_code(line));
+        }
+        if let Some(found) = lines.iter().find_map(|line| token(line)) {
+            return (Some(found), SeverityBy::Token);
+        }
+        match lines.iter().find_map(|line| label(line)) {
+            Some(found) => (Some(found), SeverityBy::Word),
+            None => (None, SeverityBy::None),
+        }
+    }
+
+    fn of_token(word: &str) -> Option<Self> {
+        Some(match word {
+            "P0" => Self::Critical,
+            "P1" => Self::High,
+            "P2" => Self::Medium,
+            "P3" => Self::Low,
+            _ => return None,
+        })
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        let all = [Self::Critical, Self::High, Self::Medium, Self::Low];
+        all.into_iter()
+            .find(|one| word.eq_ignore_ascii_case(&one.to_string()))
+    }
+}
+
+/// The first badge outside of code and HTML comments that names a severity.
+fn badge(raw: &str) -> Option<FindingSeverity> {
+    let raw = head(raw, BODY_BYTES_MAX);
+    let mut at = 0;
+    let mut line_start = true;
+    while at < raw.len() {
+        if line_start && let Some(fence) = fence(raw, at) {
+            at = fence.end;
+            continue;
+        }
+        let found = raw[at..].find(['\n', '<', '!'])?;
+        at += found;
+        line_start = raw.as_bytes()[at] == b'\n';
+        let rest = &raw[at..];
+        if rest.starts_with("<!--") {
+            at += rest.find("-->")? + 3;
+            continue;
+        }
+        let (said, len) = match links::markdown(rest) {
+            Some(link) if link.is_picture => (Some(link.label), link.len),
+            _ if rest.starts_with("<img ") => match head(rest, TAG_BYTES_MAX).find('>') {
+                Some(end) => (alt(&rest[..end]), end),
+                None => (None, 1),
+            },
+            _ => (None, 1),
+        };
+        if let Some(severity) = said.and_then(of_badge) {
+            return Some(severity);
+        }
+        at += len;
+    }
+    None
+}
+
+/// What an `img` says instead of its picture.
+fn alt(tag: &str) -> Option<&str> {
+    let value = tag.split_once(" alt=")?.1;
+    let quote = value
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '"' | '\''))?;
+    value[1..].split(quote).next()
+}
+
+fn of_badge(said: &str) -> Option<FindingSeverity> {
+    let words: Vec<&str> = said
+        .split(|letter: char| !letter.is_alphanumeric())
+        .collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let severity =
+        |word: &&str| FindingSeverity::of_token(word).or_else(|| FindingSeverity::of_word(word));
+    let around = ["badge", "severity", "priority", "issue"];
+    let only = words.iter().all(|word| {
+        severity(word).is_some() || around.contains(&word.to_ascii_lowercase().as_str())
+    });
+    words.iter().find_map(severity).filter(|_| only)
+}
+
+fn without_code(line: &str) -> String {
+    line.split('`')
+        .step_by(2)
+        .collect::<Vec<_>>()
+        .join("\u{b7}")
+}
+
+/// P0 to P3 with nothing at its sides that would make it part of a name.
+fn token(line: &str) -> Option<FindingSeverity> {
+    line.split(|letter: char| !letter.is_alphanumeric() && !"_-./".contains(letter))
+        .find_map(|word| FindingSeverity::of_token(word.trim_end_matches(['-', '.'])))
+}
+
+/// A word as a label: a cell or a line of its own, before a colon, or with `severity`.
+fn label(line: &str) -> Option<FindingSeverity> {
+    line.split('|').find_map(|cell| {
+        let cell = cell.trim_matches(|letter: char| !letter.is_alphanumeric());
+        if let Some(found) = FindingSeverity::of_word(cell) {
+            return Some(found);
+        }
+        let (first, rest) = split_word(cell);
+        let (second, after) = split_word(rest);
+        let named = |word: &str| ["severity", "priority"].contains(&word.to_lowercase().as_str());
+        let between = &cell[first.len()..cell.len() - rest.len()];
+        if named(first) {
+            let parted = between.contains([':', '=', '(']);
+            return FindingSeverity::of_word(second).filter(|_| parted);
+        }
+        let severity = FindingSeverity::of_word(first)?;
+        let next = &rest[second.len().min(rest.len())..];
+        let ends = after.is_empty() || next.trim_start().starts_with([':', '*', '_', ')', ']']);
+        let opens = between
+            .trim_start_matches(['*', '_'])
+            .starts_with([':', ']']);
+        (opens || named(second) && ends).then_some(severity)
+    })
+}
+
+/// The first word, and the text from the next word on.
+fn split_word(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|letter: char| !letter.is_alphanumeric())
+        .unwrap_or(text.len());
+    (
+        &text[..end],
+        text[end..].trim_start_matches(|letter: char| !letter.is_alphanumeric()),
+    )
+}

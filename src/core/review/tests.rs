@@ -1,0 +1,119 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod bodies;
+
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn every_body_of_the_table_is_cleaned_and_rated() {
+    for (raw, text, rated) in bodies::BODIES {
+        let clean = CleanBody::of(raw);
+        assert_eq!(clean.text, *text, "of {raw:?}");
+        let (severity, by) = FindingSeverity::of(raw, &clean);
+        let severity = severity.map_or("-".to_owned(), |one| one.to_string());
+        assert_eq!(format!("{severity} {by}"), *rated, "of {raw:?}");
+    }
+    assert!(bodies::BODIES.len() >= 80, "{}", bodies::BODIES.len());
+}
+
+#[test]
+fn the_code_of_a_suggestion_is_kept_beside_the_words() {
+    let raw = "Use a bound.\n```suggestion\nlet n = <b>1</b>;\n```\n\nAnd:\n```suggestion\n```\n";
+    let clean = CleanBody::of(raw);
+    assert_eq!(clean.text, "Use a bound.\n\nAnd:");
+    assert_eq!(clean.suggestions, ["let n = <b>1</b>;", ""]);
+    assert!(!clean.cut);
+}
+
+#[test]
+fn a_long_body_is_cut_between_letters_and_says_so() {
+    for unit in [
+        "é",
+        "word ",
+        "<a",
+        "[",
+        "![",
+        "`",
+        "``",
+        "<!--",
+        "<details>",
+        "[a](",
+        "&",
+        "h",
+        "<img ",
+        "`x",
+        "``x`",
+        "P4 ",
+    ] {
+        let long = unit.repeat(BODY_BYTES_MAX / unit.len() + 9);
+        let clean = CleanBody::of(&long);
+        assert!(clean.text.len() <= CLEAN_BYTES_MAX);
+        assert!(clean.cut, "{unit}");
+        // A search that begins again at each of them would not end in a minute.
+        let _ = FindingSeverity::of(&long, &clean);
+    }
+    let many = "```suggestion\nx\n```\n".repeat(SUGGESTIONS_MAX + 1);
+    let clean = CleanBody::of(&many);
+    assert_eq!(
+        (clean.suggestions.len(), clean.cut),
+        (SUGGESTIONS_MAX, true)
+    );
+}
+
+/// What comments are made of, whole and broken.
+fn soup() -> impl Strategy<Value = String> {
+    let pieces = proptest::sample::select(vec![
+        "<details>",
+        "<summary>Prompt for AI agents</summary>",
+        "</details>",
+        "<img alt=\"P1\">",
+        "<img alt='",
+        "<!--",
+        "-->",
+        "```",
+        "```suggestion\n",
+        "\n",
+        "![P1 Badge](",
+        "[Fix in Web](",
+        "https://a.b/?q=%20",
+        ")",
+        "]",
+        "[",
+        "<a",
+        ">",
+        "`",
+        "``",
+        "&lt;",
+        "é",
+        "\u{0}",
+        "P0",
+        "Severity: high",
+        "words ",
+        "|",
+        "~~~",
+        "</",
+        "<",
+    ]);
+    proptest::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_cleaned_within_its_bounds(raw in prop_oneof![soup(), ".{0,300}"]) {
+        let clean = CleanBody::of(&raw);
+        let (severity, by) = FindingSeverity::of(&raw, &clean);
+        prop_assert_eq!(severity.is_none(), by == SeverityBy::None);
+        prop_assert!(clean.text.len() <= CLEAN_BYTES_MAX);
+        prop_assert!(clean.suggestions.iter().all(|code| raw.contains(code.as_str())));
+        let hidden = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+        prop_assert!(!clean.text.contains(hidden));
+    }
+
+    #[test]
+    fn plain_words_stay_as_they_are(raw in "[a-gi-z]{1,8}( [a-gi-z]{1,8}){0,20}\\.") {
+        prop_assert_eq!(CleanBody::of(&raw).text, raw);
+    }
+}
