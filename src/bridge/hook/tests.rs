@@ -278,6 +278,15 @@ mod before {
     }
 
     #[tokio::test]
+    async fn a_call_of_a_helper_of_claudes_is_judged_as_its_own() {
+        let place = Place::default();
+        let mut input: Value = serde_json::from_str(&bash("git push")).unwrap();
+        input["agent_id"] = json!("a1");
+        let output = judged(&codex_writes(), &place, &input.to_string()).await;
+        assert!(output.contains("\"deny\""), "{output}");
+    }
+
+    #[tokio::test]
     async fn a_call_that_no_rule_is_against_costs_no_word_and_no_connection() {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("")).await;
