@@ -72,6 +72,9 @@ pub struct HookCaller {
     pub pid: Option<u32>,
     /// It runs monitors: in its terminal, and not with `-p` (Claude Code 2.1.330, observed).
     pub has_monitors: bool,
+    /// Its plugin has each call of a tool judged before: one that was started with the plugin of an
+    /// earlier build has not.
+    pub is_judged: bool,
 }
 
 /// Runs the hook of one event. Never fails, and takes at most 1.5 s, at a `SessionStart` 4.
@@ -255,6 +258,7 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
     HookParams {
         event: event.to_owned(),
         claude_pid: caller.pid,
+        is_judged: caller.is_judged,
         claude_session_id: word("session_id"),
         from_monitor,
         detail: ["source", "reason", "error", "notification_type", "trigger"]

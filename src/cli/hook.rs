@@ -19,6 +19,9 @@ const IN_ITS_TERMINAL: &str = "cli";
 pub struct Args {
     /// The event, as Claude names it
     pub event: String,
+    /// The plugin that runs it has each call of a tool judged before
+    #[arg(long, hide = true)]
+    pub judged: bool,
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
@@ -30,6 +33,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
                 pid: claude_pid(),
                 has_monitors: std::env::var_os("CLAUDE_CODE_ENTRYPOINT")
                     .is_none_or(|entry| entry == IN_ITS_TERMINAL),
+                is_judged: args.judged,
             };
             let setting = &context.setting;
             let client = || bridge::client(setting, Role::Hook, caller.pid, Vec::new(), None);

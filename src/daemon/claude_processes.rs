@@ -29,6 +29,8 @@ struct ClaudeProcess {
     has_rung: bool,
     /// It has run a hook of ours, so that it runs the one of a turn's beginning.
     runs_hooks: bool,
+    /// One of them judges each call of a tool.
+    is_judged: bool,
     /// Its bridge died while it lived.
     dead_bridge: Option<DeadBridge>,
 }
@@ -60,9 +62,11 @@ impl ClaudeProcesses {
         std::mem::replace(is_silent, !runs) == runs
     }
 
-    /// This Claude runs our hooks.
-    pub(super) fn hook_ran(&mut self, claude: u32) {
-        self.of(claude).runs_hooks = true;
+    /// This Claude runs our hooks. `is_judged`: that of a call of a tool as well.
+    pub(super) fn hook_ran(&mut self, claude: u32, is_judged: bool) {
+        let process = self.of(claude);
+        process.runs_hooks = true;
+        process.is_judged |= is_judged;
     }
 
     /// A bridge is there.
@@ -133,6 +137,11 @@ impl ClaudeProcesses {
     /// Whether this Claude has run a hook of ours.
     pub(super) fn runs_hooks(&self, claude: u32) -> bool {
         self.get(claude).is_some_and(|process| process.runs_hooks)
+    }
+
+    /// Whether a hook of ours judges what this Claude's tools are about to do.
+    pub(super) fn is_judged(&self, claude: u32) -> bool {
+        self.get(claude).is_some_and(|process| process.is_judged)
     }
 
     /// Whether this Claude has no tools, as far as can be told.

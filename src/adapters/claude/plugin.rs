@@ -159,8 +159,9 @@ fn hooks(program: &Quoted, project: Option<&Quoted>) -> Value {
     let events = HOOK_EVENTS
         .into_iter()
         .map(|event| {
-            let command =
-                format!("[ ! -x {program} ] || exec {program} hook {event} --project {project}");
+            let command = format!(
+                "[ ! -x {program} ] || exec {program} hook {event} --judged --project {project}"
+            );
             let timeout = match event {
                 "PermissionRequest" => PERSON_TIMEOUT_S,
                 _ => HOOK_TIMEOUT_S,

@@ -79,6 +79,7 @@ fn refused(caller: HookCaller, input: &Value, why: String) -> HookParams {
     HookParams {
         event: BEFORE_TOOL.to_owned(),
         claude_pid: caller.pid,
+        is_judged: true,
         claude_session_id: word(input, "session_id"),
         tool: word(input, "tool_name"),
         text: Some(why),

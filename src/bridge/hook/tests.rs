@@ -27,6 +27,7 @@ async fn run_hook(place: &Place, event: &str, input: &str) -> String {
     let caller = HookCaller {
         pid: Some(7),
         has_monitors: true,
+        is_judged: true,
     };
     let work = run(event, caller, input.as_bytes(), &mut output, client);
     timeout(DEADLINE, work).await.unwrap();
@@ -194,6 +195,7 @@ async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
     let headless = HookCaller {
         pid: None,
         has_monitors: false,
+        is_judged: true,
     };
     let told = params("Stop", headless, &json!({"background_tasks": []}));
     assert_eq!(told.monitor_runs, None);
@@ -247,6 +249,7 @@ mod before {
         let caller = HookCaller {
             pid: Some(7),
             has_monitors: true,
+            is_judged: true,
         };
         let client = || place.client(Role::Hook);
         let work = before_tool(rules, caller, input.as_bytes(), &mut output, client);

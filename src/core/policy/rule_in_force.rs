@@ -9,7 +9,8 @@ use crate::agent::Agent;
 const BY_HOOK: &str = "the plugin's hook judges each call of a tool before Claude runs it";
 
 /// Why it is not.
-const NO_HOOK: &str = "no Claude is here whose hooks ran: start it with `ctxrelay claude`";
+const NO_HOOK: &str =
+    "not every Claude here is known to run it: start Claude anew with `ctxrelay claude`";
 
 /// Why a rule for Codex is none.
 const OF_CODEX: &str = "Codex runs what its own sandbox and approvals allow; its requests show the \
@@ -42,7 +43,8 @@ impl RuleInForce {
 }
 
 impl PolicyRules {
-    /// Every rule that restricts an agent. `claude_asks`: a Claude is here that runs our hooks.
+    /// Every rule that restricts an agent. `claude_asks`: a Claude is here, and our hook judges the calls
+    /// of each that is.
     pub fn in_force(&self, claude_asks: bool) -> Vec<RuleInForce> {
         let told = |rule: &str, agent, comes_to| {
             let (enforced, why) = match agent {

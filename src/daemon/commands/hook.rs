@@ -40,7 +40,7 @@ impl AskedHook {
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if let Some(pid) = params.claude_pid {
-            self.claude_processes.hook_ran(pid);
+            self.claude_processes.hook_ran(pid, params.is_judged);
         }
         if params.event == "PreToolUse" {
             // It asks nothing: what became of the call was judged before.

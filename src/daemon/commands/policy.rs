@@ -102,9 +102,11 @@ impl Daemon {
     /// The rules, and whether each is enforced.
     pub(in crate::daemon) fn policy_status(&self) -> PolicyStatus {
         let rules = self.configuration.policy();
-        let claude_asks = (self.clients.bridges())
-            .filter_map(|(_, bridge)| bridge.hello.agent_pid)
-            .any(|claude| self.claude_processes.runs_hooks(claude));
+        // With a second one that goes free the rule is not enforced.
+        let mut claudes = self.clients.bridges().map(|(_, it)| it.hello.agent_pid);
+        let is_here = self.clients.bridges().next().is_some();
+        let claude_asks =
+            is_here && claudes.all(|it| it.is_some_and(|it| self.claude_processes.is_judged(it)));
         PolicyStatus {
             coordinator: rules.coordinator,
             read_only: self.recorder.is_read_only(),
@@ -127,7 +129,10 @@ fn keep(dirs: &ProjectDirs, user: &UserDirs, change: PolicyChange) -> std::io::R
             None => keys.remove(key),
         };
     }
-    let mut file = config::load(dirs, user).file.unwrap_or_default();
+    // What cannot be read now is not written over.
+    let file = config::load(dirs, user).file;
+    let mut file =
+        file.ok_or_else(|| std::io::Error::other("config.json is no JSON object now"))?;
     for (key, value) in wanted {
         set(&mut file, key, value);
     }

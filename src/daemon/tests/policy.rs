@@ -116,9 +116,18 @@ async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_i
     let _bridge = rig.connect(Role::Claude, Some(4_000_000), false);
     assert!(!rig.daemon.status().policy.rules[0].enforced);
     let hook = rig.connect(Role::Hook, None, false);
+    // Its plugin is of an earlier build, and judges nothing.
+    let began = Command::Hook(HookParams {
+        event: "PostCompact".to_owned(),
+        claude_pid: Some(4_000_000),
+        ..HookParams::default()
+    });
+    rig.call(&hook, began).await.unwrap();
+    assert!(!rig.daemon.status().policy.rules[0].enforced);
     let refused = Command::Hook(HookParams {
         event: "PreToolUse".to_owned(),
         claude_pid: Some(4_000_000),
+        is_judged: true,
         text: Some("ctxrelay: `git push` writes to git".to_owned()),
         ..HookParams::default()
     });
@@ -128,6 +137,9 @@ async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_i
     let enforced: Vec<_> = rules.iter().map(|it| (it.agent, it.enforced)).collect();
     assert_eq!(enforced, [(Agent::Claude, true), (Agent::Codex, false)]);
     let kind = EntryKind::from(LifecycleEvent::ToolRefused);
+    // A second one goes free.
+    let _second = rig.connect(Role::Claude, Some(4_000_009), false);
+    assert!(!rig.daemon.status().policy.rules[0].enforced);
     let recent = rig.daemon.recorder.recent();
     let said = recent.iter().find(|stored| stored.entry.kind == kind);
     assert!(said.unwrap().entry.content.contains("`git push`"));

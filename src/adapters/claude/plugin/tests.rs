@@ -72,7 +72,10 @@ fn its_commands_run_the_program_with_paths_as_they_are() {
         assert!(ok);
         assert_eq!(
             printed,
-            format!("hook\n{event}\n--project\n{}\n", project.display())
+            format!(
+                "hook\n{event}\n--judged\n--project\n{}\n",
+                project.display()
+            )
         );
     }
 }
@@ -110,7 +113,7 @@ fn a_plugin_for_any_project_takes_it_from_the_hooks_environment_unharmed() {
         shell(hook, Some(hostile)),
         (
             true,
-            format!("hook\nStop\n--project\n{}\n", hostile.display())
+            format!("hook\nStop\n--judged\n--project\n{}\n", hostile.display())
         )
     );
 }

@@ -254,6 +254,9 @@ pub struct HookParams {
     pub event: String,
     /// `CLAUDE_PID`.
     pub claude_pid: Option<u32>,
+    /// Its plugin has each call of a tool judged before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_judged: bool,
     /// Claude's own session id.
     #[serde(default)]
     pub claude_session_id: Option<String>,
