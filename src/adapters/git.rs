@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::program_start::start;
 use crate::core::entry::WorkTree;
 
 /// How long one `git` may take; a very large tree then simply has no state.
@@ -103,12 +104,11 @@ pub(super) fn line_or_empty(command: &mut Command) -> Option<String> {
 }
 
 pub(super) fn text(command: &mut Command) -> Option<String> {
-    let mut child = command
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
+        .stderr(Stdio::null());
+    let mut child = start(command).ok()?;
     let mut stdout = child.stdout.take()?;
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();

@@ -16,5 +16,6 @@ pub mod hold;
 pub mod plain_file;
 pub mod port_holder;
 pub mod process;
+pub mod program_start;
 pub mod project_rules;
 pub mod tree_now;

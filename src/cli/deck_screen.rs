@@ -14,10 +14,11 @@ use super::pair_tmux::kept;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use crate::adapters::git;
+use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::deck::clock::utc_offset_s;
-use crate::deck::display::{Display, DisplayTeller};
+use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::opening::while_opening;
 use crate::deck::run::{DeckAbout, DeckOptions, project_name};
 use crate::deck::term::is_light;
@@ -41,8 +42,11 @@ impl DeckScreen {
             .map_err(|error| Failure::internal("read the keymap", error))?;
         let settings = screen_settings(&own)?;
         let keeper = files.clone();
-        let keep_theme = Box::new(move |name: &str| keeper.keep_theme(name));
-        let display = Display::open(settings, keep_theme)
+        let host = DisplayHost {
+            keep_theme: Box::new(move |name| keeper.keep_theme(name)),
+            stop_group,
+        };
+        let display = Display::open(settings, host)
             .map_err(|error| Failure::internal("show the deck", error))?;
         Ok(Self {
             told_to_end: signals(display.teller())?,
@@ -148,15 +152,14 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
         setting.dirs.root.clone().into_os_string(),
         agent.as_str().into(),
     ];
-    let done = Process::new("tmux")
-        .args(["split-window", "-h", "-d", "-c"])
+    let mut tmux = Process::new("tmux");
+    tmux.args(["split-window", "-h", "-d", "-c"])
         .arg(&setting.dirs.root)
         .args(kept(agent.as_str(), words.into()))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match done {
+        .stderr(Stdio::null());
+    match start(&mut tmux).and_then(|mut child| child.wait()) {
         Ok(status) if status.success() => Ok(format!("{command} starts in a pane beside")),
         _ => Err(format!(
             "tmux opened no pane; run `{command}` in another terminal"

@@ -59,6 +59,20 @@ pub(super) enum Input {
 /// Remembers the theme that was chosen; a sentence when that fails.
 pub type KeepTheme = Box<dyn Fn(&str) -> Result<(), String> + Send>;
 
+/// What the screen asks of the process around it.
+pub struct DisplayHost {
+    /// See [`KeepTheme`].
+    pub keep_theme: KeepTheme,
+    /// Tells the process, with its group, to stop until a shell continues it.
+    pub stop_group: fn(),
+}
+
+impl std::fmt::Debug for DisplayHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DisplayHost")
+    }
+}
+
 /// Tells the screen something from another thread.
 #[derive(Debug, Clone)]
 pub struct DisplayTeller {
@@ -104,7 +118,7 @@ impl Display {
     /// # Errors
     ///
     /// See [`DisplayError`].
-    pub fn open(settings: Settings, keep_theme: KeepTheme) -> Result<Self, DisplayError> {
+    pub fn open(settings: Settings, host: DisplayHost) -> Result<Self, DisplayError> {
         let deck =
             Deck::new(settings).map_err(|error| DisplayError::Settings(error.to_string()))?;
         let screen = Screen::take()?;
@@ -122,7 +136,7 @@ impl Display {
             thread::Builder::new()
                 .name(DRAWING_THREAD.to_owned())
                 .spawn(move || {
-                    draw(screen, deck, &to_draw, &slot, &wish, &keep_theme, &pause);
+                    draw(screen, deck, &to_draw, &slot, &wish, &host, &pause);
                 })?
         };
         Ok(Self {
@@ -241,7 +255,7 @@ fn draw(
     inputs: &Receiver<Input>,
     slot: &Slot,
     wishes: &mpsc::Sender<Effect>,
-    keep_theme: &KeepTheme,
+    host: &DisplayHost,
     pause: &InputPause,
 ) {
     let mut effects = Vec::new();
@@ -303,7 +317,7 @@ fn draw(
                     let _ = screen.clear();
                 }
                 Effect::Suspend => {
-                    screen.suspend();
+                    screen.suspend(host.stop_group);
                     let stop = wait_for_stop(inputs);
                     if matches!(stop, Stop::Over) || screen.resume().is_err() {
                         return;
@@ -332,7 +346,7 @@ fn draw(
                     update(&mut deck, msg);
                 }
                 Effect::SetTheme(name) => {
-                    if let Err(why) = keep_theme(&name) {
+                    if let Err(why) = (host.keep_theme)(&name) {
                         update(&mut deck, Msg::Notice(Level::Warn, why));
                     }
                 }

@@ -19,8 +19,6 @@ use crossterm::{cursor, execute, queue};
 use ctxrelay_ui::{Deck, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use rustix::process::{Signal, kill_current_process_group};
-
 use terminal_colorsaurus::{QueryOptions, background_color};
 
 use crate::core::panicked::Panicked;
@@ -84,12 +82,12 @@ impl Screen {
         drawn.and(execute!(stdout(), EndSynchronizedUpdate))
     }
 
-    /// Gives the terminal back and tells this process, with whatever was started together with it,
-    /// to stop until the shell continues it. Where no shell controls it nothing stops. Which of the
-    /// threads stops first is not known: wait before [`Self::resume`].
-    pub fn suspend(&mut self) {
+    /// Gives the terminal back and has `stop_group` tell this process, with whatever was started
+    /// together with it, to stop until the shell continues it. Where no shell controls it nothing
+    /// stops. Which of the threads stops first is not known: wait before [`Self::resume`].
+    pub fn suspend(&mut self, stop_group: fn()) {
         restore();
-        let _ = kill_current_process_group(Signal::TSTP);
+        stop_group();
     }
 
     /// Takes the terminal again, of which somebody else may have made use, and draws everything.
