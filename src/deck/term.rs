@@ -11,9 +11,10 @@ use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
-    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
 use ctxrelay_ui::{Deck, view};
@@ -26,9 +27,18 @@ use crate::core::panicked::Panicked;
 /// The terminal is in our hands now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
+/// Keeps the window's title on the terminal's own stack (XTWINOPS). A terminal without one ignores
+/// it.
+const KEEP_TITLE: &str = "\x1b[22;0t";
+
+/// Gives the window the title that was kept.
+const GIVE_TITLE_BACK: &str = "\x1b[23;0t";
+
 /// The terminal, in raw mode, on its alternate screen.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// The title that the window was given last.
+    title: Option<String>,
 }
 
 impl std::fmt::Debug for Screen {
@@ -47,7 +57,10 @@ impl Screen {
         restore_on_panic();
         let entered = enter().and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         match entered {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(terminal) => Ok(Self {
+                terminal,
+                title: None,
+            }),
             Err(error) => {
                 restore();
                 Err(error)
@@ -70,8 +83,8 @@ impl Screen {
         Ok((size.width, size.height))
     }
 
-    /// Draws what has changed, as one picture: a terminal that knows synchronised output (private
-    /// mode 2026) never shows half a frame, the others ignore it.
+    /// Draws what has changed, with the window's title, as one picture: a terminal that knows
+    /// synchronised output (private mode 2026) never shows half a frame, the others ignore it.
     ///
     /// # Errors
     ///
@@ -79,7 +92,18 @@ impl Screen {
     pub fn draw(&mut self, deck: &Deck) -> io::Result<()> {
         queue!(stdout(), BeginSynchronizedUpdate)?;
         let drawn = self.terminal.draw(|frame| view(deck, frame)).map(drop);
-        drawn.and(execute!(stdout(), EndSynchronizedUpdate))
+        let titled = drawn.and_then(|()| self.set_title(deck.window_title()));
+        titled.and(execute!(stdout(), EndSynchronizedUpdate))
+    }
+
+    /// A harmless line; see [`Deck::window_title`].
+    fn set_title(&mut self, title: String) -> io::Result<()> {
+        if self.title.as_ref() == Some(&title) {
+            return Ok(());
+        }
+        queue!(stdout(), SetTitle(&title))?;
+        self.title = Some(title);
+        Ok(())
     }
 
     /// Gives the terminal back and has `stop_group` tell this process, with whatever was started
@@ -108,6 +132,7 @@ impl Screen {
     ///
     /// When the terminal is gone.
     pub fn clear(&mut self) -> io::Result<()> {
+        self.title = None;
         // A terminal of its own would ask where the cursor is, and the answer comes among the keys.
         self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         execute!(stdout(), Clear(ClearType::All))
@@ -132,7 +157,10 @@ impl Drop for Screen {
 /// Raw mode, and the screen on which nothing of the terminal's history is lost.
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    TAKEN.store(true, Ordering::SeqCst);
+    // After a stop from outside the title is still ours, and the one to give back is kept already.
+    if !TAKEN.swap(true, Ordering::SeqCst) {
+        queue!(stdout(), Print(KEEP_TITLE))?;
+    }
     execute!(
         stdout(),
         EnterAlternateScreen,
@@ -162,6 +190,8 @@ pub fn restore() {
         let _ = execute!(stdout(), DisableBracketedPaste);
         let _ = execute!(stdout(), DisableMouseCapture);
         let _ = execute!(stdout(), LeaveAlternateScreen, cursor::Show);
+        // Where nothing was kept none is better than one that counts on.
+        let _ = execute!(stdout(), SetTitle(""), Print(GIVE_TITLE_BACK));
         let _ = disable_raw_mode();
         let _ = stdout().flush();
     }

@@ -32,6 +32,7 @@ fn assert_given_back(deck: &Pty) {
         )
     });
     assert_eq!(kept, (false, false, false, false), "{}", deck.screen());
+    assert!(!deck.title().contains("ctxrelay"), "{}", deck.title());
 }
 
 /// A shell with job control in the terminal, with a command to be started in it.
@@ -80,11 +81,62 @@ fn an_attached_deck_is_suspended_and_comes_back_as_it_was() {
     });
 }
 
+fn name_window(shell: &mut Pty) {
+    shell.type_text("printf '\\033]0;my shell\\007'\n");
+    wait_for_title(shell, "my shell");
+}
+
+#[track_caller]
+fn wait_for_title(shell: &Pty, wanted: &str) {
+    wait_until(&format!("the title {wanted:?}"), timeout(), || {
+        (shell.title() == wanted).then_some(())
+    });
+}
+
+#[test]
+fn the_windows_title_counts_what_waits_and_is_given_back() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut shell = shell(&project);
+    name_window(&mut shell);
+    let name = project.root().file_name().unwrap().to_string_lossy();
+    let nothing_waits = format!("{name} - ctxrelay");
+    let one_waits = format!("1 waits - {name} - ctxrelay");
+    shell.type_text(&format!("{}\n", env!("CARGO_BIN_EXE_ctxrelay")));
+    shell.wait_for_text("attached");
+    wait_for_title(&shell, &nothing_waits);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let proposal = json!({"summary": "the lock is in", "evidence": ["cargo test"]});
+    claude.tool("propose_final", proposal);
+    wait_for_title(&shell, &one_waits);
+    // While the shell has the terminal its window has its title.
+    shell.press(Key::Ctrl('z'));
+    shell.wait_for_text("Stopped");
+    wait_for_title(&shell, "my shell");
+    shell.type_text("fg\n");
+    shell.wait_for_text("attached");
+    wait_for_title(&shell, &one_waits);
+    shell.press(Key::Char('3'));
+    shell.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("reject with a reason")
+    });
+    shell.press(Key::Char('x'));
+    shell.type_text("the tests were not run");
+    shell.press(Key::Enter);
+    wait_for_title(&shell, &nothing_waits);
+    shell.press(Key::Char('q'));
+    shell.wait_for_text("stay in the background");
+    shell.press(Key::Enter);
+    wait_for_title(&shell, "my shell");
+    assert_given_back(&shell);
+}
+
 #[test]
 fn a_deck_that_was_stopped_from_outside_draws_everything_again() {
     let project = Project::new();
     let _daemon = project.daemon();
     let mut shell = shell(&project);
+    name_window(&mut shell);
     shell.type_text(&format!("{}\n", env!("CARGO_BIN_EXE_ctxrelay")));
     shell.wait_for_text("attached");
     let stop =
@@ -96,6 +148,10 @@ fn a_deck_that_was_stopped_from_outside_draws_everything_again() {
     shell.type_text("clear; fg\n");
     shell.wait_for_text("1 Agents");
     shell.wait_for_text("attached");
+    shell.press_until(Key::Char('q'), "the shell", |screen| {
+        screen.contains("ready>")
+    });
+    wait_for_title(&shell, "my shell");
 }
 
 #[test]

@@ -77,6 +77,9 @@ struct Answers {
     /// What is said to who asks for the background (OSC 11); most terminals of the tests do not
     /// know the question.
     background: Option<&'static str>,
+    /// The window's title, and those that it was asked to keep.
+    title: String,
+    kept_titles: Vec<String>,
 }
 
 impl Answers {
@@ -88,6 +91,10 @@ impl Answers {
 }
 
 impl vt100::Callbacks for Answers {
+    fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
+        self.title = String::from_utf8_lossy(title).into_owned();
+    }
+
     fn unhandled_osc(&mut self, _: &mut vt100::Screen, params: &[&[u8]]) {
         if let ([b"11", b"?"], Some(color)) = (params, self.background) {
             self.send(format!("\x1b]11;{color}\x07").as_bytes());
@@ -121,6 +128,13 @@ impl vt100::Callbacks for Answers {
             (None, 0, 'c') => self.send(b"\x1b[?1;2c"),
             (Some(b'?'), 2026, 'h') => self.in_frame = true,
             (Some(b'?'), 2026, 'l') => self.in_frame = false,
+            // Keep the title, and have it back.
+            (None, 22, 't') => self.kept_titles.push(self.title.clone()),
+            (None, 23, 't') => {
+                if let Some(title) = self.kept_titles.pop() {
+                    self.title = title;
+                }
+            }
             _ => {}
         }
     }
@@ -221,6 +235,8 @@ impl Pty {
             writer: Arc::clone(&writer),
             in_frame: false,
             background,
+            title: String::new(),
+            kept_titles: Vec::new(),
         };
         let terminal =
             vt100::Parser::new_with_callbacks(cells(rows), cells(columns), SCROLLBACK, answers);
@@ -287,6 +303,11 @@ impl Pty {
     /// The screen as cells, for pictures and colours.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
         look(self.output.whole().terminal.screen())
+    }
+
+    /// The title of the window.
+    pub fn title(&self) -> String {
+        self.output.whole().terminal.callbacks().title.clone()
     }
 
     /// Every byte that the program has printed.

@@ -50,6 +50,7 @@ mod update;
 mod view;
 mod visited_places;
 mod widgets;
+mod window_title;
 
 pub use action::Action;
 pub use deck::{Deck, Settings};
