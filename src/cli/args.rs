@@ -10,8 +10,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon,
-    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, pair,
-    policy, queue, recover, redact, status, trust, unbuilt, uninit,
+    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
+    pair, policy, queue, recover, redact, status, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -112,6 +112,8 @@ pub enum Verb {
     Instances(instances::Args),
     /// Stop the daemon, and keep the agents from starting it again
     Kill(kill::Args),
+    /// How you are told that something waits, and a try of it
+    Notify(notify::Args),
     /// See what the redaction would mask in a file
     Redact(redact::Args),
     /// The project's configuration
@@ -217,6 +219,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "doctor",
             "instances",
             "kill",
+            "notify",
             "redact",
             "config",
             "trust",

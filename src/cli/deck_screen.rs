@@ -2,14 +2,16 @@
 
 use std::future::ready;
 use std::process::{Command as Process, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use ctxrelay_ui::{Depth, OwnFiles, Settings};
+use ctxrelay_ui::model::Level;
+use ctxrelay_ui::{Depth, Msg, OwnFiles, Settings};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::exit::Failure;
+use super::notify_command::NotifyCommand;
 use super::pair_tmux::kept;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
@@ -42,12 +44,25 @@ impl DeckScreen {
             .map_err(|error| Failure::internal("read the keymap", error))?;
         let settings = screen_settings(&own)?;
         let keeper = files.clone();
+        let teller: Arc<OnceLock<DisplayTeller>> = Arc::default();
+        let failing = Arc::clone(&teller);
+        let command = NotifyCommand::new(files.folder());
+        let notify = move |words, text| {
+            let failing = Arc::clone(&failing);
+            command.begin(words, text, move |why| {
+                if let Some(teller) = failing.get() {
+                    teller.tell(Msg::Notice(Level::Warn, why));
+                }
+            });
+        };
         let host = DisplayHost {
+            notify: Box::new(notify),
             keep_theme: Box::new(move |name| keeper.keep_theme(name)),
             stop_group,
         };
         let display = Display::open(settings, host)
             .map_err(|error| Failure::internal("show the deck", error))?;
+        let _ = teller.set(display.teller());
         Ok(Self {
             told_to_end: signals(display.teller())?,
             _watch: ScreenWatch::start(files, own, display.teller()),
@@ -116,6 +131,7 @@ fn screen_settings(own: &OwnFiles) -> Result<Settings, Failure> {
     settings.keymap = own.keymap.clone();
     settings.themes = own.themes.clone();
     settings.problems = own.problems.clone();
+    settings.notification = own.notification.clone();
     let var = |name: &str| std::env::var(name).ok();
     settings.depth = Depth::detect(
         var("NO_COLOR").as_deref(),

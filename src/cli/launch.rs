@@ -14,6 +14,7 @@ use super::exit::{CliOutcome, Failure};
 use super::output::Output;
 use super::report::{Report, ReportText};
 use super::shell::{quote, quoted};
+use crate::adapters::program_start::start;
 
 /// How often it is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -125,15 +126,15 @@ pub fn capture(
 ) -> Result<Captured, String> {
     let name = program.display();
     // A group of its own: a wrapper's real program ends with it.
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(args)
         .current_dir(cwd)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("cannot start {name}: {error}"))?;
+        .process_group(0);
+    let mut child = start(&mut command).map_err(|error| format!("cannot start {name}: {error}"))?;
     let stdout = child.stdout.take().map(reader);
     let stderr = child.stderr.take().map(reader);
     let started = Instant::now();

@@ -13,8 +13,8 @@ use super::settings::Named;
 use super::{
     bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
     daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
-    instructions, kill, ledger, man, pair, policy, queue, recover, redact, settings, status, trust,
-    uninit,
+    instructions, kill, ledger, man, notify, pair, policy, queue, recover, redact, settings,
+    status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -159,6 +159,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Doctor(args)) => doctor::run(context, &args),
         Some(Verb::Instances(args)) => instances::run(context, &args),
         Some(Verb::Kill(args)) => kill::run(context, &args),
+        Some(Verb::Notify(args)) => notify::run(context, &args),
         Some(Verb::Redact(args)) => redact::run(context, &args),
         Some(Verb::Config(config::Verb::Show)) => config::show(context),
         Some(Verb::Trust(args)) => trust::run(context, &args),

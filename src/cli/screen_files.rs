@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ctxrelay_ui::{Keymap, OwnFiles, SourceError};
+use ctxrelay_ui::{Keymap, NotificationSettings, OwnFiles, SourceError};
+use serde_json::Value;
 
+use super::notification_keys::notification_settings;
 use crate::store::user_config::{UserConfig, read_user_file};
 
 /// The key of `config.json` that names the theme.
@@ -28,6 +30,11 @@ impl ScreenFiles {
         self.config.as_ref()
     }
 
+    /// The folder in which they lie; `/` where there is no home.
+    pub(super) fn folder(&self) -> &Path {
+        self.config.as_ref().map_or(Path::new("/"), UserConfig::dir)
+    }
+
     /// Reads them. What is wrong is among the problems, and the rest counts.
     ///
     /// # Errors
@@ -38,6 +45,7 @@ impl ScreenFiles {
             keymap: Keymap::builtin()?,
             themes: Vec::new(),
             theme: None,
+            notification: NotificationSettings::default(),
             problems: Vec::new(),
         };
         let Some(config) = &self.config else {
@@ -56,13 +64,16 @@ impl ScreenFiles {
         }
         match config.keys() {
             Err(error) => own.problems.push(format!("config.json: {error}")),
-            Ok(keys) => match keys.get(THEME_KEY) {
-                None => {}
-                Some(serde_json::Value::String(name)) => own.theme = Some(name.clone()),
-                Some(_) => own
-                    .problems
-                    .push("config.json: theme is to be the name of one".to_owned()),
-            },
+            Ok(keys) => {
+                match keys.get(THEME_KEY) {
+                    None => {}
+                    Some(Value::String(name)) => own.theme = Some(name.clone()),
+                    Some(_) => own
+                        .problems
+                        .push("config.json: theme is to be the name of one".to_owned()),
+                }
+                own.notification = notification_settings(&keys, &mut own.problems);
+            }
         }
         Ok(own)
     }

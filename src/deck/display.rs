@@ -63,6 +63,8 @@ pub type KeepTheme = Box<dyn Fn(&str) -> Result<(), String> + Send>;
 pub struct DisplayHost {
     /// See [`KeepTheme`].
     pub keep_theme: KeepTheme,
+    /// Runs this program with these arguments and the sentence; waits for nothing.
+    pub notify: Box<dyn Fn(Vec<String>, String) + Send>,
     /// Tells the process, with its group, to stop until a shell continues it.
     pub stop_group: fn(),
 }
@@ -207,7 +209,9 @@ fn read_terminal(inputs: &SyncSender<Input>, pause: &InputPause) {
             Ok(TermEvent::Mouse(mouse)) => Msg::Mouse(mouse),
             Ok(TermEvent::Paste(text)) => Msg::Paste(text),
             Ok(TermEvent::Resize(columns, rows)) => Msg::Resize(columns, rows),
-            Ok(_) => continue,
+            Ok(TermEvent::FocusGained) => Msg::Focus(true),
+            Ok(TermEvent::FocusLost) => Msg::Focus(false),
+            Ok(TermEvent::Key(_)) => continue,
             Err(_) => {
                 let _ = inputs.send(Input::End);
                 return;
@@ -273,7 +277,7 @@ fn draw(
             return;
         }
         let wait = match deck.next_redraw_ms() {
-            _ if was_away => Duration::ZERO,
+            _ if was_away || !effects.is_empty() => Duration::ZERO,
             Some(ms) => Duration::from_millis(ms),
             None => QUIET,
         };
@@ -328,6 +332,12 @@ fn draw(
                     }
                     // A view may have come meanwhile.
                     was_away = true;
+                }
+                Effect::Notify { text, by } => {
+                    let _ = screen.notify(&by.ways, &text);
+                    if !by.command.is_empty() {
+                        (host.notify)(by.command, text);
+                    }
                 }
                 Effect::CopyText(text) => {
                     let _ = screen.copy(&text);

@@ -162,6 +162,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         | Effect::OpenEditor { .. }
         | Effect::LookAtTree
         | Effect::Redraw
+        | Effect::Notify { .. }
         | Effect::Suspend
         | Effect::Restart
         | Effect::SetTheme(_)

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+    EnableFocusChange, EnableMouseCapture,
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
@@ -17,7 +18,7 @@ use crossterm::terminal::{
     LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
-use ctxrelay_ui::{Deck, view};
+use ctxrelay_ui::{Deck, NotificationWay, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use terminal_colorsaurus::{QueryOptions, background_color};
@@ -138,6 +139,15 @@ impl Screen {
         execute!(stdout(), Clear(ClearType::All))
     }
 
+    /// Writes a notification; see [`notification`].
+    ///
+    /// # Errors
+    ///
+    /// When the terminal is gone.
+    pub fn notify(&mut self, ways: &[NotificationWay], text: &str) -> io::Result<()> {
+        execute!(stdout(), Print(notification(ways, text)))
+    }
+
     /// Puts text on the clipboard of whoever looks at this terminal (OSC 52).
     ///
     /// # Errors
@@ -154,6 +164,14 @@ impl Drop for Screen {
     }
 }
 
+/// What tells the person at this terminal by these ways. `text` is a harmless line.
+pub fn notification(ways: &[NotificationWay], text: &str) -> String {
+    let is_in_tmux = std::env::var_os("TMUX").is_some();
+    ways.iter()
+        .map(|way| way.sequence(text, is_in_tmux))
+        .collect()
+}
+
 /// Raw mode, and the screen on which nothing of the terminal's history is lost.
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
@@ -166,6 +184,7 @@ fn enter() -> io::Result<()> {
         EnterAlternateScreen,
         EnableMouseCapture,
         EnableBracketedPaste,
+        EnableFocusChange,
         cursor::Hide
     )
 }
@@ -187,6 +206,7 @@ pub fn restore() {
         // Each step on its own: a terminal that refuses one may take the others. A panic may have
         // come in the middle of a frame.
         let _ = execute!(stdout(), EndSynchronizedUpdate);
+        let _ = execute!(stdout(), DisableFocusChange);
         let _ = execute!(stdout(), DisableBracketedPaste);
         let _ = execute!(stdout(), DisableMouseCapture);
         let _ = execute!(stdout(), LeaveAlternateScreen, cursor::Show);

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use ctxrelay_ui::theme::ThemeRole;
 use ctxrelay_ui::{Depth, Theme};
 use ratatui::style::Color;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -183,4 +184,73 @@ fn on_a_light_terminal_the_light_theme_is_used_unless_one_was_chosen() {
     let asks = |deck: &Pty| deck.transcript().windows(6).any(|window| window == asked);
     assert!(asks(&first));
     assert!(!asks(&second), "who has chosen is not asked");
+}
+
+fn told(deck: &Pty) -> Vec<String> {
+    let transcript = String::from_utf8_lossy(&deck.transcript()).into_owned();
+    let pieces = transcript.split("\x1b]9;").skip(1);
+    pieces
+        .map(|piece| piece.split('\x07').next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn who_looks_at_another_window_is_told_that_something_waits() {
+    let project = Project::new();
+    let heard = project.base().join("heard");
+    let command = [
+        "sh",
+        "-c",
+        "printf '%s' \"$1\" > \"$0\"",
+        heard.to_str().unwrap(),
+    ];
+    let config = json!({"notify": "osc9", "notifyCommand": command});
+    fs::write(folder(&project).join("config.json"), config.to_string()).unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("● daemon");
+    let name = project
+        .root()
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
+    let proposal = json!({"summary": "the lock is in", "evidence": ["cargo test"]});
+    // While one looks.
+    deck.send(b"\x1b[I");
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("propose_final", proposal.clone());
+    deck.wait_for_text("Inbox 1");
+    // In another window. The key is behind the focus in the same stream.
+    deck.send(b"\x1b[O");
+    deck.press(Key::Char('?'));
+    deck.wait_for_text("Keys and marks");
+    deck.press(Key::Escape);
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    codex.tool("propose_final", proposal);
+    let sentence = format!("{name}: Codex says that the work is done");
+    wait_until("the notification", timeout(), || {
+        (!told(&deck).is_empty()).then_some(())
+    });
+    wait_until("the command", timeout(), || {
+        (fs::read_to_string(&heard).ok()? == sentence).then_some(())
+    });
+    deck.wait_for_text("Inbox 2");
+    assert_eq!(told(&deck), [sentence]);
+}
+
+#[test]
+fn a_try_says_how_one_is_told_and_what_is_wrong() {
+    let project = Project::new();
+    let config = folder(&project).join("config.json");
+    let off = project.run(["notify"]);
+    assert!(off.stdout.contains("off: nobody is told"), "{}", off.stdout);
+    let wrong =
+        json!({"notify": "bell", "notifyCommand": ["/nowhere/at-all"], "quietHours": "at night"});
+    fs::write(config, wrong.to_string()).unwrap();
+    let tried = project.run(["--json", "notify", "--test"]);
+    let said: Value = serde_json::from_str(&tried.stdout).unwrap();
+    assert_eq!(said["notify"], json!(["bell"]));
+    assert!(said["failed"].as_str().unwrap().contains("/nowhere/at-all"));
+    assert!(said["problems"][0].as_str().unwrap().contains("quietHours"));
+    assert_eq!(tried.code(), 6, "{said}");
 }

@@ -14,6 +14,7 @@ use crate::keymap::{KeyContext, Keymap};
 use crate::model::{
     AgentState, DeckView, EntryPlace, Field, InboxCard, Level, OutcomeState, TaskColumn,
 };
+use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::receipt::Receipt;
@@ -24,6 +25,7 @@ use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
 use crate::visited_places::VisitedPlaces;
+use crate::waiting_news::WaitingNews;
 use crate::widgets::ListState;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
@@ -51,6 +53,8 @@ pub struct Settings {
     pub glyphs: Glyphs,
     /// Newest entry on top; otherwise at the bottom.
     pub newest_first: bool,
+    /// How the person is told that something waits.
+    pub notification: NotificationSettings,
     /// What is wrong in the user's own files, a sentence each; said from the first frame on.
     pub problems: Vec<String>,
 }
@@ -68,6 +72,7 @@ impl Settings {
             depth: Depth::Rgb,
             glyphs: Glyphs::Unicode,
             newest_first: true,
+            notification: NotificationSettings::default(),
             problems: Vec::new(),
         })
     }
@@ -127,6 +132,8 @@ pub struct Deck {
     pub(crate) is_zoomed: bool,
     /// What is wrong in the user's own files.
     pub(crate) problems: Vec<String>,
+    pub(crate) notification: NotificationSettings,
+    pub(crate) news: WaitingNews,
     /// What was done from the palette, the last one first.
     pub(crate) recent: Vec<Action>,
     /// What became of the last message.
@@ -167,6 +174,8 @@ impl Deck {
             edits: None,
             is_zoomed: false,
             problems: settings.problems,
+            notification: settings.notification,
+            news: WaitingNews::default(),
             recent: Vec::new(),
             receipt: None,
         };
@@ -246,7 +255,8 @@ impl Deck {
         if counted.any(counting) || due.into_iter().any(until) {
             next = next.min(beat);
         }
-        for until in going.chain(self.inbox.next_gone_ms()) {
+        let due = self.news.due_ms();
+        for until in going.chain(self.inbox.next_gone_ms()).chain(due) {
             // On the beat as well, and not before its time.
             let late = (beat - until.saturating_sub(now)).rem_euclid(1_000);
             next = next.min(until.saturating_sub(now).saturating_add(late).max(1));

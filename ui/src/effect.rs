@@ -1,6 +1,7 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
 use crate::model::{Agent, Chips, EntryPlace, Party, TimelineWish};
+use crate::notification::NotificationSettings;
 
 /// How to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +106,13 @@ impl NoteTag {
 /// A wish of the screen, performed by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
+    /// Tell the person, who looks elsewhere, that something waits.
+    Notify {
+        /// A harmless sentence.
+        text: String,
+        /// How.
+        by: NotificationSettings,
+    },
     /// Leave.
     Quit(QuitChoice),
     /// A card about the work tree is looked at: read it anew.

@@ -16,6 +16,8 @@ pub enum Msg {
     Paste(String),
     /// The terminal has a new size, columns and rows.
     Resize(u16, u16),
+    /// The terminal got the focus, or lost it. Not every terminal tells.
+    Focus(bool),
     /// Time has passed; ms since the epoch. Send it when [`crate::Deck::next_redraw_ms`] says so.
     Tick(i64),
     /// The world has changed.

@@ -6,7 +6,7 @@ use ctxrelay_ui::key::Key;
 use ctxrelay_ui::keymap::KeyContext;
 use ctxrelay_ui::model::{Agent, AgentState, DeckView, HandoffRows, Level, Party, TimelineRow};
 use ctxrelay_ui::scenes::{gated, held_up, hostile_text, long_session, pair_at_work, screen};
-use ctxrelay_ui::{Deck, Keymap, Msg, OwnFiles, Settings, update, view};
+use ctxrelay_ui::{Deck, Keymap, Msg, NotificationSettings, OwnFiles, Settings, update, view};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ratatui::Terminal;
@@ -86,6 +86,7 @@ fn files(which: u8) -> OwnFiles {
     let (keymap, wrong) = Keymap::builtin().expect("keymap").overlaid(own);
     let mine = "inherits = \"nord\"\n[palette]\nwaits = \"#ffffff\"";
     OwnFiles {
+        notification: NotificationSettings::default(),
         keymap,
         themes: vec![("mine".to_owned(), mine.to_owned())],
         theme: (which == 1).then(|| "mine".to_owned()),

@@ -53,6 +53,8 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::LookAtTree
         | Effect::SetTheme(_)
         | Effect::Redraw
+        // As the user has set it.
+        | Effect::Notify { .. }
         | Effect::Suspend
         // Only after it has ended.
         | Effect::Restart => true,

@@ -27,12 +27,19 @@ use crate::tracked_list::TrackedList;
 /// Changes the deck by a message; what has to be done outside comes back.
 pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     let card = opened_finality(deck);
+    if matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_)) {
+        deck.news.touched(deck.view.now_ms);
+    }
     let mut effects = match msg {
         Msg::Key(event) => key(deck, event),
         Msg::Mouse(event) => mouse(deck, event),
         Msg::Paste(text) => paste(deck, &text),
         Msg::Resize(columns, rows) => {
             deck.size = (columns, rows);
+            Vec::new()
+        }
+        Msg::Focus(has_focus) => {
+            deck.news.focus(has_focus);
             Vec::new()
         }
         Msg::Tick(now_ms) => {
@@ -107,12 +114,29 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
     };
     effects.extend(settle(deck));
+    effects.extend(notify(deck));
     remember(deck);
     let opened = opened_finality(deck);
     if opened.is_some() && opened != card {
         effects.push(Effect::LookAtTree);
     }
     effects
+}
+
+/// Tells of what began to wait while nobody looked.
+fn notify(deck: &mut Deck) -> Option<Effect> {
+    let by = &deck.notification;
+    let now = deck.view.now_ms;
+    let is_quiet = by
+        .quiet
+        .is_some_and(|quiet| quiet.hold(now, deck.view.utc_offset_s));
+    if by.is_off() || is_quiet {
+        deck.news.forget();
+        return None;
+    }
+    let text = deck.news.tell(&deck.view.project, now)?;
+    let by = by.clone();
+    Some(Effect::Notify { text, by })
 }
 
 /// The proposal whose card is in front.
@@ -204,6 +228,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     deck.timeline.update(&view.timeline);
     let missing = deck.timeline.answered(&view.timeline, &view.window);
     deck.inbox.update(&view.inbox, view.now_ms);
+    deck.news.update(view);
     deck.tasks.arrange(&view.tasks, deck.focus == Pane::Tasks);
     let handoffs = &view.handoffs;
     let is_looked_at = deck.focus == Pane::Handoffs;

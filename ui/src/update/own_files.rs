@@ -9,6 +9,7 @@ use crate::own_files::OwnFiles;
 pub(super) fn take_own_files(deck: &mut Deck, own: OwnFiles) {
     deck.keymap = own.keymap;
     deck.themes = own.themes;
+    deck.notification = own.notification;
     let mut problems = own.problems;
     let is_choosing = deck
         .overlays

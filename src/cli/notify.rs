@@ -1,0 +1,86 @@
+//! `ctxrelay notify`: how you are told that something waits while you look elsewhere, and a try.
+
+use ctxrelay_ui::NotificationSettings;
+use serde_json::json;
+
+use super::context::CliContext;
+use super::exit::{CliOutcome, Failure};
+use super::notify_command::NotifyCommand;
+use super::report::{Report, ReportText};
+use super::screen_files::ScreenFiles;
+use crate::deck::term::notification;
+
+/// Arguments of `notify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay notify --test")]
+pub struct Args {
+    /// Tell me now, in each way that is set
+    #[arg(long)]
+    pub test: bool,
+}
+
+/// What a try says.
+const TEST_TEXT: &str = "a try of `ctxrelay notify`: nothing waits";
+
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
+    let files = ScreenFiles::from_env();
+    let own = files
+        .read()
+        .map_err(|error| Failure::internal("read the keymap", error))?;
+    let settings = &own.notification;
+    let is_written = args.test && context.out.is_terminal() && !context.out.is_json();
+    if is_written {
+        let told = notification(&settings.ways, TEST_TEXT);
+        context.out.raw(told.as_bytes())?;
+    }
+    let ran = if args.test {
+        let command = NotifyCommand::new(files.folder());
+        command.run(&settings.command, TEST_TEXT)
+    } else {
+        Ok(())
+    };
+    let problems: Vec<&String> = own
+        .problems
+        .iter()
+        .filter(|problem| problem.starts_with("config.json"))
+        .collect();
+    let ways: Vec<&str> = settings.ways.iter().map(|way| way.as_str()).collect();
+    let value = json!({
+        "notify": ways,
+        "notifyCommand": settings.command,
+        "quietHours": settings.quiet.map(|quiet| quiet.to_string()),
+        "problems": problems,
+        "written": is_written,
+        "failed": ran.as_ref().err(),
+    });
+    let mut text = said(settings);
+    for problem in &problems {
+        text.line(problem.as_str());
+    }
+    if let Err(why) = &ran {
+        text.line(why);
+    }
+    if args.test && !settings.ways.is_empty() && !is_written {
+        text.line("nothing was written: standard output is no terminal");
+    }
+    let ok = problems.is_empty() && ran.is_ok();
+    context.out.report(Report::new(&value, text).checked(ok))
+}
+
+fn said(settings: &NotificationSettings) -> ReportText {
+    let mut text = ReportText::new();
+    if settings.is_off() {
+        text.line("off: nobody is told; set notify or notifyCommand in your own config.json");
+        return text;
+    }
+    for way in &settings.ways {
+        text.line(format!("terminal    {}", way.as_str()));
+    }
+    if !settings.command.is_empty() {
+        text.line(format!("command     {}", settings.command.join(" ")));
+    }
+    if let Some(quiet) = settings.quiet {
+        text.line(format!("not during  {quiet}"));
+    }
+    text
+}
