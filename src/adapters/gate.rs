@@ -1,6 +1,7 @@
 //! [`run`]: runs one gate of the project and says what it came to.
 //!
-//! The command runs under a hold, in a group of its own, without a terminal and without what is an
+//! It runs in the project, or in a clean work tree of the commit that is made for it. The command
+//! runs under a hold, in a group of its own, without a terminal and without what is an
 //! agent's in our environment; its time is limited, and what it leaves behind is ended with it. It
 //! is the project's own code: an agent may have written what it runs, so that nothing below it is
 //! the operator's (see [`GateFact::Began`]).
@@ -8,24 +9,29 @@
 //! Knows nothing of records and proposals.
 
 mod capture;
+mod isolated_tree;
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::git;
+use super::git::{self, TreeReading};
 use super::hold::{self, HeldChild, spawn_held};
 use crate::core::agent::is_agents_own;
-use crate::core::entry::{ArtifactStatus, GateRun, WorkTree};
+use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
 use crate::wire::config::Gate;
 use capture::Capture;
+use isolated_tree::{IsolatedTree, Patience};
+
+pub use isolated_tree::sweep;
 
 /// How often the last lines are told while it prints.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
@@ -51,6 +57,8 @@ pub struct GateOrder {
     pub gate: Gate,
     /// The project.
     pub root: PathBuf,
+    /// Where work trees are made for gates that want one, outside of the project.
+    pub worktrees: PathBuf,
     /// Our own program, which holds it.
     pub hold_program: PathBuf,
 }
@@ -98,38 +106,72 @@ impl GateOutcome {
     }
 }
 
-/// How a command ended.
+/// How a gate ended.
 enum End {
     Exited(Option<i32>),
     TimedOut,
     Stopped,
+    /// It could not begin; why.
+    Blocked(String),
+}
+
+/// Where a gate runs.
+struct Place {
+    /// What its folder is relative to.
+    root: PathBuf,
+    /// As it lay there before.
+    before: Option<WorkTree>,
+    /// Made for it.
+    isolated: Option<IsolatedTree>,
+}
+
+/// A gate that is under way.
+struct GateInProgress {
+    order: GateOrder,
+    /// When its time is over.
+    until: Instant,
+    stop: oneshot::Receiver<()>,
+    told: mpsc::Sender<GateFact>,
+    capture: Capture,
+    /// Its setup was not done yet.
+    is_setup: bool,
 }
 
 /// Runs a gate to its end, tells what happens meanwhile, and looks at the work tree before and
 /// after. Stops when `stop` is sent or dropped.
 pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Sender<GateFact>) {
-    let before = tree(&order.root).await;
+    let stands = reading(&order.root).await;
+    let before = stands.as_ref().map(|stands| stands.tree.clone());
     let began = Instant::now();
-    let mut capture = Capture::default();
-    let ended = match begin(&order).await {
-        Ok((child, output)) => {
-            let record = child.record();
-            let (pid, keeper) = (record.pid, record.hold);
-            let _ = told.send(GateFact::Began { pid, keeper }).await;
-            let limit = Duration::from_secs(order.gate.timeout_s.get());
-            Ok(follow(child, output, &mut capture, limit, stop, &told).await)
-        }
-        Err(why) => Err(why),
+    let mut gate = GateInProgress {
+        until: began + Duration::from_secs(order.gate.timeout_s.get()),
+        is_setup: order.gate.setup.is_some(),
+        order,
+        stop,
+        told,
+        capture: Capture::default(),
+    };
+    let (ended, place) = match gate.place(stands).await {
+        Ok(place) => (gate.commands(&place).await, Some(place)),
+        Err(end) => (end, None),
     };
     let duration = began.elapsed();
-    let after = tree(&order.root).await;
-    let (status, exit_code) = match &ended {
-        Ok(End::Exited(Some(0))) => (ArtifactStatus::Passed, Some(0)),
-        Ok(End::Exited(code)) => (ArtifactStatus::Failed, *code),
-        Ok(End::TimedOut) => (ArtifactStatus::TimedOut, None),
-        Ok(End::Stopped) => (ArtifactStatus::Skipped, None),
-        Err(_) => (ArtifactStatus::Blocked, None),
+    let (tree, stale, isolated) = match place {
+        Some(place) => {
+            let after = reading(&place.root).await.map(|after| after.tree);
+            let stale = WorkTree::pin(place.before.as_ref()) != WorkTree::pin(after.as_ref());
+            (place.before, stale, remove(place.isolated).await)
+        }
+        None => (before, false, None),
     };
+    let (status, exit_code) = match &ended {
+        End::Exited(Some(0)) => (ArtifactStatus::Passed, Some(0)),
+        End::Exited(code) => (ArtifactStatus::Failed, *code),
+        End::TimedOut => (ArtifactStatus::TimedOut, None),
+        End::Stopped => (ArtifactStatus::Skipped, None),
+        End::Blocked(_) => (ArtifactStatus::Blocked, None),
+    };
+    let (order, capture) = (gate.order, gate.capture);
     let outcome = GateOutcome {
         status,
         run: GateRun {
@@ -138,49 +180,167 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             spec: order.gate.spec(),
             exit_code,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            stale: WorkTree::pin(before.as_ref()) != WorkTree::pin(after.as_ref()),
-            tree: before,
+            stale,
+            setup_failed: gate.is_setup && matches!(ended, End::Exited(_) | End::TimedOut),
+            isolated,
+            tree,
             output_bytes: capture.bytes(),
             output_sha256: capture.sha256(),
         },
         output: match ended {
-            Ok(_) => capture.into_text(),
-            Err(why) => why,
+            End::Blocked(why) => why,
+            _ => capture.into_text(),
         },
     };
-    let _ = told.send(GateFact::Ended(Box::new(outcome))).await;
+    let _ = gate.told.send(GateFact::Ended(Box::new(outcome))).await;
 }
 
-async fn tree(root: &Path) -> Option<WorkTree> {
+async fn reading(root: &Path) -> Option<TreeReading> {
     let root = root.to_owned();
-    let read = tokio::task::spawn_blocking(move || git::work_tree(&root));
+    let read = tokio::task::spawn_blocking(move || TreeReading::of(&root));
     read.await.ok().flatten()
 }
 
-/// Starts the command; its two outputs are one pipe, so that their lines stay in order.
-async fn begin(order: &GateOrder) -> Result<(HeldChild, pipe::Receiver), String> {
-    let folder = folder(order)?;
-    let (output, [stdout, stderr]) = outputs().map_err(|error| format!("no pipe: {error}"))?;
-    let mut command = hold::command(&order.hold_program, OsStr::new("sh"));
-    command
-        .arg("-c")
-        .arg(&order.gate.cmd)
-        .current_dir(folder)
-        .stdout(stdout)
-        .stderr(stderr);
-    for (name, _) in std::env::vars_os() {
-        if is_left_out(&name.to_string_lossy()) {
-            command.env_remove(name);
+/// Removes what was made for a run, and says what it did not have of the project.
+async fn remove(isolated: Option<IsolatedTree>) -> Option<IsolatedRun> {
+    let isolated = isolated?;
+    let run = isolated.run.clone();
+    let _ = tokio::task::spawn_blocking(move || isolated.remove()).await;
+    Some(run)
+}
+
+impl GateInProgress {
+    /// Where it runs: in the project, or in a work tree that is made now.
+    async fn place(&mut self, stands: Option<TreeReading>) -> Result<Place, End> {
+        if self.order.gate.isolation.is_none() {
+            return Ok(Place {
+                root: self.order.root.clone(),
+                before: stands.map(|stands| stands.tree),
+                isolated: None,
+            });
+        }
+        let patience = Arc::new(Patience::until(self.until.into_std()));
+        let (root, under) = (self.order.root.clone(), self.order.worktrees.clone());
+        let mut making = tokio::task::spawn_blocking({
+            let patience = Arc::clone(&patience);
+            move || IsolatedTree::make(&root, stands.as_ref(), &under, &patience)
+        });
+        tokio::select! {
+            made = &mut making => {
+                let made = made.unwrap_or_else(|error| Err(error.to_string()));
+                return self.placed(made);
+            }
+            _ = &mut self.stop => patience.end(),
+        }
+        if let Ok(Ok(made)) = making.await {
+            remove(Some(made)).await;
+        }
+        Err(End::Stopped)
+    }
+
+    fn placed(&self, made: Result<IsolatedTree, String>) -> Result<Place, End> {
+        match made {
+            Ok(made) => Ok(Place {
+                root: made.root.clone(),
+                before: made.tree.clone(),
+                isolated: Some(made),
+            }),
+            Err(_) if Instant::now() >= self.until => Err(End::TimedOut),
+            Err(why) => Err(End::Blocked(format!(
+                "a work tree of its own could not be made: {why}"
+            ))),
         }
     }
-    // What it runs may ask us to decide something: a worker is nobody's operator.
-    command.env("CONTEXTRELAY_WORKER", "1").env("TERM", "dumb");
-    let child = spawn_held(command, &uuid::Uuid::new_v4().simple().to_string())
-        .await
-        .map_err(|error| format!("the command could not be started: {error}"))?;
-    let output = pipe::Receiver::from_owned_fd(output.into())
-        .map_err(|error| format!("its output cannot be read: {error}"))?;
-    Ok((child, output))
+
+    /// Runs its setup, and then the gate itself.
+    async fn commands(&mut self, place: &Place) -> End {
+        if let Some(setup) = self.order.gate.setup.clone() {
+            match self.command(place, &setup).await {
+                End::Exited(Some(0)) => self.is_setup = false,
+                end => return end,
+            }
+        }
+        let cmd = self.order.gate.cmd.clone();
+        self.command(place, &cmd).await
+    }
+
+    async fn command(&mut self, place: &Place, cmd: &str) -> End {
+        match self.begin(place, cmd).await {
+            Ok((child, output)) => {
+                let record = child.record();
+                let (pid, keeper) = (record.pid, record.hold);
+                let _ = self.told.send(GateFact::Began { pid, keeper }).await;
+                self.follow(child, output).await
+            }
+            Err(why) => End::Blocked(why),
+        }
+    }
+
+    /// Starts a command; its two outputs are one pipe, so that their lines stay in order.
+    async fn begin(&self, place: &Place, cmd: &str) -> Result<(HeldChild, pipe::Receiver), String> {
+        let folder = folder(&place.root, self.order.gate.cwd.as_deref())?;
+        let (output, [stdout, stderr]) = outputs().map_err(|error| format!("no pipe: {error}"))?;
+        let mut command = hold::command(&self.order.hold_program, OsStr::new("sh"));
+        command
+            .arg("-c")
+            .arg(cmd)
+            .current_dir(folder)
+            .stdout(stdout)
+            .stderr(stderr);
+        for (name, _) in std::env::vars_os() {
+            if is_left_out(&name.to_string_lossy()) {
+                command.env_remove(name);
+            }
+        }
+        // What it runs may ask us to decide something: a worker is nobody's operator.
+        command.env("CONTEXTRELAY_WORKER", "1").env("TERM", "dumb");
+        let child = spawn_held(command, &uuid::Uuid::new_v4().simple().to_string())
+            .await
+            .map_err(|error| format!("the command could not be started: {error}"))?;
+        let output = pipe::Receiver::from_owned_fd(output.into())
+            .map_err(|error| format!("its output cannot be read: {error}"))?;
+        Ok((child, output))
+    }
+
+    async fn follow(&mut self, mut child: HeldChild, mut output: pipe::Receiver) -> End {
+        let mark = child.record().mark.clone();
+        let mut late = pin!(sleep_until(self.until));
+        let mut tick = interval(TOLD_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut buffer = vec![0; READ_BYTES];
+        let (mut is_open, mut is_news) = (true, false);
+        let end = loop {
+            tokio::select! {
+                read = output.read(&mut buffer), if is_open => match read {
+                    Ok(0) | Err(_) => is_open = false,
+                    Ok(read) => {
+                        self.capture.take(&buffer[..read]);
+                        is_news = true;
+                    }
+                },
+                gone = child.gone() => break End::Exited(gone.ok().flatten()),
+                () = &mut late => break End::TimedOut,
+                _ = &mut self.stop => break End::Stopped,
+                _ = tick.tick(), if is_news => {
+                    is_news = false;
+                    // Nobody waits for what is only shown.
+                    let _ = self.told.try_send(GateFact::Printed(self.capture.last_lines()));
+                }
+            }
+        };
+        child.end().await;
+        let strays = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
+        let _ = strays.await;
+        let rest = async {
+            while let Ok(read @ 1..) = output.read(&mut buffer).await {
+                self.capture.take(&buffer[..read]);
+            }
+        };
+        if is_open {
+            let _ = timeout(REST_WAIT, rest).await;
+        }
+        end
+    }
 }
 
 /// Whether a variable is an agent's, one of our own settings, or would point git at another
@@ -192,10 +352,10 @@ fn is_left_out(name: &str) -> bool {
         || name.starts_with("CODEX_")
 }
 
-/// The folder that the gate runs in. A link that leads out of the project is followed nowhere.
-fn folder(order: &GateOrder) -> Result<PathBuf, String> {
-    let root = real(&order.root)?;
-    let Some(cwd) = &order.gate.cwd else {
+/// The folder that the gate runs in. A link that leads out of where it belongs is followed nowhere.
+fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, String> {
+    let root = real(root)?;
+    let Some(cwd) = cwd else {
         return Ok(root);
     };
     let folder = real(&root.join(cwd))?;
@@ -214,52 +374,4 @@ fn outputs() -> io::Result<(PipeReader, [io::PipeWriter; 2])> {
     let (reader, writer) = io::pipe()?;
     let again = writer.try_clone()?;
     Ok((reader, [writer, again]))
-}
-
-async fn follow(
-    mut child: HeldChild,
-    mut output: pipe::Receiver,
-    capture: &mut Capture,
-    limit: Duration,
-    stop: oneshot::Receiver<()>,
-    told: &mpsc::Sender<GateFact>,
-) -> End {
-    let mark = child.record().mark.clone();
-    let mut late = pin!(sleep(limit));
-    let mut stop = pin!(stop);
-    let mut tick = interval(TOLD_EVERY);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut buffer = vec![0; READ_BYTES];
-    let (mut is_open, mut is_news) = (true, false);
-    let end = loop {
-        tokio::select! {
-            read = output.read(&mut buffer), if is_open => match read {
-                Ok(0) | Err(_) => is_open = false,
-                Ok(read) => {
-                    capture.take(&buffer[..read]);
-                    is_news = true;
-                }
-            },
-            gone = child.gone() => break End::Exited(gone.ok().flatten()),
-            () = &mut late => break End::TimedOut,
-            _ = &mut stop => break End::Stopped,
-            _ = tick.tick(), if is_news => {
-                is_news = false;
-                // Nobody waits for what is only shown.
-                let _ = told.try_send(GateFact::Printed(capture.last_lines()));
-            }
-        }
-    };
-    child.end().await;
-    let strays = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
-    let _ = strays.await;
-    let rest = async {
-        while let Ok(read @ 1..) = output.read(&mut buffer).await {
-            capture.take(&buffer[..read]);
-        }
-    };
-    if is_open {
-        let _ = timeout(REST_WAIT, rest).await;
-    }
-    end
 }

@@ -29,30 +29,58 @@ pub(super) const POINTERS: [&str; 5] = [
 /// The commit and the tree of everything that lies in the work tree and is not ignored, or
 /// `None` when this is no repository, `git` is missing or takes too long. Blocking.
 pub fn work_tree(root: &Path) -> Option<WorkTree> {
-    let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
-    let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-    let own = own_repository(root)?;
-    let ours = |args: &[&str]| look_through(own.path(), &top, args);
-    if let Some(commit) = &commit {
-        line_or_empty(&mut ours(&["read-tree", commit]))?;
+    TreeReading::of(root).map(|reading| reading.tree)
+}
+
+/// A work tree that was read.
+#[derive(Debug)]
+pub struct TreeReading {
+    /// What lay there.
+    pub tree: WorkTree,
+    /// The files that differ from the commit, relative to the repository: all of them where there
+    /// is none.
+    pub differing: Vec<String>,
+}
+
+impl TreeReading {
+    /// As [`work_tree`].
+    pub fn of(root: &Path) -> Option<Self> {
+        let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
+        let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
+        let own = own_repository(root)?;
+        let ours = |args: &[&str]| look_through(own.path(), &top, args);
+        if let Some(commit) = &commit {
+            line_or_empty(&mut ours(&["read-tree", commit]))?;
+        }
+        line_or_empty(&mut ours(&["add", "--all", "--", "."]))?;
+        let tree = line(&mut ours(&["write-tree"]))?;
+        let differing = match &commit {
+            Some(commit) => text(&mut ours(&[
+                "diff-index",
+                "--cached",
+                "--name-only",
+                "-z",
+                commit,
+            ]))?,
+            None => text(&mut ours(&["ls-files", "-z"]))?,
+        };
+        let differing: Vec<String> = names(&differing);
+        let changed = differing.len() as u64;
+        Some(Self {
+            tree: WorkTree {
+                commit,
+                tree,
+                changed,
+            },
+            differing,
+        })
     }
-    line_or_empty(&mut ours(&["add", "--all", "--", "."]))?;
-    let tree = line(&mut ours(&["write-tree"]))?;
-    let changed = match &commit {
-        Some(commit) => text(&mut ours(&[
-            "diff-index",
-            "--cached",
-            "--name-only",
-            "-z",
-            commit,
-        ]))?,
-        None => text(&mut ours(&["ls-files", "-z"]))?,
-    };
-    Some(WorkTree {
-        commit,
-        tree,
-        changed: changed.split('\0').filter(|name| !name.is_empty()).count() as u64,
-    })
+}
+
+/// What git lists with `-z`.
+fn names(text: &str) -> Vec<String> {
+    let names = text.split('\0').filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 /// A throw-away repository that borrows the objects of the project's.

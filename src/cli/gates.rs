@@ -120,7 +120,11 @@ fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
     gates
         .filter(|gate| {
             let is_same = |one: &GateReport| {
-                (&one.name, &one.cmd, one.required) == (&gate.name, &gate.cmd, gate.required)
+                let terms = |gate: &GateReport| {
+                    let how = (gate.setup.clone(), gate.isolated, gate.required);
+                    (gate.name.clone(), gate.cmd.clone(), how)
+                };
+                terms(one) == terms(gate)
             };
             !known.iter().any(is_same)
         })
@@ -211,6 +215,12 @@ fn row(out: &mut ReportText, gate: &GateReport) {
     }
     if let Some(tree) = &gate.tree {
         how.push(format!("tree {}", short(&tree.tree, 13)));
+    }
+    if gate.isolated {
+        how.push("in a work tree of its own".to_owned());
+    }
+    if let Some(gap) = &gate.not_covered {
+        how.push(format!("did not cover {gap}"));
     }
     if gate.flaky {
         how.push("FLAKY: it differed on this tree before".to_owned());

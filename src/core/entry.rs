@@ -28,7 +28,7 @@ pub use continuity::{
 };
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
-pub use gate_run::GateRun;
+pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
 pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep};
 

@@ -228,6 +228,11 @@ impl UserDirs {
             .join("trust")
             .join(format!("{instance_id}.json"))
     }
+
+    /// `worktrees/<instanceId>`: work trees that were made for a project.
+    pub fn worktrees(&self, instance_id: &str) -> PathBuf {
+        self.registry.join("worktrees").join(instance_id)
+    }
 }
 
 /// Makes a folder that only its owner can enter. An existing one is taken, a link is refused.

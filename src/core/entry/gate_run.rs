@@ -1,4 +1,5 @@
-//! [`GateRun`]: what makes an artifact evidence and not a claim.
+//! [`GateRun`]: what makes an artifact evidence and not a claim; [`IsolatedRun`]: where it ran
+//! beside the project.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ pub struct GateRun {
     pub gate: String,
     /// The command.
     pub cmd: String,
-    /// What names command and folder: [`Gate::spec`](crate::wire::config::Gate::spec).
+    /// What names commands and folder: [`Gate::spec`](crate::wire::config::Gate::spec).
     pub spec: String,
     /// The exit code, 128 and more for a signal; `None` when it never began, was stopped or took
     /// too long.
@@ -24,8 +25,45 @@ pub struct GateRun {
     /// The work tree had changed when it ended, so that it says nothing of either.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
+    /// Its setup command failed, so that the gate itself never ran; the exit code is that one's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub setup_failed: bool,
+    /// It ran in a clean work tree of its own, which is what `tree` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolated: Option<IsolatedRun>,
     /// How much it printed, in bytes; the entry's text is the beginning and the end of it.
     pub output_bytes: u64,
     /// The SHA-256 of all that it printed, in hex.
     pub output_sha256: String,
+}
+
+/// A run in a clean work tree of a commit, outside of the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct IsolatedRun {
+    /// Files of the project that differed from the commit, so that the run says nothing of them.
+    pub not_covered: u64,
+    /// The first of them, relative to the repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<String>,
+}
+
+impl IsolatedRun {
+    /// How many files are named.
+    pub const NAMED_MAX: usize = 5;
+
+    /// What was not covered, in words: `2 files (a.rs, b.rs)`; `None` when all of it was.
+    pub fn gap(&self) -> Option<String> {
+        let files = match self.not_covered {
+            0 => return None,
+            1 => "1 file".to_owned(),
+            n => format!("{n} files"),
+        };
+        if self.named.is_empty() {
+            return Some(files);
+        }
+        let more = self.not_covered > self.named.len() as u64;
+        let more = if more { ", …" } else { "" };
+        Some(format!("{files} ({}{more})", self.named.join(", ")))
+    }
 }

@@ -20,10 +20,16 @@ pub struct GateInForce {
     pub name: String,
     /// What it runs.
     pub cmd: String,
-    /// What names command and folder.
+    /// What names commands and folder.
     pub spec: String,
     /// Nothing is approved without it.
     pub required: bool,
+    /// What is run before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// It runs in a clean work tree of the commit, and not in the project.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub isolated: bool,
 }
 
 /// The latest run of a gate.
@@ -124,13 +130,24 @@ impl Snapshot {
                 GateStanding::Red => {
                     Some(format!("required gate {name} is red: {}", self.how(name)))
                 }
-                GateStanding::Stale => {
-                    Some(format!("required gate {name} has not run on this tree"))
-                }
+                GateStanding::Stale => Some(match self.gate_gap(gate, tree) {
+                    Some(gap) => format!(
+                        "required gate {name} ran on the commit alone and did not cover {gap}: \
+                         commit them and run it again"
+                    ),
+                    None => format!("required gate {name} has not run on this tree"),
+                }),
                 GateStanding::Unrun => Some(format!("required gate {name} has not run")),
             }
         });
         blockers.collect()
+    }
+
+    /// What the latest run did not cover, where it was on the very commit of a tree that has more.
+    pub fn gate_gap(&self, gate: &GateInForce, tree: Option<&WorkTree>) -> Option<String> {
+        let run = &self.gates.get(&gate.name)?.run;
+        let is_its_commit = run.spec == gate.spec && run.tree.as_ref()?.commit == tree?.commit;
+        run.isolated.as_ref().filter(|_| is_its_commit)?.gap()
     }
 
     /// How the latest run of a gate ended.
@@ -183,7 +200,13 @@ impl GateSnapshot {
     pub fn how(&self) -> String {
         let seconds = format!("{:.1} s", self.run.duration_ms as f64 / 1_000.0);
         match (self.run.exit_code, self.status) {
+            (Some(code), _) if self.run.setup_failed => {
+                format!("its setup ended with exit {code} after {seconds}")
+            }
             (Some(code), _) => format!("exit {code} after {seconds}"),
+            (None, ArtifactStatus::TimedOut) if self.run.setup_failed => {
+                format!("its setup was not done after {seconds}")
+            }
             (None, ArtifactStatus::TimedOut) => format!("not done after {seconds}"),
             (None, ArtifactStatus::Skipped) => format!("stopped after {seconds}"),
             (None, _) => "could not begin".to_owned(),

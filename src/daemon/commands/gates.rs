@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use super::checks::{ID_CHARS_MAX, not_found};
 use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
 use crate::core::agent::Party;
-use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, WorkTree};
+use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{GateInForce, GateSnapshot};
 use crate::daemon::event::Event;
@@ -97,8 +97,13 @@ impl Daemon {
         let Some(events) = self.events.upgrade() else {
             return;
         };
+        let registry = self
+            .configuration
+            .user()
+            .map(|user| user.worktrees(&self.dirs.instance_id()));
         let order = GateOrder {
             gate,
+            worktrees: registry.unwrap_or_default(),
             root: self.dirs.root.clone(),
             hold_program: self.identity.own_program.clone(),
         };
@@ -156,9 +161,15 @@ impl Daemon {
             run,
             output,
         } = outcome;
-        let how = in_words(status, run.exit_code, run.duration_ms);
+        let how = in_words(status, &run);
         let on = on_tree(run.tree.as_ref(), run.stale);
-        let content = format!("gate {} {how}{on}\n$ {}\n{output}", run.gate, run.cmd);
+        let on = format!("{on}{}", beside(&run));
+        let setup = match self.setup_of(&run) {
+            Some(setup) => format!("$ {setup}\n"),
+            None => String::new(),
+        };
+        let (name, cmd) = (&run.gate, &run.cmd);
+        let content = format!("gate {name} {how}{on}\n{setup}$ {cmd}\n{output}");
         let artifact = Artifact {
             kind: "test_report".to_owned(),
             title: run.gate.clone(),
@@ -168,6 +179,12 @@ impl Daemon {
             verified: Some(run),
         };
         self.evidence(artifact, content)
+    }
+
+    /// What was run before a gate, if this is how it is trusted now.
+    fn setup_of(&self, run: &GateRun) -> Option<&str> {
+        let mut gates = self.configuration.gates().iter();
+        gates.find(|gate| gate.spec() == run.spec)?.setup.as_deref()
     }
 
     /// What the daemon itself says of what was run.
@@ -233,15 +250,29 @@ fn has(gates: &[Gate], name: &str) -> bool {
     gates.iter().any(|gate| gate.name == name)
 }
 
-fn in_words(status: ArtifactStatus, exit_code: Option<i32>, duration_ms: u64) -> String {
-    let seconds = format!("{:.1} s", duration_ms as f64 / 1_000.0);
-    match (status, exit_code) {
+fn in_words(status: ArtifactStatus, run: &GateRun) -> String {
+    let seconds = format!("{:.1} s", run.duration_ms as f64 / 1_000.0);
+    let what = if run.setup_failed { "its setup " } else { "" };
+    match (status, run.exit_code) {
         (ArtifactStatus::Passed, _) => format!("passed after {seconds}"),
-        (ArtifactStatus::TimedOut, _) => format!("was not done after {seconds} and was ended"),
+        (ArtifactStatus::TimedOut, _) => {
+            format!("{what}was not done after {seconds} and was ended")
+        }
         (ArtifactStatus::Skipped, _) => format!("was stopped after {seconds}"),
         (ArtifactStatus::Blocked, _) => "could not begin".to_owned(),
-        (_, Some(code)) => format!("failed with exit code {code} after {seconds}"),
-        (_, None) => format!("failed after {seconds}"),
+        (_, Some(code)) => format!("{what}failed with exit code {code} after {seconds}"),
+        (_, None) => format!("{what}failed after {seconds}"),
+    }
+}
+
+/// Where it ran that is not the project, and what it did not cover there.
+fn beside(run: &GateRun) -> String {
+    let Some(isolated) = &run.isolated else {
+        return String::new();
+    };
+    match isolated.gap() {
+        Some(gap) => format!(", in a work tree of its own: NOT COVERED: {gap}"),
+        None => ", in a work tree of its own".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{Builder, StartError};
-use crate::adapters::hold;
+use crate::adapters::{gate, hold};
 use crate::daemon::takeover::{Endpoints, LoopState, Takeover};
 use crate::store::child;
 use crate::store::config::{self, Adopted, Loaded};
@@ -125,6 +125,9 @@ impl Claimed {
             let reaped = tokio::task::spawn_blocking(move || hold::reap(&record)).await;
             tracing::info!(?reaped, "looked for what an earlier daemon left");
             child::remove(&dirs).map_err(state_failed)?;
+        }
+        if inherited.is_none() {
+            gate::sweep(&user.worktrees(&dirs.instance_id()));
         }
         config::close_to_others(&dirs);
         let adopted = config::adopt(&dirs);

@@ -23,7 +23,13 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
         (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
         (None, GateStanding::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
         (None, GateStanding::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
-        (None, GateStanding::Stale, _) => (missing(gate), "ran on another tree".to_owned()),
+        (None, GateStanding::Stale, _) => {
+            let how = match model.world.gate_gap(gate, tree) {
+                Some(gap) => format!("did not cover {gap}"),
+                None => "ran on another tree".to_owned(),
+            };
+            (missing(gate), how)
+        }
         (None, ..) => (missing(gate), "not run".to_owned()),
     };
     let is_flaky = latest.is_some_and(|latest| latest.flaky)
@@ -41,6 +47,7 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     ui::GateRow {
         name: gate.name.clone(),
         command: gate.cmd.clone(),
+        isolated: gate.isolated,
         state,
         result,
         output: lines[lines.len().saturating_sub(LINES)..].to_vec(),

@@ -14,7 +14,7 @@ const TESTS: &str = "echo looking; ! grep -q broken state.txt";
 
 /// What the operator reads when he approves at a terminal.
 #[track_caller]
-fn approve(scene: &Scene<'_>, word: &str) -> (u32, String) {
+pub(super) fn approve(scene: &Scene<'_>, word: &str) -> (u32, String) {
     let launch = ["finality", "approve", &scene.proposal];
     let mut line = Pty::spawn(&scene.project.ctxrelay(launch));
     line.wait_for_text("to go on");

@@ -55,6 +55,8 @@ pub struct GateRow {
     pub name: String,
     /// The command.
     pub command: String,
+    /// It runs in a work tree of its own.
+    pub isolated: bool,
     /// What became of it.
     pub state: GateState,
     /// How long it took and how it ended, for example `12.4 s  exit 0`.

@@ -23,15 +23,18 @@ pub(super) fn gates_question(card: &InboxCard) -> String {
     if card.gates.iter().any(GateRow::is_running) {
         return "Stop the gates? What did not run to its end proves nothing.".to_owned();
     }
-    let names: Vec<String> = card
-        .gates
-        .iter()
-        .map(|gate| sanitize::line(&gate.name))
-        .collect();
+    let names = |isolated: bool| {
+        let gates = card.gates.iter().filter(|gate| gate.isolated == isolated);
+        let names: Vec<String> = gates.map(|gate| sanitize::line(&gate.name)).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let here = names(false).map(|names| format!("{names} in the project's folder"));
+    let beside = names(true).map(|names| format!("{names} in a clean copy of the commit"));
+    let what: Vec<String> = here.into_iter().chain(beside).collect();
     format!(
-        "Run {} in the project's folder? The commands are those that you trusted; what they run \
-         may have been written by an agent.",
-        names.join(", ")
+        "Run {}? The commands are those that you trusted; what they run may have been written by \
+         an agent.",
+        what.join(" and ")
     )
 }
 

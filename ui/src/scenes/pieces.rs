@@ -280,6 +280,7 @@ pub(super) fn gates() -> Vec<GateRow> {
     let gate = |name: &str, command: &str, state, result: &str| GateRow {
         name: name.to_owned(),
         command: command.to_owned(),
+        isolated: false,
         state,
         result: result.to_owned(),
         output: Vec::new(),

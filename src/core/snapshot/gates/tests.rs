@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::{Agent, Party};
-use crate::entry::{Entry, EntryKind, FinalityDecision};
+use crate::entry::{Entry, EntryKind, FinalityDecision, IsolatedRun};
 use crate::fold::fold;
 use crate::id::SessionId;
 
@@ -80,6 +80,8 @@ fn run(on: Option<&WorkTree>, exit_code: i32) -> GateRun {
         duration_ms: 12_400,
         tree: on.cloned(),
         stale: false,
+        setup_failed: false,
+        isolated: None,
         output_bytes: 0,
         output_sha256: String::new(),
     }
@@ -91,7 +93,49 @@ fn required(name: &str) -> GateInForce {
         cmd: "make test".to_owned(),
         spec: SPEC.to_owned(),
         required: true,
+        setup: None,
+        isolated: false,
     }
+}
+
+#[test]
+fn what_a_run_of_the_commit_alone_did_not_cover_is_said() {
+    let at = |name: &str, changed| WorkTree {
+        commit: Some("c0ffee".to_owned()),
+        changed,
+        ..tree(name)
+    };
+    let (commit, dirty) = (at("aa", 0), at("bb", 7));
+    let named = vec!["src/a.rs".to_owned(), "b".to_owned()];
+    let isolated = IsolatedRun {
+        not_covered: 7,
+        named,
+    };
+    let ran = GateRun {
+        isolated: Some(isolated),
+        ..run(Some(&commit), 0)
+    };
+    let mut told = Told::default();
+    told.ran(Party::System, ArtifactStatus::Passed, ran);
+    let gates = [required("tests")];
+    let blockers = |tree: &WorkTree| told.world.gate_blockers(&gates, Some(tree), None);
+    assert_eq!(
+        blockers(&dirty),
+        [
+            "required gate tests ran on the commit alone and did not cover 7 files (src/a.rs, b, …): \
+          commit them and run it again"
+        ]
+    );
+    // Once they are committed, or gone, it is evidence; of another commit it says nothing.
+    assert!(blockers(&commit).is_empty());
+    let other = WorkTree {
+        commit: Some("beef".to_owned()),
+        ..dirty
+    };
+    assert_eq!(
+        blockers(&other),
+        ["required gate tests has not run on this tree"]
+    );
 }
 
 #[test]

@@ -42,12 +42,32 @@ pub struct Gate {
         skip_serializing_if = "Option::is_none"
     )]
     pub cwd: Option<String>,
-    /// It and all that it started is ended after this many seconds.
+    /// `worktree`: not in the project, but in a clean work tree of the commit, made for this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// What `sh -c` runs before it in the same folder, for example `npm ci`; the gate runs only
+    /// when that succeeds.
+    #[serde(
+        default,
+        deserialize_with = "setup",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(length(min = 1, max = 4000))]
+    pub setup: Option<String>,
+    /// It, its setup and all that they started are ended after this many seconds.
     #[serde(default = "ten_minutes")]
     pub timeout_s: Seconds<1, 86_400>,
     /// Nothing is approved while it is not green on the tree that was proposed.
     #[serde(default = "yes")]
     pub required: bool,
+}
+
+/// Where a gate runs that does not run in the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// In a clean work tree of the commit, outside of the project, removed afterwards.
+    Worktree,
 }
 
 fn ten_minutes() -> Seconds<1, 86_400> {
@@ -70,13 +90,26 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 
 fn cmd<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let cmd = String::deserialize(from)?;
-    let is_said = !cmd.trim().is_empty() && cmd.chars().count() <= CMD_CHARS_MAX;
-    if !is_said || cmd.contains('\0') {
-        return Err(D::Error::custom(
+    match is_command(&cmd) {
+        true => Ok(cmd),
+        false => Err(D::Error::custom(
             "a gate's command has 1 to 4000 characters",
-        ));
+        )),
     }
-    Ok(cmd)
+}
+
+fn setup<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let setup = Option::<String>::deserialize(from)?;
+    if setup.as_deref().is_some_and(|setup| !is_command(setup)) {
+        let why = "a gate's setup command has 1 to 4000 characters";
+        return Err(D::Error::custom(why));
+    }
+    Ok(setup)
+}
+
+fn is_command(text: &str) -> bool {
+    let is_said = !text.trim().is_empty() && text.chars().count() <= CMD_CHARS_MAX;
+    is_said && !text.contains('\0')
 }
 
 fn cwd<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
@@ -101,6 +134,13 @@ impl Gate {
         let mut what = Map::new();
         what.insert("cmd".to_owned(), Value::String(self.cmd.clone()));
         what.insert("cwd".to_owned(), self.cwd.clone().into());
+        // Only where they are used: what ran before there were any is still proof.
+        if let Some(setup) = &self.setup {
+            what.insert("setup".to_owned(), setup.clone().into());
+        }
+        if self.isolation == Some(Isolation::Worktree) {
+            what.insert("isolation".to_owned(), "worktree".into());
+        }
         let text = sorted(&Value::Object(what)).to_string();
         let mut spec = hex(&Sha256::digest(text.as_bytes()));
         spec.truncate(SPEC_CHARS);
@@ -130,6 +170,8 @@ impl From<&Gate> for GateInForce {
             cmd: gate.cmd.clone(),
             spec: gate.spec(),
             required: gate.required,
+            setup: gate.setup.clone(),
+            isolated: gate.isolation.is_some(),
         }
     }
 }
@@ -165,6 +207,8 @@ mod tests {
             {"name": "up", "cmd": "true", "cwd": "../other"},
             {"name": "root", "cmd": "true", "cwd": "/etc"},
             {"name": "slow", "cmd": "true", "timeout_s": 0},
+            {"name": "elsewhere", "cmd": "true", "isolation": "container"},
+            {"name": "unprepared", "cmd": "true", "setup": " "},
             "true",
             {"name": "good", "cmd": "true"},
             {"name": "good", "cmd": "false"},
@@ -185,5 +229,10 @@ mod tests {
         );
         assert_ne!(one, spec(json!({"name": "t", "cmd": "make "})));
         assert_ne!(one, spec(json!({"name": "t", "cmd": "make", "cwd": "a"})));
+        let isolated = spec(json!({"name": "t", "cmd": "make", "isolation": "worktree"}));
+        let prepared = spec(json!({"name": "t", "cmd": "make", "setup": "./configure"}));
+        assert_ne!(one, isolated);
+        assert_ne!(one, prepared);
+        assert_ne!(isolated, prepared);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{ArtifactStatus, WorkTree};
+use crate::entry::{ArtifactStatus, IsolatedRun, WorkTree};
 use crate::id::{EntryId, Seq};
 use crate::snapshot::{GateInForce, GateSnapshot, Snapshot};
 
@@ -54,6 +54,12 @@ pub struct GateReport {
     pub cmd: String,
     /// Nothing is approved without it.
     pub required: bool,
+    /// What is run before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// It runs in a clean work tree of the commit, and not in the project.
+    #[serde(default)]
+    pub isolated: bool,
     /// The operator trusts it.
     pub trusted: bool,
     /// Whether it was green; `None` when it has not run.
@@ -68,6 +74,9 @@ pub struct GateReport {
     pub tree: Option<WorkTree>,
     /// The work tree changed while it ran.
     pub stale: bool,
+    /// What of the project the latest run did not cover, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_covered: Option<String>,
     /// It came to something else on the same tree before.
     pub flaky: bool,
     /// The entry that holds what it printed.
@@ -83,6 +92,8 @@ impl GateReport {
             name: gate.name.clone(),
             cmd: gate.cmd.clone(),
             required: gate.required,
+            setup: gate.setup.clone(),
+            isolated: gate.isolated,
             trusted: true,
             ok: latest.map(GateSnapshot::is_green),
             status: latest.map(|latest| latest.status),
@@ -90,6 +101,9 @@ impl GateReport {
             duration_ms: latest.map(|latest| latest.run.duration_ms),
             tree: latest.and_then(|latest| latest.run.tree.clone()),
             stale: latest.is_some_and(|latest| latest.run.stale),
+            not_covered: latest
+                .and_then(|latest| latest.run.isolated.as_ref())
+                .and_then(IsolatedRun::gap),
             flaky: latest.is_some_and(|latest| latest.flaky),
             seq: latest.map(|latest| latest.seq),
         }

@@ -10,8 +10,8 @@ use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     Artifact, ArtifactStatus, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord,
     DeliveryResult, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal, GateRun, Handoff,
-    Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles, TurnRecord,
-    TurnStatus, WorkTree,
+    IsolatedRun, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles,
+    TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::whole::Whole;
@@ -191,15 +191,23 @@ fn gate_run() -> impl Strategy<Value = GateRun> {
     let exit_code = prop::option::of(any::<i32>());
     let numbers = (any::<u32>(), any::<u32>());
     let tree = prop::option::of(tree());
-    (text(), text(), exit_code, numbers, tree, any::<bool>()).prop_map(
-        |(gate, cmd, exit_code, (duration_ms, output_bytes), tree, stale)| GateRun {
+    let flags = (any::<bool>(), any::<bool>());
+    let isolated = (any::<u32>(), texts()).prop_map(|(not_covered, named)| IsolatedRun {
+        not_covered: not_covered.into(),
+        named,
+    });
+    let isolated = prop::option::of(isolated);
+    (text(), text(), exit_code, numbers, tree, flags, isolated).prop_map(
+        |(gate, cmd, exit_code, (duration_ms, output_bytes), tree, flags, isolated)| GateRun {
             gate,
             cmd,
             spec: "0123456789abcdef".to_owned(),
             exit_code,
             duration_ms: duration_ms.into(),
             tree,
-            stale,
+            stale: flags.0,
+            setup_failed: flags.1,
+            isolated,
             output_bytes: output_bytes.into(),
             output_sha256: "0".repeat(64),
         },
