@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::program_start::start;
 use crate::core::entry::WorkTree;
+use crate::core::snapshot::ChangedFiles;
 
 /// How long one `git` may take; a very large tree then simply has no state.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -40,11 +41,18 @@ pub struct TreeReading {
     /// The files that differ from the commit, relative to the repository: all of them where there
     /// is none.
     pub differing: Vec<String>,
+    /// What differs from the work tree that it was compared with, if that could be told.
+    pub changed: Option<ChangedFiles>,
 }
 
 impl TreeReading {
     /// As [`work_tree`].
     pub fn of(root: &Path) -> Option<Self> {
+        Self::since(root, None)
+    }
+
+    /// As [`work_tree`], compared with one that was approved.
+    pub fn since(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
         let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
         let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
         let own = own_repository(root)?;
@@ -65,6 +73,22 @@ impl TreeReading {
             None => text(&mut ours(&["ls-files", "-z"]))?,
         };
         let differing: Vec<String> = names(&differing);
+        let in_project = || {
+            let prefix = line(git(root).args(["rev-parse", "--show-prefix"])).unwrap_or_default();
+            move |path: String| match path.strip_prefix(&prefix) {
+                Some(path) => path.to_owned(),
+                None => format!(":/{path}"),
+            }
+        };
+        let changed_files = approved.and_then(|approved| {
+            let (paths, is_exact) = compare(&ours, approved, &tree)?;
+            Some(ChangedFiles {
+                from: approved.tree.clone(),
+                to: tree.clone(),
+                paths: paths.into_iter().map(in_project()).collect(),
+                is_exact,
+            })
+        });
         let changed = differing.len() as u64;
         Some(Self {
             tree: WorkTree {
@@ -73,8 +97,38 @@ impl TreeReading {
                 changed,
             },
             differing,
+            changed: changed_files,
         })
     }
+}
+
+/// The files that differ between an approved tree and one of now, and whether they are exactly
+/// these: a tree that was never committed is not there any more, and its commit has to do.
+fn compare(
+    ours: &dyn Fn(&[&str]) -> Command,
+    approved: &WorkTree,
+    now: &str,
+) -> Option<(Vec<String>, bool)> {
+    let differ = |from: &str| {
+        // What comes from the record is no option and no branch.
+        let is_hash = from.len() >= 40 && from.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let from = format!("{from}^{{tree}}");
+        let args = [
+            "diff-tree",
+            "-r",
+            "--name-only",
+            "--no-renames",
+            "-z",
+            &from,
+            now,
+        ];
+        is_hash.then(|| text(&mut ours(&args))).flatten()
+    };
+    if let Some(found) = differ(&approved.tree) {
+        return Some((names(&found), true));
+    }
+    let found = differ(approved.commit.as_deref()?)?;
+    Some((names(&found), false))
 }
 
 /// What git lists with `-z`.

@@ -15,7 +15,7 @@ use super::notify_command::NotifyCommand;
 use super::pair_tmux::kept;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
-use crate::adapters::git;
+use crate::adapters::git::TreeReading;
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -119,7 +119,10 @@ pub(super) fn options(
             let why = "it cannot be started from here".to_owned();
             Box::pin(ready(Err(why)))
         }),
-        read_tree: Arc::new(move || git::work_tree(&root)),
+        read_tree: Arc::new(move |approved| {
+            let read = TreeReading::since(&root, approved.as_ref())?;
+            Some((read.tree, read.changed))
+        }),
         notice: None,
         told_to_end: screen.told_to_end.clone(),
     }

@@ -11,10 +11,13 @@ use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms, short};
-use crate::adapters::git;
+use crate::adapters::git::{TreeReading, work_tree};
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
-use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
+use crate::core::snapshot::{
+    ChangedFiles, GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot,
+    TreeInQuestion,
+};
 use crate::store::config;
 use crate::wire::control::{Command, DecideParams, GateReport, Reply};
 
@@ -117,15 +120,48 @@ fn gates(context: &CliContext) -> Vec<GateInForce> {
     loaded.config.gates.iter().map(GateInForce::from).collect()
 }
 
-/// What stands in the way of a proposal: what the record says, and the gates on its tree.
-fn blockers(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) -> Vec<String> {
-    let mut blockers = world.blockers(&proposal.proposal);
-    let tree = proposal.proposal.tree.as_ref();
-    blockers.extend(world.gate_blockers(gates, tree, Some(proposal.seq)));
-    blockers
+/// What changed since the last approval; only asked where it matters.
+fn changed(context: &CliContext, world: &Snapshot, gates: &[GateInForce]) -> Option<ChangedFiles> {
+    let matters = gates.iter().any(|gate| !gate.when.is_empty());
+    let approved = world.approved_tree.as_ref().filter(|_| matters)?;
+    TreeReading::since(&context.setting.dirs.root, Some(approved))?.changed
 }
 
-fn to_json(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) -> Value {
+/// What proposals are looked at with.
+struct Look<'a> {
+    world: &'a Snapshot,
+    gates: Vec<GateInForce>,
+    changed: Option<ChangedFiles>,
+}
+
+impl<'a> Look<'a> {
+    fn new(context: &CliContext, world: &'a Snapshot) -> Self {
+        let gates = gates(context);
+        Self {
+            changed: changed(context, world, &gates),
+            gates,
+            world,
+        }
+    }
+
+    fn on<'b>(&'b self, proposal: &'b ProposalSnapshot) -> TreeInQuestion<'b> {
+        TreeInQuestion {
+            tree: proposal.proposal.tree.as_ref(),
+            since: Some(proposal.seq),
+            changed: self.changed.as_ref(),
+        }
+    }
+
+    /// What stands in the way of a proposal: what the record says, and the gates on its tree.
+    fn blockers(&self, proposal: &ProposalSnapshot) -> Vec<String> {
+        let mut blockers = self.world.blockers(&proposal.proposal);
+        let gates = self.world.gate_blockers(&self.gates, &self.on(proposal));
+        blockers.extend(gates);
+        blockers
+    }
+}
+
+fn to_json(look: &Look<'_>, proposal: &ProposalSnapshot) -> Value {
     json!({
         "id": proposal.id,
         "seq": proposal.seq,
@@ -140,13 +176,14 @@ fn to_json(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot)
         "reason": proposal.decision.as_ref().and_then(|(decision, _)| decision.reason.clone()),
         "tree": proposal.proposal.tree,
         "blockers": if proposal.is_pending() {
-            blockers(world, gates, proposal)
+            look.blockers(proposal)
         } else {
             Vec::new()
         },
-        "gates": gates
+        "gates": look
+            .gates
             .iter()
-            .map(|gate| GateReport::of(gate, world))
+            .map(|gate| GateReport::of(gate, look.world))
             .collect::<Vec<_>>(),
     })
 }
@@ -161,10 +198,10 @@ fn list(context: &CliContext) -> CliOutcome {
     for proposal in &proposals {
         row(&mut text, proposal);
     }
-    let gates = gates(context);
+    let look = Look::new(context, &world);
     let proposals: Vec<Value> = proposals
         .iter()
-        .map(|proposal| to_json(&world, &gates, proposal))
+        .map(|proposal| to_json(&look, proposal))
         .collect();
     let value = json!({"mode": "manual", "proposals": proposals});
     context.out.report(Report::new(&value, text))
@@ -198,14 +235,14 @@ fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
 fn show(context: &CliContext, name: &str) -> CliOutcome {
     let world = runtime()?.block_on(world(&context.setting))?;
     let proposal = find(&world, name)?;
-    let gates = gates(context);
-    let value = to_json(&world, &gates, proposal);
+    let look = Look::new(context, &world);
+    let value = to_json(&look, proposal);
     context
         .out
-        .report(Report::new(&value, card(&world, &gates, proposal)))
+        .report(Report::new(&value, card(&look, proposal)))
 }
 
-fn card(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) -> ReportText {
+fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
     let mut out = ReportText::new();
     row(&mut out, proposal);
     out.block("  ", &proposal.proposal.summary);
@@ -220,10 +257,10 @@ fn card(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) ->
         out.spans(&[(Tone::Faint, &text)]);
     }
     if proposal.is_pending() {
-        for gate in gates {
-            standing(&mut out, world, gate, proposal);
+        for gate in &look.gates {
+            standing(&mut out, look, gate, proposal);
         }
-        for blocker in blockers(world, gates, proposal) {
+        for blocker in look.blockers(proposal) {
             out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)]);
         }
     }
@@ -248,29 +285,32 @@ fn card(world: &Snapshot, gates: &[GateInForce], proposal: &ProposalSnapshot) ->
 /// What a gate says of the tree that was proposed.
 fn standing(
     out: &mut ReportText,
-    world: &Snapshot,
+    look: &Look<'_>,
     gate: &GateInForce,
     proposal: &ProposalSnapshot,
 ) {
-    let tree = proposal.proposal.tree.as_ref();
-    let (tone, word) = match world.gate_standing(gate, tree, Some(proposal.seq)) {
+    let on = look.on(proposal);
+    let need = look.world.gate_need(gate, &on);
+    let (tone, word) = match look.world.gate_standing(gate, &on) {
         GateStanding::Green => (Tone::Good, "green"),
         GateStanding::Red => (Tone::Bad, "red"),
         GateStanding::Stale => (Tone::Warning, "not run on this tree"),
         GateStanding::Unrun => (Tone::Faint, "not run"),
+        GateStanding::NotNeeded => (Tone::Faint, "not run"),
     };
     let text = format!("{} · {}", gate.name, short(&gate.cmd, 60));
     let optional = if gate.required { "" } else { " (not required)" };
+    let need = need.map_or_else(String::new, |need| format!(" · {need}"));
     out.spans(&[
         (Tone::Faint, "  gate     "),
         (Tone::Plain, &text),
-        (tone, &format!(" · {word}{optional}")),
+        (tone, &format!(" · {word}{optional}{need}")),
     ]);
 }
 
 /// What names the work tree of now, when that is not what was proposed.
 fn stale_tree(context: &CliContext, proposal: &ProposalSnapshot) -> Option<String> {
-    let now = git::work_tree(&context.setting.dirs.root);
+    let now = work_tree(&context.setting.dirs.root);
     let now = WorkTree::pin(now.as_ref());
     (now != WorkTree::pin(proposal.proposal.tree.as_ref())).then(|| now.to_owned())
 }
@@ -306,7 +346,9 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
-        context.out.aside(card(&world, &gates(context), proposal))?;
+        context
+            .out
+            .aside(card(&Look::new(context, &world), proposal))?;
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
         let stale = stale_tree(context, proposal).filter(|_| approve);
         match &stale {

@@ -122,6 +122,7 @@ fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
             let is_same = |one: &GateReport| {
                 let terms = |gate: &GateReport| {
                     let how = (gate.setup.clone(), gate.isolated, gate.required);
+                    let how = (how, gate.when.clone());
                     (gate.name.clone(), gate.cmd.clone(), how)
                 };
                 terms(one) == terms(gate)
@@ -221,6 +222,9 @@ fn row(out: &mut ReportText, gate: &GateReport) {
     }
     if let Some(gap) = &gate.not_covered {
         how.push(format!("did not cover {gap}"));
+    }
+    if !gate.when.is_empty() {
+        how.push(format!("needed for {}", gate.when.join(", ")));
     }
     if gate.flaky {
         how.push("FLAKY: it differed on this tree before".to_owned());

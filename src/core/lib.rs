@@ -19,6 +19,7 @@ pub mod instructions;
 pub mod managed_block;
 pub mod marker;
 pub mod panicked;
+pub mod path_glob;
 pub mod policy;
 pub mod redact;
 pub mod review;

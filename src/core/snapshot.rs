@@ -5,6 +5,7 @@
 
 mod activity;
 mod approval;
+mod changed_files;
 mod gates;
 mod proposal;
 mod task;
@@ -19,12 +20,13 @@ use super::continuity::ContinuityState;
 use super::delivery::{Delivery, DeliveryWay, OnBusy};
 use super::entry::{
     Artifact, DeliveryResult, ErrorCode, FinalityProposal, NoteKind, Predecessor, TurnRecord,
-    TurnStatus,
+    TurnStatus, WorkTree,
 };
 use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
-pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding};
+pub use changed_files::ChangedFiles;
+pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{
     CurrentTask, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile,
@@ -105,6 +107,9 @@ pub struct Snapshot {
     /// The operator's last approval: what failed before it is over.
     #[serde(default)]
     pub approved_through: Seq,
+    /// The work tree of that approval, where git had a name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_tree: Option<WorkTree>,
     /// Proposals that wait for the operator.
     pub pending_proposals: BTreeMap<EntryId, ProposalSnapshot>,
     /// Proposals that the operator decided lately, oldest first.

@@ -17,6 +17,7 @@ use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::core::instructions::SharedRules;
+use crate::core::snapshot::ChangedFiles;
 use crate::store::blobs::BlobError;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
@@ -96,6 +97,8 @@ pub enum Event {
         purpose: TreePurpose,
         /// `None` when the project is no git repository.
         tree: Option<WorkTree>,
+        /// What differs from the tree that was approved last, if that could be told.
+        changed: Option<ChangedFiles>,
     },
     /// What a packet waited for was read.
     PacketRead {

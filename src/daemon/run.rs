@@ -115,7 +115,11 @@ impl Daemon {
             }
             Event::TranscriptRead(read) => self.on_transcript(read),
             Event::Watch(fact) => self.on_watch(fact),
-            Event::TreeRead { purpose, tree } => self.on_tree(purpose, tree),
+            Event::TreeRead {
+                purpose,
+                tree,
+                changed,
+            } => self.on_tree(purpose, tree, changed),
             Event::PacketRead {
                 number,
                 facts,

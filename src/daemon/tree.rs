@@ -2,7 +2,7 @@
 
 use super::event::{Event, TreePurpose};
 use super::owners::Daemon;
-use crate::adapters::git;
+use crate::adapters::git::TreeReading;
 
 impl Daemon {
     pub(super) fn read_tree(&self, purpose: TreePurpose) {
@@ -10,12 +10,20 @@ impl Daemon {
             return;
         };
         let root = self.dirs.root.clone();
+        let approved = self.recorder.world().approved_tree.clone();
         tokio::spawn(async move {
-            let tree = tokio::task::spawn_blocking(move || git::work_tree(&root))
-                .await
-                .ok()
-                .flatten();
-            let _ = events.send(Event::TreeRead { purpose, tree }).await;
+            let read = move || TreeReading::since(&root, approved.as_ref());
+            let read = tokio::task::spawn_blocking(read).await.ok().flatten();
+            let (tree, changed) = match read {
+                Some(read) => (Some(read.tree), read.changed),
+                None => (None, None),
+            };
+            let event = Event::TreeRead {
+                purpose,
+                tree,
+                changed,
+            };
+            let _ = events.send(event).await;
         });
     }
 }

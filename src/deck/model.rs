@@ -12,7 +12,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
-use crate::core::snapshot::Snapshot;
+use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, Snapshot, TreeInQuestion};
 use crate::wire::control::EntryPage;
 use crate::wire::line;
 use crate::wire::status::Status;
@@ -55,6 +55,8 @@ pub struct Model {
     pub timeline: Timeline,
     /// What names the work tree ([`pin`](crate::core::entry::WorkTree::pin)); `None` until somebody looked.
     pub tree: Option<String>,
+    /// What of it differs from the tree that was approved last.
+    pub changed: Option<ChangedFiles>,
     /// Agents that were started from this deck: when, ms since the epoch.
     pub started: BTreeMap<Agent, i64>,
     /// Its open handoffs as rows.
@@ -79,11 +81,21 @@ impl Model {
             deliveries: BTreeMap::new(),
             timeline: Timeline::default(),
             tree: None,
+            changed: None,
             started: BTreeMap::new(),
             work: WorkIndex::default(),
             about,
             steps: 0,
             writers: BTreeSet::new(),
+        }
+    }
+
+    /// The tree of a proposal, to ask the gates about it.
+    pub fn in_question<'a>(&'a self, proposal: &'a ProposalSnapshot) -> TreeInQuestion<'a> {
+        TreeInQuestion {
+            tree: proposal.proposal.tree.as_ref(),
+            since: Some(proposal.seq),
+            changed: self.changed.as_ref(),
         }
     }
 

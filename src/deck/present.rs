@@ -229,12 +229,8 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let claimed = &proposal.proposal;
     let mut blockers = model.world.blockers(claimed);
     let in_force = &model.status.gates.in_force;
-    let tree = claimed.tree.as_ref();
-    blockers.extend(
-        model
-            .world
-            .gate_blockers(in_force, tree, Some(proposal.seq)),
-    );
+    let on = model.in_question(proposal);
+    blockers.extend(model.world.gate_blockers(in_force, &on));
     let now = model.tree.as_deref();
     let stale_tree = now
         .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))

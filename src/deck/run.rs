@@ -21,6 +21,7 @@ use super::reading::read_all;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
+use crate::core::snapshot::ChangedFiles;
 use crate::wire::control::{Command, Notification, Reply};
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
@@ -64,6 +65,12 @@ pub struct DeckAbout {
     pub utc_offset_s: i32,
 }
 
+/// The work tree of now, and what of it differs from one that was approved.
+pub type TreeOfNow = (WorkTree, Option<ChangedFiles>);
+
+/// Reads the work tree of now and compares it.
+pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> Option<TreeOfNow> + Send + Sync>;
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -78,8 +85,8 @@ pub struct DeckOptions {
     pub start_agent: Arc<dyn Fn(Agent) -> Result<String, String> + Send + Sync>,
     /// Starts the daemon again, which has ended.
     pub restart: Restart,
-    /// The work tree of now; slow.
-    pub read_tree: Arc<dyn Fn() -> Option<WorkTree> + Send + Sync>,
+    /// The work tree of now, compared with the one that was approved last; slow.
+    pub read_tree: ReadTree,
     /// Something to say from the start.
     pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).
@@ -154,7 +161,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
         let pending: Vec<_> = model.world.pending_proposals.keys().cloned().collect();
         if pending != proposals {
             proposals = pending;
-            look_at_tree(&options, &trees);
+            look_at_tree(&options, &model, &trees);
         }
         let now = Instant::now();
         if [view_due, stale_due]
@@ -237,7 +244,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     continue;
                 }
                 if effect == Effect::LookAtTree {
-                    look_at_tree(&options, &trees);
+                    look_at_tree(&options, &model, &trees);
                     continue;
                 }
                 if matches!(effect, Effect::StartAgent(_)) {
@@ -269,7 +276,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 }
                 if matches!(effect, Effect::Approve { .. }) {
                     // When it is refused, the card tells why.
-                    look_at_tree(&options, &trees);
+                    look_at_tree(&options, &model, &trees);
                 }
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && !display.tell(msg)
@@ -284,7 +291,9 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 }
             }
             Some(tree) = tree_read.recv() => {
+                let (tree, changed) = tree.unzip();
                 model.tree = Some(WorkTree::pin(tree.as_ref()).to_owned());
+                model.changed = changed.flatten();
                 view_due.get_or_insert(Instant::now());
             }
             ended = told_to_end.changed() => {
@@ -342,11 +351,12 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
 }
 
 /// Reads the work tree aside; one at a time, the latest question is enough.
-fn look_at_tree(options: &DeckOptions, trees: &mpsc::Sender<Option<WorkTree>>) {
+fn look_at_tree(options: &DeckOptions, model: &Model, trees: &mpsc::Sender<Option<TreeOfNow>>) {
     if let Ok(place) = trees.clone().try_reserve_owned() {
         let read = Arc::clone(&options.read_tree);
+        let approved = model.world.approved_tree.clone();
         tokio::task::spawn_blocking(move || {
-            place.send(read());
+            place.send(read(approved));
         });
     }
 }

@@ -12,7 +12,7 @@ use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::policy::RuleInForce;
-use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot};
+use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot, TreeInQuestion};
 use crate::wire::control::{Command, GateReport, Refusal, Reply};
 
 /// How many handoffs are shown; all of them are in `read_context`.
@@ -201,8 +201,12 @@ fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
     let closed = oldest.map_or(&[][..], |proposal| &proposal.proposal.handles);
     let mut blockers = snapshot.blockers_except(closed);
     if let Some(oldest) = oldest {
-        let tree = oldest.proposal.tree.as_ref();
-        blockers.extend(snapshot.gate_blockers(gates, tree, Some(oldest.seq)));
+        let on = TreeInQuestion {
+            tree: oldest.proposal.tree.as_ref(),
+            since: Some(oldest.seq),
+            changed: None,
+        };
+        blockers.extend(snapshot.gate_blockers(gates, &on));
     }
     at_most(blockers)
 }

@@ -129,6 +129,7 @@ pub(super) fn fold_decision(
         // The operator saw what stood in the way.
         world.open_blockers.clear();
         world.approved_through = entry.seq;
+        world.approved_tree.clone_from(&decision.tree);
     } else {
         reopen(world, &proposal.proposal.handles);
     }

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ArtifactSnapshot, Snapshot};
+use super::{ArtifactSnapshot, ChangedFiles, Snapshot};
 use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
 use crate::id::{EntryId, Seq};
+use crate::path_glob::glob_matches;
 
 /// How many gates are remembered; names come from a file that changes.
 pub const GATES_KEPT_MAX: usize = 64;
@@ -30,6 +31,10 @@ pub struct GateInForce {
     /// It runs in a clean work tree of the commit, and not in the project.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated: bool,
+    /// It is needed only if a file that one of these globs names changed since the last approval;
+    /// always when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub when: Vec<String>,
 }
 
 /// The latest run of a gate.
@@ -49,6 +54,17 @@ pub struct GateSnapshot {
     pub flaky: bool,
 }
 
+/// A work tree about which gates are asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TreeInQuestion<'a> {
+    /// Its name; `None` without git.
+    pub tree: Option<&'a WorkTree>,
+    /// The entry after which a gate has to have run where there is no git to name the tree.
+    pub since: Option<Seq>,
+    /// What changed since the last approval, if somebody looked.
+    pub changed: Option<&'a ChangedFiles>,
+}
+
 /// What a gate says of a work tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateStanding {
@@ -60,6 +76,15 @@ pub enum GateStanding {
     Stale,
     /// It never ran.
     Unrun,
+    /// Nothing changed that it is needed for, and it did not run on this tree.
+    NotNeeded,
+}
+
+impl GateInForce {
+    /// Whether a file is one of those that make it needed.
+    fn is_for(&self, path: &str) -> bool {
+        self.when.iter().any(|glob| glob_matches(glob, path))
+    }
 }
 
 impl GateSnapshot {
@@ -99,46 +124,78 @@ impl Snapshot {
         self.gates.insert(run.gate.clone(), latest);
     }
 
-    /// What a gate says of a tree; `since` is the entry after which it has to have run where there
-    /// is no git to name the tree.
-    pub fn gate_standing(
-        &self,
-        gate: &GateInForce,
-        tree: Option<&WorkTree>,
-        since: Option<Seq>,
-    ) -> GateStanding {
+    /// What a gate says of a tree.
+    pub fn gate_standing(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> GateStanding {
         match self.gates.get(&gate.name) {
+            Some(latest) if latest.is_of(&gate.spec, on.tree, on.since) => match latest.status {
+                ArtifactStatus::Passed => GateStanding::Green,
+                _ => GateStanding::Red,
+            },
+            _ if !self.is_needed(gate, on) => GateStanding::NotNeeded,
             None => GateStanding::Unrun,
-            Some(latest) if !latest.is_of(&gate.spec, tree, since) => GateStanding::Stale,
-            Some(latest) if latest.status == ArtifactStatus::Passed => GateStanding::Green,
-            Some(_) => GateStanding::Red,
+            Some(_) => GateStanding::Stale,
         }
     }
 
-    /// What the required gates have against a tree, in words; nothing when all are green on it.
-    pub fn gate_blockers(
-        &self,
-        gates: &[GateInForce],
-        tree: Option<&WorkTree>,
-        since: Option<Seq>,
-    ) -> Vec<String> {
-        let required = gates.iter().filter(|gate| gate.required);
-        let blockers = required.filter_map(|gate| {
+    /// Whether a gate has to be green for this tree. Where it is not known what changed, it has.
+    pub fn is_needed(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> bool {
+        gate.when.is_empty()
+            || self
+                .all_changed(on.changed, on.tree)
+                .is_none_or(|paths| paths.iter().any(|path| gate.is_for(path)))
+    }
+
+    /// Why a gate is needed or not that is not always needed, in words.
+    pub fn gate_need(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> Option<String> {
+        let globs = gate.when.join(", ");
+        if globs.is_empty() {
+            return None;
+        }
+        let Some(paths) = self.all_changed(on.changed, on.tree) else {
+            let why = match self.approved_tree {
+                None => "nothing was approved yet",
+                Some(_) => "all that changed since the last approval is not known here",
+            };
+            return Some(format!("needed for {globs}: {why}"));
+        };
+        let mut causes = paths.iter().filter(|path| gate.is_for(path));
+        let Some(first) = causes.next() else {
+            return Some(format!(
+                "not needed: nothing in {globs} changed since the last approval"
+            ));
+        };
+        let more = match causes.count() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let first: String = first.chars().filter(|c| !c.is_control()).collect();
+        let first: String = first.chars().take(TITLE_CHARS).collect();
+        Some(format!("needed for {first}{more}"))
+    }
+
+    /// What the required gates have against a tree, in words; nothing when all that are needed are
+    /// green on it.
+    pub fn gate_blockers(&self, gates: &[GateInForce], on: &TreeInQuestion<'_>) -> Vec<String> {
+        let is_needed = |gate: &&GateInForce| gate.required && self.is_needed(gate, on);
+        let needed = gates.iter().filter(is_needed);
+        let blockers = needed.filter_map(|gate| {
             let name = &gate.name;
-            match self.gate_standing(gate, tree, since) {
-                GateStanding::Green => None,
-                GateStanding::Red => {
-                    Some(format!("required gate {name} is red: {}", self.how(name)))
-                }
-                GateStanding::Stale => Some(match self.gate_gap(gate, tree) {
+            let why = match self.gate_standing(gate, on) {
+                GateStanding::Green | GateStanding::NotNeeded => return None,
+                GateStanding::Red => format!("required gate {name} is red: {}", self.how(name)),
+                GateStanding::Stale => match self.gate_gap(gate, on.tree) {
                     Some(gap) => format!(
                         "required gate {name} ran on the commit alone and did not cover {gap}: \
                          commit them and run it again"
                     ),
                     None => format!("required gate {name} has not run on this tree"),
-                }),
-                GateStanding::Unrun => Some(format!("required gate {name} has not run")),
-            }
+                },
+                GateStanding::Unrun => format!("required gate {name} has not run"),
+            };
+            Some(match self.gate_need(gate, on) {
+                Some(need) => format!("{why} ({need})"),
+                None => why,
+            })
         });
         blockers.collect()
     }

@@ -6,24 +6,38 @@ use super::gates::not_green;
 use super::pending::not_pending;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
+use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 
 impl Daemon {
-    pub(in crate::daemon) fn on_tree(&mut self, purpose: TreePurpose, tree: Option<WorkTree>) {
+    pub(in crate::daemon) fn on_tree(
+        &mut self,
+        purpose: TreePurpose,
+        tree: Option<WorkTree>,
+        changed: Option<ChangedFiles>,
+    ) {
         match purpose {
             TreePurpose::Propose {
                 conn,
                 params,
                 reply,
-            } => self.propose(conn, params, tree, reply),
-            TreePurpose::Decide { params, reply } => self.decide(params, tree, reply),
+            } => self.propose(conn, params, tree, changed, reply),
+            TreePurpose::Decide { params, reply } => {
+                self.decide(params, tree, changed.as_ref(), reply)
+            }
         }
     }
 
-    fn decide(&mut self, params: DecideParams, tree: Option<WorkTree>, reply: ReplySender) {
+    fn decide(
+        &mut self,
+        params: DecideParams,
+        tree: Option<WorkTree>,
+        changed: Option<&ChangedFiles>,
+        reply: ReplySender,
+    ) {
         let Some(pending) = self
             .recorder
             .world()
@@ -46,9 +60,13 @@ impl Daemon {
             return answer(reply, Err(refusal));
         }
         if params.approve {
-            let (gates, since) = (self.told_gates(), Some(pending.seq));
-            let world = self.recorder.world();
-            let red = world.gate_blockers(&gates, tree.as_ref(), since);
+            let on = TreeInQuestion {
+                tree: tree.as_ref(),
+                since: Some(pending.seq),
+                changed,
+            };
+            let gates = self.told_gates();
+            let red = self.recorder.world().gate_blockers(&gates, &on);
             if !red.is_empty() {
                 return answer(reply, Err(not_green(&red)));
             }

@@ -7,7 +7,7 @@ use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree};
 use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::{GateInForce, GateSnapshot};
+use crate::core::snapshot::{GateInForce, GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::wire::config::Gate;
@@ -218,8 +218,15 @@ impl Daemon {
         let tree = ran.first().and_then(|first| first.run.tree.clone());
         let since = ran.iter().map(|gate| gate.seq).min();
         let since = since.map(|first| Seq(first.0.saturating_sub(1)));
-        let gates = self.told_gates();
-        let red = world.gate_blockers(&gates, tree.as_ref(), since);
+        let mut gates = self.told_gates();
+        // What all of them came to; which of them a proposal needs is another question.
+        gates.iter_mut().for_each(|gate| gate.when.clear());
+        let on = TreeInQuestion {
+            tree: tree.as_ref(),
+            since,
+            changed: None,
+        };
+        let red = world.gate_blockers(&gates, &on);
         let lines: Vec<String> = ran
             .iter()
             .map(|gate| format!("{}: {} · entry {}", gate.run.gate, gate.how(), gate.seq))

@@ -5,6 +5,7 @@ use super::pending::check_withdrawal;
 use super::sender;
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, Entry, EntryKind, FinalityProposal, WorkTree};
+use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -106,6 +107,7 @@ impl Daemon {
         conn: ConnId,
         params: ProposeParams,
         tree: Option<WorkTree>,
+        changed: Option<ChangedFiles>,
         reply: Option<ReplySender>,
     ) {
         let checked = check_text("summary", &params.summary)
@@ -149,8 +151,13 @@ impl Daemon {
                             let seq = stored[0].entry.seq;
                             let world = daemon.recorder.world();
                             let mut blockers = world.blockers(&proposal);
-                            let (gates, tree) = (daemon.told_gates(), proposal.tree.as_ref());
-                            blockers.extend(world.gate_blockers(&gates, tree, Some(seq)));
+                            let gates = daemon.told_gates();
+                            let on = TreeInQuestion {
+                                tree: proposal.tree.as_ref(),
+                                since: Some(seq),
+                                changed: changed.as_ref(),
+                            };
+                            blockers.extend(world.gate_blockers(&gates, &on));
                             let gates = gates.iter().map(|gate| GateReport::of(gate, world));
                             Reply::Proposed(Proposed {
                                 proposal_id,

@@ -209,6 +209,7 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
             reply: Some(reply),
         },
         tree: None,
+        changed: None,
     });
     rig.settle().await;
     let Ok(Reply::Proposed(proposed)) = proposed.await.unwrap() else {
@@ -358,6 +359,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
             reply,
         },
         tree: None,
+        changed: None,
     });
     rig.settle().await;
     decided.await.unwrap().unwrap();

@@ -33,6 +33,7 @@ async fn of_two_decisions_at_once_one_is_recorded() {
                 reply,
             },
             tree: None,
+            changed: None,
         });
         answers.push(answer);
     }
@@ -84,6 +85,7 @@ async fn decided(rig: &mut Rig, proposal: &EntryId, rejection: Option<&str>) {
             reply,
         },
         tree: None,
+        changed: None,
     });
     rig.settle().await;
     answer.await.unwrap().unwrap();

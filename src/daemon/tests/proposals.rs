@@ -47,6 +47,7 @@ pub(super) async fn proposed_as(
             reply: Some(reply),
         },
         tree,
+        changed: None,
     });
     rig.settle().await;
     match proposed.await.unwrap() {
@@ -74,6 +75,7 @@ fn approve(
             reply,
         },
         tree,
+        changed: None,
     });
     answer
 }

@@ -55,6 +55,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
             reply: None,
         },
         tree: None,
+        changed: None,
     });
     rig.settle().await;
     let standing = blockers(&rig);
@@ -83,6 +84,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide { params, reply },
         tree: None,
+        changed: None,
     });
     rig.settle().await;
     decided.await.unwrap().unwrap();

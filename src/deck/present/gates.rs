@@ -16,20 +16,21 @@ pub(super) fn gates(model: &Model, proposal: &ProposalSnapshot) -> Vec<ui::GateR
 fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::GateRow {
     let running = model.status.gates.running.as_ref();
     let running = running.filter(|running| running.name == gate.name);
-    let tree = proposal.proposal.tree.as_ref();
-    let standing = model.world.gate_standing(gate, tree, Some(proposal.seq));
+    let on = model.in_question(proposal);
+    let standing = model.world.gate_standing(gate, &on);
     let latest = model.world.gates.get(&gate.name);
     let (state, result) = match (running, standing, latest) {
         (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
         (None, GateStanding::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
         (None, GateStanding::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
         (None, GateStanding::Stale, _) => {
-            let how = match model.world.gate_gap(gate, tree) {
+            let how = match model.world.gate_gap(gate, on.tree) {
                 Some(gap) => format!("did not cover {gap}"),
                 None => "ran on another tree".to_owned(),
             };
             (missing(gate), how)
         }
+        (None, GateStanding::NotNeeded, _) => (ui::GateState::Skipped, String::new()),
         (None, ..) => (missing(gate), "not run".to_owned()),
     };
     let is_flaky = latest.is_some_and(|latest| latest.flaky)
@@ -41,7 +42,13 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     if !gate.required {
         notes.push("not required");
     }
-    notes.push(&result);
+    let need = model.world.gate_need(gate, &on);
+    if let Some(need) = &need {
+        notes.push(need);
+    }
+    if standing != GateStanding::NotNeeded {
+        notes.push(&result);
+    }
     let result = notes.join(" · ");
     let lines = running.map_or(&[][..], |running| &running.lines);
     ui::GateRow {

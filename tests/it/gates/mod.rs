@@ -4,6 +4,7 @@ mod bad;
 mod isolated;
 mod on_the_card;
 mod sign_off;
+mod when;
 
 use serde_json::{Value, json};
 

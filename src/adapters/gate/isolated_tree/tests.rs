@@ -198,6 +198,7 @@ fn a_shallow_clone_is_enough_and_what_is_not_there_is_said() {
     let stands = TreeReading {
         tree: TreeReading::of(&clone).unwrap().tree,
         differing: Vec::new(),
+        changed: None,
     };
     let patience = Patience::until(Instant::now() + Duration::from_secs(60));
     let made = IsolatedTree::make(&rig.project(), Some(&stands), &rig.under(), &patience);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::{Agent, Party};
-use crate::entry::{Entry, EntryKind, FinalityDecision, IsolatedRun};
+use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, IsolatedRun};
 use crate::fold::fold;
 use crate::id::SessionId;
 
@@ -46,9 +46,30 @@ impl Told {
         self.tell(Party::Agent(Agent::Codex), kind);
     }
 
+    /// The operator approves what is proposed on this tree.
+    fn approve(&mut self, tree: Option<WorkTree>) {
+        let proposal = EntryKind::FinalityProposal(FinalityProposal {
+            summary: "done".to_owned(),
+            evidence: Vec::new(),
+            remaining_risk: None,
+            handles: Vec::new(),
+            tree: None,
+        });
+        let proposal_id = self.tell(Party::Agent(Agent::Codex), proposal);
+        let decision = EntryKind::FinalityDecision(FinalityDecision {
+            proposal_id,
+            approved: true,
+            reason: None,
+            tree,
+            handles: Vec::new(),
+            tells: Vec::new(),
+        });
+        self.tell(Party::Human, decision);
+    }
+
     fn standing(&self, tree: Option<&WorkTree>, since: u64) -> GateStanding {
         self.world
-            .gate_standing(&required("tests"), tree, Some(Seq(since)))
+            .gate_standing(&required("tests"), &on(tree, Some(since)))
     }
 }
 
@@ -95,6 +116,15 @@ fn required(name: &str) -> GateInForce {
         required: true,
         setup: None,
         isolated: false,
+        when: Vec::new(),
+    }
+}
+
+fn on(tree: Option<&WorkTree>, since: Option<u64>) -> TreeInQuestion<'_> {
+    TreeInQuestion {
+        tree,
+        since: since.map(Seq),
+        changed: None,
     }
 }
 
@@ -118,7 +148,7 @@ fn what_a_run_of_the_commit_alone_did_not_cover_is_said() {
     let mut told = Told::default();
     told.ran(Party::System, ArtifactStatus::Passed, ran);
     let gates = [required("tests")];
-    let blockers = |tree: &WorkTree| told.world.gate_blockers(&gates, Some(tree), None);
+    let blockers = |tree: &WorkTree| told.world.gate_blockers(&gates, &on(Some(tree), None));
     assert_eq!(
         blockers(&dirty),
         [
@@ -155,7 +185,7 @@ fn a_gate_counts_on_the_tree_on_which_it_ran_and_on_no_other() {
     assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
     let gates = [required("tests")];
     assert_eq!(
-        told.world.gate_blockers(&gates, Some(&other), None),
+        told.world.gate_blockers(&gates, &on(Some(&other), None)),
         ["required gate tests is red: exit 101 after 12.4 s"]
     );
 }
@@ -253,26 +283,73 @@ fn what_failed_stands_in_the_way_until_it_passes_or_the_operator_approved() {
     told.claimed("unit", ArtifactStatus::Passed);
     assert_eq!(blockers(&told), ["artifact e2 by codex is timed_out: e2e"]);
 
-    let proposal = EntryKind::FinalityProposal(crate::entry::FinalityProposal {
-        summary: "done".to_owned(),
-        evidence: Vec::new(),
-        remaining_risk: None,
-        handles: Vec::new(),
-        tree: None,
-    });
-    let proposal_id = told.tell(Party::Agent(Agent::Codex), proposal);
-    told.tell(
-        Party::Human,
-        EntryKind::FinalityDecision(FinalityDecision {
-            proposal_id,
-            approved: true,
-            reason: None,
-            tree: None,
-            handles: Vec::new(),
-            tells: Vec::new(),
-        }),
-    );
+    told.approve(None);
     assert!(blockers(&told).is_empty());
+}
+
+#[test]
+fn a_gate_for_some_files_is_needed_where_one_of_them_changed_or_nobody_can_tell() {
+    let (approved, now) = (tree("aa"), tree("bb"));
+    let web = GateInForce {
+        when: vec!["web/**".to_owned(), "*.json".to_owned()],
+        ..required("web")
+    };
+    let gates = [web.clone()];
+    let mut told = Told::default();
+    let changed = |from: &WorkTree, paths: &[&str], is_exact| ChangedFiles {
+        from: from.tree.clone(),
+        to: now.tree.clone(),
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        is_exact,
+    };
+    let nothing_of_it = changed(&approved, &["src/a.rs", "web.md"], true);
+    let asked = |changed| TreeInQuestion {
+        changed: Some(changed),
+        ..on(Some(&now), None)
+    };
+    // Nothing was approved yet.
+    let need = told.world.gate_blockers(&gates, &asked(&nothing_of_it));
+    assert_eq!(
+        need,
+        ["required gate web has not run (needed for web/**, *.json: nothing was approved yet)"]
+    );
+
+    told.approve(Some(approved.clone()));
+    let world = &told.world;
+    assert!(
+        world
+            .gate_blockers(&gates, &asked(&nothing_of_it))
+            .is_empty()
+    );
+    let standing = world.gate_standing(&web, &asked(&nothing_of_it));
+    assert_eq!(standing, GateStanding::NotNeeded);
+    let some = changed(&approved, &["web/a\u{1b}.js", "x", "a.json"], true);
+    assert_eq!(
+        world.gate_blockers(&gates, &asked(&some)),
+        ["required gate web has not run (needed for web/a.js and 1 more)"]
+    );
+    // Nobody looked, not everything is known, or it is of another tree or approval.
+    let other = changed(&tree("cc"), &[], true);
+    let elsewhere = ChangedFiles {
+        to: "cc".to_owned(),
+        ..changed(&approved, &[], true)
+    };
+    let unsure = [changed(&approved, &[], false), other, elsewhere];
+    for changed in unsure.iter().map(Some).chain([None]) {
+        let on = TreeInQuestion {
+            changed,
+            ..on(Some(&now), None)
+        };
+        assert_eq!(world.gate_blockers(&gates, &on).len(), 1, "{changed:?}");
+    }
+    // An approval of a tree without a name leaves nothing to compare with.
+    told.approve(None);
+    assert_eq!(
+        told.world
+            .gate_blockers(&gates, &asked(&nothing_of_it))
+            .len(),
+        1
+    );
 }
 
 #[test]

@@ -20,6 +20,12 @@ const SPEC_CHARS: usize = 16;
 /// The longest name, in characters.
 const NAME_CHARS_MAX: usize = 40;
 
+/// How many globs say when a gate is needed.
+const GLOBS_MAX: usize = 32;
+
+/// The longest glob, in characters.
+const GLOB_CHARS_MAX: usize = 200;
+
 /// The longest command, in characters.
 const CMD_CHARS_MAX: usize = 4_000;
 
@@ -42,6 +48,9 @@ pub struct Gate {
         skip_serializing_if = "Option::is_none"
     )]
     pub cwd: Option<String>,
+    /// It is needed only if such files changed since the last approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<GateWhen>,
     /// `worktree`: not in the project, but in a clean work tree of the commit, made for this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -60,6 +69,16 @@ pub struct Gate {
     /// Nothing is approved while it is not green on the tree that was proposed.
     #[serde(default = "yes")]
     pub required: bool,
+}
+
+/// When a gate is needed that is not always needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateWhen {
+    /// Globs of paths from the project's folder: `*` and `?` stay in one folder, `**` crosses them.
+    #[serde(deserialize_with = "globs")]
+    #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 200)))]
+    pub paths: Vec<String>,
 }
 
 /// Where a gate runs that does not run in the project.
@@ -107,6 +126,20 @@ fn setup<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error>
     Ok(setup)
 }
 
+fn globs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let globs = Vec::<String>::deserialize(from)?;
+    let is_glob = |glob: &String| {
+        let is_short = !glob.is_empty() && glob.chars().count() <= GLOB_CHARS_MAX;
+        is_short && !glob.starts_with('/') && !glob.ends_with('/') && !glob.contains("..")
+    };
+    if globs.is_empty() || globs.len() > GLOBS_MAX || !globs.iter().all(is_glob) {
+        let why = "`when.paths` has 1 to 32 globs of paths from the project's folder, such as \
+                   `web/**`";
+        return Err(D::Error::custom(why));
+    }
+    Ok(globs)
+}
+
 fn is_command(text: &str) -> bool {
     let is_said = !text.trim().is_empty() && text.chars().count() <= CMD_CHARS_MAX;
     is_said && !text.contains('\0')
@@ -129,7 +162,8 @@ fn is_inside(path: &str) -> bool {
 
 impl Gate {
     /// What names what it runs and where: a run of another command under the same name proves
-    /// nothing for this one. Not affected by `required` and the time limit.
+    /// nothing for this one. Not affected by `required`, `when` and the time
+    /// limit.
     pub fn spec(&self) -> String {
         let mut what = Map::new();
         what.insert("cmd".to_owned(), Value::String(self.cmd.clone()));
@@ -172,6 +206,7 @@ impl From<&Gate> for GateInForce {
             required: gate.required,
             setup: gate.setup.clone(),
             isolated: gate.isolation.is_some(),
+            when: gate.when.clone().map(|when| when.paths).unwrap_or_default(),
         }
     }
 }
@@ -208,6 +243,9 @@ mod tests {
             {"name": "root", "cmd": "true", "cwd": "/etc"},
             {"name": "slow", "cmd": "true", "timeout_s": 0},
             {"name": "elsewhere", "cmd": "true", "isolation": "container"},
+            {"name": "never", "cmd": "true", "when": {"paths": []}},
+            {"name": "up", "cmd": "true", "when": {"paths": ["../**"]}},
+            {"name": "misspelt", "cmd": "true", "when": {"path": ["a"]}},
             {"name": "unprepared", "cmd": "true", "setup": " "},
             "true",
             {"name": "good", "cmd": "true"},

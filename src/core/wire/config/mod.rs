@@ -15,7 +15,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use gate::{GATES_MAX, Gate, Isolation};
+pub use gate::{GATES_MAX, Gate, GateWhen, Isolation};
 pub use keys::{
     Allowed, CodexKeys, Config, DeliveryKeys, InstructionKeys, OwnRule, RedactionKeys, Seconds,
     ShareMode, StorageKeys, WatchdogKeys,

@@ -60,6 +60,9 @@ pub struct GateReport {
     /// It runs in a clean work tree of the commit, and not in the project.
     #[serde(default)]
     pub isolated: bool,
+    /// It is needed only if a file of these globs changed since the last approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub when: Vec<String>,
     /// The operator trusts it.
     pub trusted: bool,
     /// Whether it was green; `None` when it has not run.
@@ -94,6 +97,7 @@ impl GateReport {
             required: gate.required,
             setup: gate.setup.clone(),
             isolated: gate.isolated,
+            when: gate.when.clone(),
             trusted: true,
             ok: latest.map(GateSnapshot::is_green),
             status: latest.map(|latest| latest.status),
