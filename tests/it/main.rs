@@ -5,6 +5,7 @@
     reason = "a failed unwrap in a test is a failed test"
 )]
 
+mod agents_find;
 mod bad_input;
 mod capsule;
 mod cli;

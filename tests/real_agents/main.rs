@@ -12,6 +12,7 @@ mod codex_continuity;
 mod continuity;
 mod delivery;
 mod dormant;
+mod finding;
 mod followed;
 mod gate;
 mod hand_over;

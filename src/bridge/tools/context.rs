@@ -174,6 +174,16 @@ impl PartPlace {
     }
 }
 
+/// The cursor of `read_context` that gives one entry whole, in parts if it is long.
+pub(super) fn whole_entry(id: &EntryId) -> String {
+    let place = PartPlace {
+        from: 0,
+        id: id.to_string(),
+        then: None,
+    };
+    place.to_cursor()
+}
+
 async fn entries(
     call: &ToolCall,
     ask: &Ask,

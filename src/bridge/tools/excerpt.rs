@@ -1,5 +1,7 @@
 //! [`excerpt`]: the beginning of a text, for overviews that name where the whole is read.
 
+use crate::core::hidden::is_hidden;
+
 /// The first `max` characters on one line, with a mark when there is more.
 pub(super) fn excerpt(text: &str, max: usize) -> String {
     let mut line = String::new();
@@ -8,7 +10,7 @@ pub(super) fn excerpt(text: &str, max: usize) -> String {
             line.push('…');
             break;
         }
-        line.push(if character.is_control() {
+        line.push(if character.is_control() || is_hidden(character) {
             ' '
         } else {
             character

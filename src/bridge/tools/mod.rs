@@ -17,6 +17,7 @@ mod message_view;
 mod note;
 mod resume;
 mod schema;
+mod search;
 mod send;
 mod session;
 mod task;

@@ -159,6 +159,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "ack_messages",
             "append_note",
             "read_context",
+            "search_record",
             "record_artifact",
             "task_state",
             "session_info",
@@ -174,6 +175,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "wait_for_claude",
             "append_note",
             "read_context",
+            "search_record",
             "record_artifact",
             "task_state",
             "session_info",
@@ -199,6 +201,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
         [
             "wait_for_claude",
             "read_context",
+            "search_record",
             "task_state",
             "session_info"
         ]

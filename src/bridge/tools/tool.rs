@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
-use super::{artifact, context, deliberate, finality, handoff, message, note, send, session, task};
+use super::{
+    artifact, context, deliberate, finality, handoff, message, note, search, send, session, task,
+};
 use crate::core::agent::Agent;
 use crate::wire::control::Refusal;
 
@@ -28,6 +30,8 @@ pub(in crate::bridge) enum Tool {
     AppendNote,
     /// The record.
     ReadContext,
+    /// Words in the record.
+    SearchRecord,
     /// A claim with evidence.
     RecordArtifact,
     /// The task board.
@@ -49,7 +53,7 @@ pub(super) struct Definition {
 
 impl Tool {
     /// All of them, in the order in which they are listed.
-    pub(in crate::bridge) const ALL: [Self; 12] = [
+    pub(in crate::bridge) const ALL: [Self; 13] = [
         Self::Send,
         Self::Handoff,
         Self::Deliberate,
@@ -58,6 +62,7 @@ impl Tool {
         Self::AckMessages,
         Self::AppendNote,
         Self::ReadContext,
+        Self::SearchRecord,
         Self::RecordArtifact,
         Self::TaskState,
         Self::SessionInfo,
@@ -75,6 +80,7 @@ impl Tool {
             Self::AckMessages => ("ack_messages", None),
             Self::AppendNote => ("append_note", Some("append_note")),
             Self::ReadContext => ("read_context", Some("read_context")),
+            Self::SearchRecord => ("search_record", Some("search_record")),
             Self::RecordArtifact => ("record_artifact", Some("record_artifact")),
             Self::TaskState => ("task_state", Some("task_state")),
             Self::SessionInfo => ("session_info", Some("session_info")),
@@ -134,6 +140,7 @@ impl Tool {
             Self::AckMessages => message::ack_definition(),
             Self::AppendNote => note::definition(),
             Self::ReadContext => context::definition(),
+            Self::SearchRecord => search::definition(),
             Self::RecordArtifact => artifact::definition(),
             Self::TaskState => task::definition(),
             Self::SessionInfo => session::definition(),
@@ -151,6 +158,7 @@ impl Tool {
             Self::AckMessages => message::ack(call).await,
             Self::AppendNote => note::call(call).await,
             Self::ReadContext => context::call(call).await,
+            Self::SearchRecord => search::call(call).await,
             Self::RecordArtifact => artifact::call(call).await,
             Self::TaskState => task::call(call).await,
             Self::SessionInfo => session::call(call).await,

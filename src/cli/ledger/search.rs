@@ -194,6 +194,7 @@ fn senseless(error: &RequestError) -> Failure {
 
 fn nothing() -> SearchPage {
     SearchPage {
+        session: None,
         hits: Vec::new(),
         total: 0,
         total_is_at_least: false,

@@ -26,6 +26,9 @@ pub struct SearchParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchPage {
+    /// The session that was searched, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// Newest first.
     pub hits: Vec<SearchHit>,
     /// How many entries match, on all pages; counted up to 10,000.

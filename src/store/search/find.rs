@@ -94,6 +94,8 @@ impl Hit {
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SearchHits {
+    /// The session of the ledger that was searched, when it was an open one.
+    pub session: Option<SessionId>,
     /// Newest first.
     pub hits: Vec<Hit>,
     /// How many entries match, on all pages.
@@ -233,7 +235,10 @@ pub(super) fn find(
             collector.take(&stored);
         }
     }
-    Ok(collector.finish(indexed_to, behind))
+    Ok(SearchHits {
+        session: Some(session.clone()),
+        ..collector.finish(indexed_to, behind)
+    })
 }
 
 /// Looks through what the index does not have, newest first, for as long as [`LOOK`] lasts.

@@ -57,6 +57,7 @@ impl SearchHits {
     /// As it is sent and printed; `session` stands on every hit when it is given.
     pub fn into_page(self, session: Option<&SessionId>) -> SearchPage {
         SearchPage {
+            session: self.session,
             hits: self
                 .hits
                 .into_iter()

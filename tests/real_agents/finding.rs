@@ -1,0 +1,71 @@
+//! What both agents' models read when they look for what was decided before.
+
+use serde_json::json;
+
+use crate::pair::{attached_claude, attached_codex, of_type};
+use crate::support::child::run;
+use crate::support::model_request::{says, tool_said};
+use crate::support::pair::Pair;
+use crate::support::pty::Pty;
+use crate::support::script::Reply;
+
+/// Runs `ctxrelay …` at a terminal of the operator's.
+#[track_caller]
+fn at_terminal(pair: &Pair, words: &[&str]) {
+    let mut line = Pty::spawn(&pair.ctxrelay(words.iter().copied()));
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+}
+
+#[test]
+fn both_models_find_the_decision_of_a_task_that_is_closed() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    at_terminal(&pair, &["capsule", "new", "Fix the login"]);
+    let mut claude = attached_claude(&pair);
+    let decision = json!({"text": "tokens live for one hour", "kind": "decision"});
+    pair.claude_calls(says("how long do tokens live?"), "append_note", decision);
+    let noted = pair.messages.when(tool_said("entry_id")).once();
+    noted.reply(Reply::text("That is decided."));
+    claude.submit("how long do tokens live?");
+    claude.wait_for_text("That is decided.");
+    let list = run(&pair.ctxrelay(["capsule", "list", "--json"]));
+    let list = list.expect_success().json();
+    let task = list["capsules"][0]["id"].as_str().unwrap().to_owned();
+    let close = ["capsule", "close", &task, "--outcome", "fixed in 1.4"];
+    at_terminal(&pair, &close);
+    let note = &of_type(&pair, "note")[0];
+    assert_eq!(note["meta"]["task"], json!(task));
+    let (seq, session) = (note["seq"].to_string(), note["sessionId"].as_str().unwrap());
+    let cited = [
+        "tokens live for one hour",
+        "not orders",
+        session,
+        &format!("\"seq\":{seq}"),
+    ];
+    let words = || json!({"words": "tokens live"});
+
+    pair.claude_calls(says("what did we decide"), "search_record", words());
+    let read = pair.messages.when(tool_said("read_context_cursor")).once();
+    read.reply(Reply::text("One hour, I read."));
+    claude.submit("what did we decide");
+    claude.wait_for_text("One hour, I read.");
+    let request = pair.messages.wait_for_request("Claude's hits", |request| {
+        request.tool_text().contains("read_context_cursor")
+    });
+    for cited in cited {
+        assert!(request.tool_text().contains(cited), "{cited}: {request:#?}");
+    }
+
+    let mut codex = attached_codex(&pair);
+    pair.codex_calls(says("what was decided"), "search_record", words());
+    let read = pair.responses.when(tool_said("tokens live for one hour"));
+    read.once().reply(Reply::text("One hour, it says."));
+    codex.submit("what was decided");
+    codex.wait_for_text("One hour, it says.");
+    let request = pair.responses.wait_for_request("Codex's hits", |request| {
+        request.tool_text().contains("tokens live for one hour")
+    });
+    for cited in cited {
+        assert!(request.tool_text().contains(cited), "{cited}: {request:#?}");
+    }
+}
