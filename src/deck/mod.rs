@@ -27,4 +27,5 @@ pub mod run;
 pub mod term;
 mod thread;
 mod timeline;
+mod unclear;
 mod work;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::run::DeckAbout;
 use super::timeline::Timeline;
+use super::unclear::UnclearWords;
 use super::work::WorkIndex;
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
@@ -59,6 +60,8 @@ pub struct Model {
     pub changed: Option<ChangedFiles>,
     /// Agents that were started from this deck: when, ms since the epoch.
     pub started: BTreeMap<Agent, i64>,
+    /// What was read of messages that may have arrived or not.
+    pub unclear: UnclearWords,
     /// Its open handoffs as rows.
     pub work: WorkIndex,
     /// Whose deck it is.
@@ -83,6 +86,7 @@ impl Model {
             tree: None,
             changed: None,
             started: BTreeMap::new(),
+            unclear: UnclearWords::default(),
             work: WorkIndex::default(),
             about,
             steps: 0,
@@ -109,6 +113,7 @@ impl Model {
         self.unread = None;
         if !is_same {
             self.deliveries.clear();
+            self.unclear.clear();
             self.steps = 0;
             self.writers.clear();
         }

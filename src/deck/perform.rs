@@ -69,12 +69,14 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
                 "answered: it is on record",
             ))
         }
-        Effect::Retry { id } => {
-            let change = Command::QueueChange(QueueChangeParams {
-                id: EntryId::new(id),
-                change: QueueChange::Retry,
-            });
-            Some(notice(operator.call(change).await, "queued again"))
+        Effect::Retry { ids } => Some(change_queue(operator, ids, QueueChange::Retry).await),
+        Effect::GiveUp { ids } => Some(change_queue(operator, ids, QueueChange::Remove).await),
+        Effect::ReadWords { lines } => {
+            for line in lines {
+                let words = words_of(operator, model, line).await;
+                model.unclear.read(line, words);
+            }
+            None
         }
         Effect::Acknowledge { id } => {
             let seen = Command::AcknowledgeAlarm(AcknowledgeParams {
@@ -181,6 +183,51 @@ fn was_cleared(cleared: &Cleared) -> Msg {
         None => format!("{} entries are deleted for good", cleared.entries),
     };
     Msg::Notice(Level::Info, text)
+}
+
+/// Changes them one by one, and says how many were changed and why the first other one was not.
+async fn change_queue(operator: &Client, ids: Vec<String>, change: QueueChange) -> Msg {
+    let (mut done, mut left, mut why) = (0, 0, None);
+    for id in ids {
+        let id = EntryId::new(id);
+        let changed = operator.call(Command::QueueChange(QueueChangeParams { id, change }));
+        match changed.await {
+            Ok(_) => done += 1,
+            Err(error) => {
+                left += 1;
+                why.get_or_insert(error);
+            }
+        }
+    }
+    let (again, ended) = match change {
+        QueueChange::Retry => ("queued again", "not queued"),
+        QueueChange::Remove => ("given up", "not given up"),
+    };
+    match (done, why) {
+        (1, None) => Msg::Notice(Level::Info, again.to_owned()),
+        (_, None) => Msg::Notice(Level::Info, format!("{done} {again}")),
+        (0, Some(error)) => notice(Err(error), ""),
+        (_, Some(error)) => {
+            let text = format!("{done} {again}; {left} {ended}: {error}");
+            Msg::Notice(Level::Warn, text)
+        }
+    }
+}
+
+/// The beginning of a message.
+async fn words_of(operator: &Client, model: &Model, line: u64) -> String {
+    let show = Command::LedgerShow {
+        entry: line.to_string(),
+        full: false,
+    };
+    let shown = match operator.call(show).await {
+        Ok(Reply::Entry(value)) => entry(value, Some(line)),
+        _ => None,
+    };
+    match shown {
+        Some(entry) => present::row(model, &entry, false).text,
+        None => "its text cannot be read".to_owned(),
+    }
 }
 
 async fn decide(

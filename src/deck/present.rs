@@ -157,24 +157,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
         .values()
         .map(|proposal| finality_card(model, proposal))
         .collect();
-    for (id, message) in &model.world.unsettled {
-        if message.result == Some(DeliveryResult::Ambiguous) {
-            cards.push(ui::InboxCard {
-                seq: Some(message.seq.0),
-                ..ui::InboxCard::new(
-                    ui::InboxKind::Alarm,
-                    id.to_string(),
-                    ui::Party::System,
-                    message.at_ms,
-                    format!(
-                        "Nobody can know whether {} has message {}. Retry sends it again.",
-                        message.to.title(),
-                        id.short()
-                    ),
-                )
-            });
-        }
-    }
+    cards.extend(model.unclear.cards(&model.world));
     for open in model.world.open_alarms() {
         cards.push(ui::InboxCard {
             seq: Some(open.seq.0),
@@ -191,7 +174,30 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     cards.extend(held_card(model));
     cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);
+    // They stay for long, and nobody waits for an answer.
+    cards.extend(setup_cards(model));
     cards
+}
+
+/// What is not installed, and what the daemon says is not as it should be.
+fn setup_cards(model: &Model) -> Vec<ui::InboxCard> {
+    if model.about.demo || !model.is_read {
+        return Vec::new();
+    }
+    let steps = missing(&model.status).into_iter();
+    steps
+        .filter(|step| !step.done && !matches!(step.act, ui::StepAct::Start(_)))
+        .map(|step| {
+            let text = if step.command.is_empty() || step.text.contains(&step.command) {
+                step.text
+            } else {
+                format!("{}: {}", step.text, step.command)
+            };
+            let id = format!("setup-{text}");
+            let kind = ui::InboxKind::Setup;
+            ui::InboxCard::new(kind, id, ui::Party::System, 0, text)
+        })
+        .collect()
 }
 
 /// What waits behind a turn that the human stopped in Codex: release it now, or keep it.
@@ -291,7 +297,7 @@ fn policy(policy: &PolicyStatus) -> ui::PolicyView {
     }
 }
 
-fn agent_of(agent: Agent) -> ui::Agent {
+pub(super) fn agent_of(agent: Agent) -> ui::Agent {
     match agent {
         Agent::Claude => ui::Agent::Claude,
         Agent::Codex => ui::Agent::Codex,

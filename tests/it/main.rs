@@ -16,6 +16,7 @@ mod control;
 mod deck;
 mod deck_editor;
 mod deck_thread;
+mod deck_unclear;
 mod demo;
 #[cfg(debug_assertions)]
 mod failures;

@@ -91,6 +91,12 @@ pub enum Action {
     Gates,
     /// Try again.
     Retry,
+    /// Give messages up.
+    GiveUp,
+    /// Mark a row, or take its mark away.
+    Mark,
+    /// Mark the rows up to here.
+    MarkRange,
     /// Say that an alarm was seen.
     Acknowledge,
     /// Put the text on the clipboard.
@@ -182,6 +188,9 @@ const NAMES: &[(&str, Action)] = &[
     ("reject", Action::Reject),
     ("gates", Action::Gates),
     ("retry", Action::Retry),
+    ("give up", Action::GiveUp),
+    ("mark", Action::Mark),
+    ("mark range", Action::MarkRange),
     ("acknowledge", Action::Acknowledge),
     ("copy", Action::Copy),
     ("copy id", Action::CopyId),

@@ -3,7 +3,7 @@
 //! Focus, selection, scroll, the stack of overlays, what is being typed. It owns the last
 //! [`DeckView`] that it was given, but nothing of the world behind it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::action::Action;
 use crate::detail_state::DetailState;
@@ -134,6 +134,8 @@ pub struct Deck {
     pub(crate) problems: Vec<String>,
     pub(crate) notification: NotificationSettings,
     pub(crate) news: WaitingNews,
+    /// Lines of messages whose words were asked for.
+    pub(crate) asked_words: BTreeSet<u64>,
     /// What was done from the palette, the last one first.
     pub(crate) recent: Vec<Action>,
     /// What became of the last message.
@@ -176,6 +178,7 @@ impl Deck {
             problems: settings.problems,
             notification: settings.notification,
             news: WaitingNews::default(),
+            asked_words: BTreeSet::new(),
             recent: Vec::new(),
             receipt: None,
         };

@@ -144,10 +144,20 @@ pub enum Effect {
         /// What the agent is told with a refusal.
         note: Option<String>,
     },
-    /// Try again what a card is about.
+    /// Try again what a card is about, or these messages.
     Retry {
-        /// Id of the card.
-        id: String,
+        /// Ids of the messages, oldest first.
+        ids: Vec<String>,
+    },
+    /// Give these messages up: nobody sends them again.
+    GiveUp {
+        /// Their ids, oldest first.
+        ids: Vec<String>,
+    },
+    /// Read the beginnings of these messages; they come with a view.
+    ReadWords {
+        /// As [`crate::model::UnclearMessage::line`].
+        lines: Vec<u64>,
     },
     /// The operator has seen an alarm about the record.
     Acknowledge {

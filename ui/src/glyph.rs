@@ -120,7 +120,9 @@ impl Glyphs {
             InboxKind::Finality => self.pick("◈", "$"),
             InboxKind::Approval => self.pick("◐", "?"),
             InboxKind::Question => "?",
-            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck => self.pick("▲", "!"),
+            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck | InboxKind::Setup => {
+                self.pick("▲", "!")
+            }
         }
     }
 
@@ -132,6 +134,11 @@ impl Glyphs {
     /// The selected row.
     pub fn cursor(self) -> &'static str {
         self.pick("▸", ">")
+    }
+
+    /// A marked row.
+    pub fn marked(self) -> &'static str {
+        self.pick("●", "*")
     }
 
     /// The key `enter`.

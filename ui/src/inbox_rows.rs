@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::InboxCard;
+use crate::model::{InboxCard, InboxKind};
 use crate::widgets::ListState;
 
 /// How long a card stays after it is gone, ms.
@@ -27,8 +27,9 @@ pub(crate) struct InboxRows {
 }
 
 impl InboxRows {
-    /// Takes the cards of a new view.
-    pub(crate) fn update(&mut self, cards: &[InboxCard], now_ms: i64) {
+    /// Takes the cards of a new view. What waits for an answer stands before what is not set up; the
+    /// cursor stays on its card, as long as somebody is at it (`is_looked_at`).
+    pub(crate) fn update(&mut self, cards: &[InboxCard], now_ms: i64, is_looked_at: bool) {
         let mut new: HashMap<&str, &InboxCard> =
             cards.iter().map(|card| (card.id.as_str(), card)).collect();
         for row in &mut self.rows {
@@ -43,13 +44,30 @@ impl InboxRows {
                 }
             }
         }
+        let was_empty = self.rows.is_empty();
+        let mut setup = self
+            .rows
+            .iter()
+            .position(|row| row.card.kind == InboxKind::Setup)
+            .unwrap_or(self.rows.len());
+        let (at, mut inserted) = (setup, 0);
         for card in cards {
             if new.remove(card.id.as_str()).is_some() {
-                self.rows.push(InboxRow {
+                let row = InboxRow {
                     card: card.clone(),
                     gone_until_ms: None,
-                });
+                };
+                if card.kind == InboxKind::Setup {
+                    self.rows.push(row);
+                } else {
+                    self.rows.insert(setup, row);
+                    setup += 1;
+                    inserted += 1;
+                }
             }
+        }
+        if is_looked_at && !was_empty && self.list.selected >= at {
+            self.list.selected += inserted;
         }
         self.expire(now_ms);
     }
@@ -82,7 +100,24 @@ impl InboxRows {
 #[cfg(test)]
 mod tests {
     use super::{GONE_MS, InboxRows};
-    use crate::model::{Agent, InboxCard, InboxKind};
+    use crate::model::{Agent, InboxCard, InboxKind, Party};
+
+    fn setup() -> InboxCard {
+        InboxCard::new(InboxKind::Setup, "s", Party::System, 0, "not installed")
+    }
+
+    #[test]
+    fn what_waits_stands_before_what_is_not_set_up_and_a_cursor_in_use_stays_on_its_card() {
+        let mut rows = InboxRows::default();
+        rows.update(&[setup()], 0, false);
+        rows.update(&[card("a"), setup()], 1, false);
+        assert_eq!(rows.selected().map(|row| row.card.id.as_str()), Some("a"));
+        rows.list.selected = 1;
+        rows.update(&[card("a"), card("b"), setup()], 2, true);
+        let ids: Vec<&str> = rows.rows.iter().map(|row| row.card.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b", "s"]);
+        assert_eq!(rows.selected().map(|row| row.card.id.as_str()), Some("s"));
+    }
 
     fn card(id: &str) -> InboxCard {
         InboxCard::new(InboxKind::Finality, id, Agent::Codex, 0, "done")
@@ -91,9 +126,9 @@ mod tests {
     #[test]
     fn a_card_that_is_gone_keeps_its_place_for_a_moment() {
         let mut rows = InboxRows::default();
-        rows.update(&[card("a"), card("b")], 0);
+        rows.update(&[card("a"), card("b")], 0, true);
         rows.list.selected = 1;
-        rows.update(&[card("b"), card("c")], 100);
+        rows.update(&[card("b"), card("c")], 100, true);
         assert_eq!(rows.rows.len(), 3);
         assert_eq!(rows.selected().map(|row| row.card.id.as_str()), Some("b"));
         assert_eq!(rows.next_gone_ms(), Some(100 + GONE_MS));
@@ -105,9 +140,9 @@ mod tests {
     #[test]
     fn a_card_that_comes_back_is_whole_again() {
         let mut rows = InboxRows::default();
-        rows.update(&[card("a")], 0);
-        rows.update(&[], 1);
-        rows.update(&[card("a")], 2);
+        rows.update(&[card("a")], 0, true);
+        rows.update(&[], 1, true);
+        rows.update(&[card("a")], 2, true);
         assert_eq!(rows.rows[0].gone_until_ms, None);
     }
 }

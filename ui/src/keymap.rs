@@ -33,6 +33,8 @@ pub enum KeyContext {
     Agent,
     /// An opened card.
     Card,
+    /// An opened list of messages.
+    Messages,
     /// A line to type in.
     Input,
     /// A search being typed.
@@ -45,7 +47,7 @@ pub enum KeyContext {
 
 impl KeyContext {
     /// All, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Global,
         Self::Agents,
         Self::Timeline,
@@ -53,6 +55,7 @@ impl KeyContext {
         Self::Tasks,
         Self::Handoffs,
         Self::Card,
+        Self::Messages,
         Self::Entry,
         Self::Agent,
         Self::Composer,
@@ -84,6 +87,7 @@ impl KeyContext {
             Self::Entry => "entry",
             Self::Agent => "agent",
             Self::Card => "card",
+            Self::Messages => "messages",
             Self::Input => "input",
             Self::Search => "search",
             Self::Chips => "chips",
@@ -104,6 +108,7 @@ impl KeyContext {
             Self::Entry => "An entry",
             Self::Agent => "An agent",
             Self::Card => "A card of the inbox",
+            Self::Messages => "Ambiguous messages",
             Self::Input => "A line to type in",
             Self::Search => "The search",
             Self::Chips => "What is shown",

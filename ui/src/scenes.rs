@@ -246,6 +246,13 @@ pub const SCENES: &[Scene] = &[
         size: (120, 40),
     },
     Scene {
+        name: "ambiguous",
+        world: trouble,
+        keys: "3G<up><enter>vjv",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
         name: "far_back",
         world: far_back,
         keys: "2j",

@@ -125,7 +125,7 @@ pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
                     }),
                 ),
             ];
-            let waiting = deck.view.inbox.len();
+            let waiting = deck.view.waiting();
             if pane == Pane::Inbox && waiting > 0 {
                 spans.push(Span::styled(
                     format!(" {}", text::grouped(waiting as u64)),

@@ -124,6 +124,7 @@ fn sentence(card: &InboxCard) -> String {
         InboxKind::Question => format!("{by} asks you something"),
         InboxKind::Alarm => "a delivery needs you".to_owned(),
         InboxKind::Tampering => "somebody else was at the record".to_owned(),
+        InboxKind::Setup => "something is not as it should be".to_owned(),
         InboxKind::Stuck => format!("{by}'s turn gives no sign for long"),
     }
 }

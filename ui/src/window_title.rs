@@ -11,7 +11,7 @@ impl Deck {
     /// The title of the window: one harmless line, what waits first, because a tab shows only the
     /// beginning. Without a number nothing waits, or nothing was read yet. ASCII where the marks are.
     pub fn window_title(&self) -> String {
-        let waits = match self.view.inbox.len() {
+        let waits = match self.view.waiting() {
             _ if self.opening().is_some() => String::new(),
             0 => String::new(),
             1 => "1 waits - ".to_owned(),

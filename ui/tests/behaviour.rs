@@ -4,7 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
     Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, HandoffRow,
     HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TaskColumn,
-    Tasks, ThreadView, TimelineRow, Verdict,
+    Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, empty_first_run, handed_over, held_up, keys, long_session, pair_at_work, quiet,
@@ -231,7 +231,9 @@ fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
     assert!(shown(&deck).contains("may arrive twice"));
     assert_eq!(
         keys(&mut deck, "<enter>"),
-        [Effect::Retry { id: "m-7".into() }]
+        [Effect::Retry {
+            ids: vec!["m-7".into()]
+        }]
     );
 }
 
@@ -1300,4 +1302,94 @@ fn an_agent_at_rest_says_since_when_and_one_just_come_to_rest_does_not() {
     assert!(shown_after(&view).contains("Claude  ○ idle 2m  "));
     view.agents[0].since_ms = None;
     assert!(shown_after(&view).contains("Claude  ○ idle  "));
+}
+
+/// An inbox with so many messages to Claude that may have arrived or not.
+fn unclear(count: u64, words: &str) -> DeckView {
+    let mut view = quiet();
+    let message = |n: u64| UnclearMessage {
+        id: format!("m-{n}"),
+        line: 100 + n,
+        at_ms: NOW_MS - 60_000,
+        from: Party::Agent(Agent::Codex),
+        words: (!words.is_empty()).then(|| format!("{words} {n}")),
+    };
+    view.inbox = vec![InboxCard {
+        unclear: (1..=count).map(message).collect(),
+        ..InboxCard::new(
+            InboxKind::Alarm,
+            "ambiguous-claude",
+            Agent::Claude,
+            NOW_MS,
+            format!("{count} ambiguous to Claude"),
+        )
+    }];
+    view
+}
+
+#[test]
+fn ambiguous_messages_are_one_row_and_as_many_as_marked_are_settled_after_one_question() {
+    let mut deck = deck(unclear(40, "the words of"));
+    assert!(shown(&deck).contains("40 ambiguous to"));
+    keys(&mut deck, "3<enter>");
+    assert!(shown(&deck).contains("the words of 1 "), "{}", shown(&deck));
+    // Two by hand, then from the last mark to the tenth.
+    assert_eq!(keys(&mut deck, "vjvjjjjjjjV"), []);
+    assert!(shown(&deck).contains("10 marked"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "x"), [], "it asks");
+    assert!(shown(&deck).contains("Give up these 10 messages?"));
+    assert_eq!(keys(&mut deck, "<esc>j"), []);
+    assert!(
+        shown(&deck).contains("10 marked"),
+        "marks outlive the question"
+    );
+    keys(&mut deck, "r");
+    assert!(shown(&deck).contains("Send these 10 messages again?"));
+    let ids: Vec<String> = std::iter::once(1)
+        .chain(3..=11)
+        .map(|n| format!("m-{n}"))
+        .collect();
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::Retry { ids }]);
+    assert_eq!(
+        keys(&mut deck, "<enter>").len(),
+        1,
+        "now it opens the entry"
+    );
+    assert!(shown(&deck).contains("Entry 112"), "{}", shown(&deck));
+}
+
+#[test]
+fn without_a_mark_it_is_about_the_message_under_the_cursor_and_what_is_gone_is_not_marked() {
+    let mut deck = deck(unclear(3, "words"));
+    keys(&mut deck, "3<enter>jv");
+    update(&mut deck, Msg::View(Box::new(unclear(1, "words"))));
+    assert!(!shown(&deck).contains("marked"), "{}", shown(&deck));
+    keys(&mut deck, "x");
+    assert!(shown(&deck).contains("Give up this message?"));
+    let ids = vec!["m-1".to_owned()];
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::GiveUp { ids }]);
+    update(&mut deck, Msg::View(Box::new(quiet())));
+    assert!(shown(&deck).contains("None of them is ambiguous any more"));
+    assert_eq!(keys(&mut deck, "vVrx<enter>"), []);
+}
+
+#[test]
+fn their_words_are_asked_for_once_and_in_parts() {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(120, 33));
+    let view = unclear(120, "");
+    let asked = |effects: Vec<Effect>| -> Vec<u64> {
+        let lines = |effect| match effect {
+            Effect::ReadWords { lines } => lines,
+            _ => Vec::new(),
+        };
+        effects.into_iter().flat_map(lines).collect()
+    };
+    let first = asked(update(&mut deck, Msg::View(Box::new(view.clone()))));
+    assert_eq!(first, [101], "the row shows the first one's");
+    let mut all = asked(keys(&mut deck, "3<enter>"));
+    for _ in 0..5 {
+        all.extend(asked(update(&mut deck, Msg::View(Box::new(view.clone())))));
+    }
+    assert_eq!(all, (102..=220).collect::<Vec<u64>>());
 }

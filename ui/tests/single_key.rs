@@ -53,6 +53,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::LookAtTree
         | Effect::SetTheme(_)
         | Effect::Redraw
+        | Effect::ReadWords { .. }
         // As the user has set it.
         | Effect::Notify { .. }
         | Effect::Suspend
@@ -68,6 +69,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Reject { .. }
         | Effect::AnswerApproval { .. }
         | Effect::Retry { .. }
+        | Effect::GiveUp { .. }
         | Effect::Acknowledge { .. }
         | Effect::ClearSession { .. }
         | Effect::SetCoordinator { .. }

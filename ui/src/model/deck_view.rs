@@ -3,7 +3,7 @@
 use super::agent::{Agent, AgentCard};
 use super::handoff_rows::HandoffRows;
 use super::hint::FirstStep;
-use super::inbox::InboxCard;
+use super::inbox::{InboxCard, InboxKind};
 use super::policy::PolicyView;
 use super::task::Tasks;
 use super::timeline::TimelineRow;
@@ -174,6 +174,12 @@ pub struct DeckView {
 }
 
 impl DeckView {
+    /// How many cards wait for the operator. What is not set up waits for no answer.
+    pub fn waiting(&self) -> usize {
+        let cards = self.inbox.iter();
+        cards.filter(|card| card.kind != InboxKind::Setup).count()
+    }
+
     /// The card of one agent.
     pub fn agent(&self, agent: Agent) -> Option<&AgentCard> {
         self.agents.iter().find(|card| card.agent == agent)

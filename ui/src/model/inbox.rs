@@ -2,6 +2,7 @@
 
 use super::agent::Party;
 use super::asked::AskedCard;
+use super::unclear::UnclearMessage;
 
 /// The kinds of cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum InboxKind {
     Tampering,
     /// An agent's turn is silent for long: its own sheet has the keys.
     Stuck,
+    /// Something is not set up, or not as it should be: it stays until it is.
+    Setup,
 }
 
 impl InboxKind {
@@ -29,6 +32,7 @@ impl InboxKind {
             Self::Question => "question",
             Self::Alarm | Self::Tampering => "alarm",
             Self::Stuck => "stuck",
+            Self::Setup => "setup",
         }
     }
 }
@@ -108,6 +112,10 @@ pub struct InboxCard {
     pub stale_tree: Option<String>,
     /// What stands against it.
     pub blockers: Vec<String>,
+    /// Messages of which nobody can know whether they arrived, oldest first: the card is a list.
+    pub unclear: Vec<UnclearMessage>,
+    /// How many more there are.
+    pub unclear_more: u64,
     /// What an agent asks to be allowed.
     pub asked: Option<Box<AskedCard>>,
 }
@@ -138,6 +146,8 @@ impl InboxCard {
             tree_still_same: None,
             stale_tree: None,
             blockers: Vec::new(),
+            unclear: Vec::new(),
+            unclear_more: 0,
             asked: None,
         }
     }

@@ -18,6 +18,7 @@ mod task;
 mod thread;
 mod timeline;
 mod timeline_window;
+mod unclear;
 
 pub use agent::{
     Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningCommand, WorkedMinute,
@@ -39,3 +40,4 @@ pub use timeline::{
     BadLines, EntryPlace, Field, FoldedRows, OutcomeState, RowOutcome, TimelineRow, Verdict,
 };
 pub use timeline_window::{TimelineGo, TimelineMark, TimelineWindow, TimelineWish};
+pub use unclear::UnclearMessage;

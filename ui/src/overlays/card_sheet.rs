@@ -84,7 +84,7 @@ impl CardSheet {
                 reason: field.text().trim().to_owned(),
             }),
             CardStage::Retrying => Some(Effect::Retry {
-                id: self.id.clone(),
+                ids: vec![self.id.clone()],
             }),
             CardStage::Acknowledging => Some(Effect::Acknowledge {
                 id: self.id.clone(),
@@ -132,7 +132,9 @@ impl CardSheet {
             InboxKind::Finality => "Is it done?",
             InboxKind::Approval => "May it?",
             InboxKind::Question => "It asks",
-            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck => "Look at this",
+            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck | InboxKind::Setup => {
+                "Look at this"
+            }
         };
         SheetText {
             title: Line::from(vec![
@@ -177,6 +179,7 @@ impl CardSheet {
                             keys.push((Action::Reject, "do not allow, with a reason"));
                         }
                     }
+                    InboxKind::Setup => keys.push((Action::Copy, "copy")),
                     InboxKind::Approval | InboxKind::Question | InboxKind::Stuck => {}
                 }
                 if !card.gates.is_empty() {
@@ -319,6 +322,9 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
         now if now == "now" => "just now".to_owned(),
         age => format!("{age} ago"),
     };
+    if card.kind == InboxKind::Setup {
+        return vec![Line::styled("as it is now", muted)];
+    }
     let mut by = vec![
         Span::styled("by ", muted),
         Span::styled(

@@ -27,7 +27,8 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 10] = [
+const PAIRS: [(Action, Action, &str); 11] = [
+    (Action::Mark, Action::MarkRange, "mark, mark to here"),
     (Action::FocusNext, Action::FocusPrev, "next, previous pane"),
     (Action::MoveDown, Action::MoveUp, "down, up"),
     (Action::MoveFirst, Action::MoveLast, "first, last row"),
@@ -39,16 +40,12 @@ const PAIRS: [(Action, Action, &str); 10] = [
         "next, previous match",
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
-    (
-        Action::Coordinator,
-        Action::Clear,
-        "git writer, clear history",
-    ),
+    (Action::Coordinator, Action::Clear, "git writer, clear"),
     (Action::Newest, Action::Oldest, "newest, oldest entry"),
     (
         Action::LandmarkOlder,
         Action::LandmarkNewer,
-        "decisions and failures",
+        "decisions, failures",
     ),
 ];
 
@@ -92,7 +89,7 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
         KeyContext::Global => &[],
         // On their pane these keys open what they then act upon.
         KeyContext::Agents => &[KeyContext::Agent, KeyContext::Global],
-        KeyContext::Inbox => &[KeyContext::Card, KeyContext::Global],
+        KeyContext::Inbox | KeyContext::Messages => &[KeyContext::Card, KeyContext::Global],
         KeyContext::Input => &[KeyContext::Overlay, KeyContext::Global],
         _ => &[KeyContext::Global],
     };

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_rows, sheet_scroll_max};
 use super::{
     AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
-    Palette, PlaceLine, SearchSheet, Subject, ThreadSheet,
+    MessagesSheet, MessagesStage, Palette, PlaceLine, SearchSheet, Subject, ThreadSheet,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -21,6 +21,7 @@ pub(crate) enum Overlay {
     Thread(ThreadSheet),
     Agent(AgentSheet),
     Card(CardSheet),
+    Messages(MessagesSheet),
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
@@ -44,6 +45,10 @@ impl Overlay {
                 | CardStage::Gates => &[KeyContext::Overlay],
                 CardStage::Rejecting(_) => &[KeyContext::Input],
             },
+            Self::Messages(sheet) => match sheet.stage {
+                MessagesStage::Reading => &[KeyContext::Messages, KeyContext::Overlay],
+                MessagesStage::Retrying | MessagesStage::GivingUp => &[KeyContext::Overlay],
+            },
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Place(_) => &[KeyContext::Input],
             Self::Search(SearchSheet { chip: None, .. }) => &[KeyContext::Search],
@@ -58,6 +63,7 @@ impl Overlay {
             Self::Thread(sheet) => sheet.selected().map(Subject::Entry),
             Self::Agent(sheet) => Some(Subject::Agent(sheet.agent)),
             Self::Card(sheet) => Some(Subject::Card(sheet.id.clone())),
+            Self::Messages(sheet) => Some(Subject::Messages(sheet.id.clone())),
             _ => None,
         }
     }
@@ -91,6 +97,7 @@ impl Overlay {
             Self::Thread(sheet) => Some(&mut sheet.list.top),
             Self::Agent(sheet) => Some(&mut sheet.scroll),
             Self::Card(sheet) => Some(&mut sheet.scroll),
+            Self::Messages(sheet) => Some(&mut sheet.list.top),
             _ => None,
         }
     }
@@ -102,6 +109,7 @@ impl Overlay {
             Self::Thread(sheet) => Some(sheet.text(deck, columns)),
             Self::Agent(sheet) => Some(sheet.text(deck, columns)),
             Self::Card(sheet) => Some(sheet.text(deck, columns)),
+            Self::Messages(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
         }
     }
@@ -113,6 +121,7 @@ impl Overlay {
             Self::Thread(sheet) => sheet.list.top,
             Self::Agent(sheet) => sheet.scroll,
             Self::Card(sheet) => sheet.scroll,
+            Self::Messages(sheet) => sheet.list.top,
             _ => 0,
         }
     }
@@ -132,21 +141,30 @@ impl Overlay {
             Self::Search(_) => Some(SearchSheet::area(screen)),
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
             Self::Place(_) => None,
-            Self::Help(_) | Self::Entry(_) | Self::Thread(_) | Self::Agent(_) | Self::Card(_) => {
-                sheet_place(screen, |columns| self.sheet(deck, columns))
-            }
+            Self::Help(_)
+            | Self::Entry(_)
+            | Self::Thread(_)
+            | Self::Agent(_)
+            | Self::Card(_)
+            | Self::Messages(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
     /// Brings the row under a cursor into sight.
     pub(crate) fn settle(&mut self, deck: &Deck, screen: Rect) {
-        if let Self::Thread(_) = self {
+        if let Self::Messages(sheet) = self {
+            let card = deck.card(&sheet.id);
+            sheet.settle(card);
+        }
+        if matches!(self, Self::Thread(_) | Self::Messages(_)) {
             let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
-            if let Self::Thread(sheet) = self {
-                let (selected, top) = (sheet.list.selected, sheet.list.top);
-                let lowest = (selected + 1).saturating_sub(rows.max(1));
-                sheet.list.top = top.clamp(lowest, selected.max(lowest));
-            }
+            let list = match self {
+                Self::Thread(sheet) => &mut sheet.list,
+                Self::Messages(sheet) => &mut sheet.list,
+                _ => return,
+            };
+            let lowest = (list.selected + 1).saturating_sub(rows.max(1));
+            list.top = list.top.clamp(lowest, list.selected.max(lowest));
         }
     }
 
@@ -160,7 +178,12 @@ impl Overlay {
             Self::Search(search) => search.draw(deck, screen, buf),
             Self::Place(place) => place.draw(deck, screen, buf),
             Self::Chips(chips) => chips.draw(deck, screen, buf),
-            Self::Help(_) | Self::Entry(_) | Self::Thread(_) | Self::Agent(_) | Self::Card(_) => {
+            Self::Help(_)
+            | Self::Entry(_)
+            | Self::Thread(_)
+            | Self::Agent(_)
+            | Self::Card(_)
+            | Self::Messages(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });

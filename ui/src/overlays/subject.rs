@@ -1,7 +1,7 @@
 //! [`Subject`]: what the cursor stands on, read beside the panes or opened over them.
 
 use super::sheet::SheetText;
-use super::{AgentSheet, CardSheet, EntrySheet, Overlay};
+use super::{AgentSheet, CardSheet, EntrySheet, MessagesSheet, Overlay};
 use crate::deck::Deck;
 use crate::model::{Agent, EntryPlace, InboxKind, Party};
 use crate::pane::Pane;
@@ -14,6 +14,8 @@ pub(crate) enum Subject {
     /// A card of the inbox, by its id.
     Card(String),
     Agent(Agent),
+    /// The messages behind a card, by its id.
+    Messages(String),
 }
 
 impl Subject {
@@ -31,6 +33,7 @@ impl Subject {
                 return Some(match (card.kind, &card.by) {
                     // Its keys stand on the agent's own sheet.
                     (InboxKind::Stuck, Party::Agent(agent)) => Self::Agent(*agent),
+                    _ if !card.unclear.is_empty() => Self::Messages(card.id.clone()),
                     _ => Self::Card(card.id.clone()),
                 });
             }
@@ -50,6 +53,7 @@ impl Subject {
             Self::Entry(place) => Overlay::Entry(EntrySheet::new(place)),
             Self::Card(id) => Overlay::Card(CardSheet::new(id)),
             Self::Agent(agent) => Overlay::Agent(AgentSheet::new(agent)),
+            Self::Messages(id) => Overlay::Messages(MessagesSheet::new(id)),
         }
     }
 
@@ -59,6 +63,7 @@ impl Subject {
             Self::Entry(place) => EntrySheet::new(place.clone()).text(deck, columns),
             Self::Card(id) => CardSheet::new(id.clone()).text(deck, columns),
             Self::Agent(agent) => AgentSheet::new(*agent).text(deck, columns),
+            Self::Messages(id) => MessagesSheet::new(id.clone()).text(deck, columns),
         }
     }
 
@@ -67,7 +72,7 @@ impl Subject {
         match self {
             Self::Entry(place) => EntrySheet::new(place.clone()).plain(deck),
             Self::Card(id) => deck.card(id).map(|card| card.summary.clone()),
-            Self::Agent(_) => None,
+            Self::Agent(_) | Self::Messages(_) => None,
         }
     }
 
@@ -76,7 +81,7 @@ impl Subject {
         match self {
             Self::Entry(place) => EntrySheet::new(place.clone()).id(deck),
             Self::Card(id) => Some(id.clone()),
-            Self::Agent(_) => None,
+            Self::Agent(_) | Self::Messages(_) => None,
         }
     }
 }

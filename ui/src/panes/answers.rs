@@ -55,7 +55,7 @@ fn who(deck: &Deck) -> Line<'static> {
 }
 
 fn waits(deck: &Deck) -> Line<'static> {
-    match deck.view.inbox.len() {
+    match deck.view.waiting() {
         0 if deck.opening().is_some() => Line::default(),
         0 => Line::from(Span::styled(
             "nothing waits",

@@ -18,7 +18,7 @@ pub(super) fn len(deck: &Deck) -> usize {
 
 /// Cards that still wait.
 pub(super) fn waiting(deck: &Deck) -> usize {
-    deck.view.inbox.len()
+    deck.view.waiting()
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
@@ -32,7 +32,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let wait = dim(
         if matches!(
             card.kind,
-            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck
+            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck | InboxKind::Setup
         ) {
             ThemeRole::OutcomeAttention
         } else {
@@ -60,6 +60,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         Line::from(Span::styled(
             if gone {
                 "answered".to_owned()
+            } else if card.kind == InboxKind::Setup {
+                // It is so now; since when is not known.
+                String::new()
             } else {
                 text::age(deck.view.now_ms, card.at_ms)
             },

@@ -10,7 +10,7 @@ use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
     GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
     OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct,
-    TimelineRow, TimelineWindow, UsageLimit,
+    TimelineRow, TimelineWindow, UnclearMessage, UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -232,6 +232,34 @@ pub fn hostile_text() -> DeckView {
     view
 }
 
+/// Messages to Claude of which nobody can know whether they arrived.
+fn ambiguous() -> InboxCard {
+    let words = [
+        "Two issues: refresh is not single-flight, and the old token is kept after rotation.",
+        "cargo test -p auth is green now, 118 passed",
+        "Please look at src/token.rs:41 before you go on\u{1b}[2J",
+        "The lock is held across an await: is that wanted?",
+    ];
+    let message = |(words, n): (&str, u64)| UnclearMessage {
+        id: format!("m-04b{n}"),
+        line: 1_190 + n,
+        at_ms: ago(300 - 60 * n as i64),
+        from: Party::Agent(Agent::Codex),
+        words: (n < 4).then(|| words.to_owned()),
+    };
+    let unclear: Vec<UnclearMessage> = words.into_iter().zip(1..).map(message).collect();
+    InboxCard {
+        unclear,
+        ..InboxCard::new(
+            InboxKind::Alarm,
+            "ambiguous-claude",
+            Agent::Claude,
+            ago(240),
+            "4 ambiguous to Claude: \u{201c}Two issues: refresh is not single-flight, and\u{201d}",
+        )
+    }
+}
+
 /// Things that need a look.
 pub fn trouble() -> DeckView {
     let mut view = pair_at_work();
@@ -261,12 +289,13 @@ pub fn trouble() -> DeckView {
     view.inbox[0].blockers = vec!["h8 is still open: choose the lock".to_owned()];
     view.inbox[0].gates = gates();
     view.inbox[0].gates[0].state = GateState::Failed;
+    view.inbox.push(ambiguous());
     view.inbox.push(InboxCard::new(
-        InboxKind::Alarm,
-        "m-04b3",
+        InboxKind::Setup,
+        "setup-codex",
         Party::System,
-        ago(75),
-        "A message to Claude may or may not have arrived: the daemon was killed while it was offered.",
+        0,
+        "Codex is not installed: npm install -g @openai/codex",
     ));
     let last = view.timeline.len() - 1;
     view.timeline[last].outcome = Some(RowOutcome {

@@ -6,7 +6,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::model::{Agent, AgentState, InboxKind, TaskColumn};
-use crate::overlays::{CardStage, Overlay, Subject};
+use crate::overlays::{CardStage, MessagesStage, Overlay, Subject};
 use crate::pane::Pane;
 use crate::task_list::TaskItem;
 
@@ -44,7 +44,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Acknowledge => {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
         }
-        Action::Gates => false,
+        Action::Gates | Action::GiveUp | Action::Mark | Action::MarkRange => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
         Action::Return => !deck.visited.is_empty() || !deck.trail.is_empty(),
         Action::ClearChips => !deck.timeline.chips.is_empty(),
@@ -97,6 +97,10 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                     .card(&card.id)
                     .is_some_and(|card| card.kind == InboxKind::Alarm)
         }
+        (
+            Overlay::Messages(sheet),
+            Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange,
+        ) => sheet.stage == MessagesStage::Reading && deck.card(&sheet.id).is_some(),
         (_, Action::Suspend) => on_panes(deck, action),
         (_, Action::Return) => !deck.trail.is_empty(),
         (overlay, Action::Thread) => {

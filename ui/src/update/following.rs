@@ -13,7 +13,7 @@ fn entry_of(deck: &Deck, subject: &Subject) -> Option<EntryPlace> {
     match subject {
         Subject::Entry(place) => Some(place.clone()),
         Subject::Card(id) => deck.card(id)?.seq.map(|seq| deck.place(seq)),
-        Subject::Agent(_) => None,
+        Subject::Agent(_) | Subject::Messages(_) => None,
     }
 }
 

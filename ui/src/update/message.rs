@@ -24,6 +24,9 @@ use crate::receipt::Receipt;
 use crate::task_list::TaskList;
 use crate::tracked_list::TrackedList;
 
+/// Messages whose words are asked for together: the deck waits for them.
+const WORDS_AT_ONCE: usize = 50;
+
 /// Changes the deck by a message; what has to be done outside comes back.
 pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     let card = opened_finality(deck);
@@ -114,6 +117,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
     };
     effects.extend(settle(deck));
+    effects.extend(unread_words(deck));
     effects.extend(notify(deck));
     remember(deck);
     let opened = opened_finality(deck);
@@ -121,6 +125,24 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         effects.push(Effect::LookAtTree);
     }
     effects
+}
+
+/// Asks for the beginnings of messages that are listed, and of the first behind each row.
+fn unread_words(deck: &mut Deck) -> Option<Effect> {
+    let subject = deck.overlays.last().and_then(Overlay::subject);
+    let subject = subject.or_else(|| Subject::selected(deck));
+    let mut lines = Vec::new();
+    for card in &deck.view.inbox {
+        let is_read = matches!(&subject, Some(Subject::Messages(id)) if *id == card.id);
+        let listed = if is_read { card.unclear.len() } else { 1 };
+        let unread = card.unclear.iter().take(listed);
+        let unread = unread.filter(|message| message.words.is_none());
+        lines.extend(unread.map(|message| message.line));
+    }
+    lines.retain(|line| !deck.asked_words.contains(line));
+    lines.truncate(WORDS_AT_ONCE);
+    deck.asked_words.extend(&lines);
+    (!lines.is_empty()).then_some(Effect::ReadWords { lines })
 }
 
 /// Tells of what began to wait while nobody looked.
@@ -221,13 +243,15 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.visited.clear();
         deck.search.clear();
         deck.trail.clear();
+        deck.asked_words.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
     }
     let view = &deck.view;
     deck.timeline.update(&view.timeline);
     let missing = deck.timeline.answered(&view.timeline, &view.window);
-    deck.inbox.update(&view.inbox, view.now_ms);
+    let is_looked_at = deck.focus == Pane::Inbox;
+    deck.inbox.update(&view.inbox, view.now_ms, is_looked_at);
     deck.news.update(view);
     deck.tasks.arrange(&view.tasks, deck.focus == Pane::Tasks);
     let handoffs = &view.handoffs;

@@ -192,7 +192,7 @@ fn left_open(deck: &Deck) -> Vec<String> {
             "{n} messages have not arrived yet: they are taken back."
         )),
     }
-    if !deck.view.inbox.is_empty() {
+    if deck.view.waiting() > 0 {
         lines.push("What waits in the inbox goes with it, unanswered.".to_owned());
     }
     lines

@@ -13,7 +13,9 @@ use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, Choice, Overlay, Palette, Pick, answers};
+use crate::overlays::{
+    CardStage, Choice, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers,
+};
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -44,6 +46,11 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Open => return agree(deck),
         Action::Approve => approve(deck),
         Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
+        Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange
+            if matches!(deck.overlays.last(), Some(Overlay::Messages(_))) =>
+        {
+            with_messages(deck, action);
+        }
         Action::Retry => stage(deck, CardStage::Retrying),
         Action::Gates if !super::applies(deck, action) => {
             let text = "no gates to run: name commands in `gates` of config.json and trust them";
@@ -100,6 +107,10 @@ fn close(deck: &mut Deck) {
             card.stage = CardStage::Reading;
             deck.overlays.push(Overlay::Card(card));
         }
+        Some(Overlay::Messages(mut sheet)) if sheet.stage != MessagesStage::Reading => {
+            sheet.stage = MessagesStage::Reading;
+            deck.overlays.push(Overlay::Messages(sheet));
+        }
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
         Some(Overlay::Search(mut search)) if search.chip.is_some() => {
             search.chip = None;
@@ -139,6 +150,7 @@ fn scroll(deck: &mut Deck, rows: isize) {
             preview(deck, choice);
         }
         Overlay::Thread(sheet) => sheet.step(rows),
+        Overlay::Messages(sheet) => sheet.step(deck.card(&sheet.id), rows),
         Overlay::Palette(palette) => {
             let len = palette.found(deck).len();
             palette.list.step(rows, len);
@@ -233,6 +245,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                 (false, _) => Vec::new(),
             }
         }
+        Overlay::Messages(sheet) => agree_on_messages(deck, sheet),
         Overlay::Thread(sheet) => {
             let selected = sheet.selected();
             deck.overlays.push(Overlay::Thread(sheet));
@@ -247,6 +260,50 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(composer);
             Vec::new()
         }
+    }
+}
+
+/// Marks, or asks about what is marked.
+fn with_messages(deck: &mut Deck, action: Action) {
+    if !super::applies(deck, action) {
+        return;
+    }
+    let Some(Overlay::Messages(mut sheet)) = deck.overlays.pop() else {
+        return;
+    };
+    if let Some(card) = deck.card(&sheet.id) {
+        match action {
+            Action::Mark => sheet.mark(card),
+            Action::MarkRange => sheet.mark_range(card),
+            Action::Retry => sheet.stage = MessagesStage::Retrying,
+            _ => sheet.stage = MessagesStage::GivingUp,
+        }
+    }
+    deck.overlays.push(Overlay::Messages(sheet));
+}
+
+/// `enter` on a list of messages: settles what was asked about, else opens the one under the cursor.
+fn agree_on_messages(deck: &mut Deck, mut sheet: MessagesSheet) -> Vec<Effect> {
+    let Some(card) = deck.card(&sheet.id) else {
+        return Vec::new();
+    };
+    let (decided, selected) = (sheet.decide(card), sheet.selected(card));
+    let is_asked = std::mem::replace(&mut sheet.stage, MessagesStage::Reading);
+    deck.overlays.push(Overlay::Messages(sheet));
+    match (is_asked, decided) {
+        (MessagesStage::Reading, _) => {
+            if let Some(line) = selected {
+                follow(deck, deck.place(line));
+            }
+            Vec::new()
+        }
+        (_, Some(effect)) if deck.view.daemon.state.can_act() => vec![effect],
+        (_, Some(_)) => {
+            let text = "not connected to the daemon: nothing was decided";
+            deck.say(Level::Warn, text);
+            Vec::new()
+        }
+        (_, None) => Vec::new(),
     }
 }
 

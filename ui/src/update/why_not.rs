@@ -73,6 +73,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Approve | Action::Reject if waits => "what is selected is no proposal",
         Action::Approve | Action::Reject => "no proposal waits",
         Action::Retry => "there is nothing to try again",
+        Action::GiveUp | Action::Mark | Action::MarkRange => "no list of messages is open",
         Action::Acknowledge => "no alarm about the record waits",
         Action::SearchNext | Action::SearchPrev => {
             let key = deck.key(Action::Search);

@@ -1,0 +1,266 @@
+//! [`MessagesSheet`]: the messages behind an alarm, to be settled one by one or as many as marked.
+
+use std::collections::BTreeSet;
+
+use ratatui::text::{Line, Span};
+
+use super::sheet::{SheetText, key_footer};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{InboxCard, UnclearMessage};
+use crate::sanitize;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::{ListState, blank, fit_line, spread};
+
+/// What the operator was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessagesStage {
+    /// Reads and marks; no key settles anything yet.
+    Reading,
+    /// `enter` sends them again.
+    Retrying,
+    /// `enter` gives them up.
+    GivingUp,
+}
+
+/// An opened list.
+#[derive(Debug, Clone)]
+pub(crate) struct MessagesSheet {
+    /// Of the card.
+    pub(crate) id: String,
+    pub(crate) list: ListState,
+    pub(crate) stage: MessagesStage,
+    /// Ids.
+    marked: BTreeSet<String>,
+    /// Where the last mark was set: a range goes from there.
+    marked_at: Option<String>,
+}
+
+impl MessagesSheet {
+    pub(crate) fn new(id: String) -> Self {
+        Self {
+            id,
+            list: ListState::default(),
+            stage: MessagesStage::Reading,
+            marked: BTreeSet::new(),
+            marked_at: None,
+        }
+    }
+
+    /// Moves by rows, as long as nothing is asked.
+    pub(crate) fn step(&mut self, card: Option<&InboxCard>, rows: isize) {
+        if self.stage == MessagesStage::Reading {
+            self.list
+                .step(rows, card.map_or(0, |card| card.unclear.len()));
+        }
+    }
+
+    /// What is gone is marked no more, and the cursor stays on a row.
+    pub(crate) fn settle(&mut self, card: Option<&InboxCard>) {
+        let messages = card.map_or(&[][..], |card| &card.unclear);
+        let here = |id: &String| messages.iter().any(|message| message.id == *id);
+        self.marked.retain(here);
+        self.marked_at.take_if(|id| !here(id));
+        self.list.selected = self.list.selected.min(messages.len().saturating_sub(1));
+        if messages.is_empty() {
+            self.stage = MessagesStage::Reading;
+        }
+    }
+
+    /// Marks the row under the cursor, or takes its mark away, and goes on to the next one.
+    pub(crate) fn mark(&mut self, card: &InboxCard) {
+        let Some(message) = card.unclear.get(self.list.selected) else {
+            return;
+        };
+        if !self.marked.remove(&message.id) {
+            self.marked.insert(message.id.clone());
+        }
+        self.marked_at = Some(message.id.clone());
+        self.step(Some(card), 1);
+    }
+
+    /// Marks every row from the last mark to the cursor; all of them where there is none.
+    pub(crate) fn mark_range(&mut self, card: &InboxCard) {
+        let messages = &card.unclear;
+        let from = self
+            .marked_at
+            .as_ref()
+            .and_then(|id| messages.iter().position(|message| message.id == *id));
+        let to = self.list.selected;
+        let range = match from {
+            Some(from) => &messages[from.min(to)..messages.len().min(from.max(to) + 1)],
+            None => messages,
+        };
+        self.marked
+            .extend(range.iter().map(|message| message.id.clone()));
+    }
+
+    /// What a key is about: what is marked, else the row under the cursor. Oldest first.
+    fn chosen(&self, card: &InboxCard) -> Vec<String> {
+        let ids = card.unclear.iter().map(|message| &message.id);
+        if self.marked.is_empty() {
+            let at = self.list.selected;
+            return ids.skip(at).take(1).cloned().collect();
+        }
+        ids.filter(|id| self.marked.contains(*id))
+            .cloned()
+            .collect()
+    }
+
+    /// What `enter` decides now.
+    pub(crate) fn decide(&self, card: &InboxCard) -> Option<Effect> {
+        let ids = self.chosen(card);
+        match self.stage {
+            _ if ids.is_empty() => None,
+            MessagesStage::Reading => None,
+            MessagesStage::Retrying => Some(Effect::Retry { ids }),
+            MessagesStage::GivingUp => Some(Effect::GiveUp { ids }),
+        }
+    }
+
+    /// The line of the message under the cursor.
+    pub(crate) fn selected(&self, card: &InboxCard) -> Option<u64> {
+        card.unclear
+            .get(self.list.selected)
+            .map(|message| message.line)
+    }
+
+    pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
+        let theme = &deck.theme;
+        let Some(card) = deck.card(&self.id) else {
+            return SheetText {
+                title: Line::styled("Settled", theme.style(ThemeRole::TitleFocus)),
+                lines: vec![Line::styled(
+                    "None of them is ambiguous any more.",
+                    theme.style(ThemeRole::Text),
+                )],
+                footer: vec![key_footer(deck, &[(Action::Back, "close")])],
+                ..SheetText::default()
+            };
+        };
+        let numbers = card.unclear.iter().map(|m| text::grouped(m.line).len());
+        let number = numbers.max().unwrap_or(1);
+        let mut lines: Vec<Line<'static>> = card
+            .unclear
+            .iter()
+            .enumerate()
+            .map(|(at, message)| self.row(deck, message, at, number, columns))
+            .collect();
+        if card.unclear_more > 0 {
+            let more = text::grouped(card.unclear_more);
+            let words = format!("{more} newer ones are listed once these are settled.");
+            lines.push(Line::styled(words, theme.style(ThemeRole::TextMuted)));
+        }
+        let marked = match self.marked.len() {
+            0 => String::new(),
+            n => format!("{} marked", text::grouped(n as u64)),
+        };
+        SheetText {
+            title: Line::from(vec![
+                Span::styled(
+                    format!("{} ambiguous", deck.glyphs.card(card.kind)),
+                    theme.style(ThemeRole::OutcomeAttention),
+                ),
+                Span::styled(
+                    format!("  Nobody can know whether {} has them", card.by.title()),
+                    theme.style(ThemeRole::TitleFocus),
+                ),
+            ]),
+            mark: Line::styled(marked, theme.style(ThemeRole::TextMuted)),
+            lines,
+            footer: self.footer(deck, card, columns),
+        }
+    }
+
+    fn row(
+        &self,
+        deck: &Deck,
+        message: &UnclearMessage,
+        at: usize,
+        number: usize,
+        columns: usize,
+    ) -> Line<'static> {
+        let theme = &deck.theme;
+        let muted = theme.style(ThemeRole::TextMuted);
+        let is_selected = at == self.list.selected;
+        let cursor = if is_selected {
+            deck.glyphs.cursor()
+        } else {
+            " "
+        };
+        let mark = if self.marked.contains(&message.id) {
+            deck.glyphs.marked()
+        } else {
+            " "
+        };
+        let words = match &message.words {
+            Some(words) => Span::styled(
+                sanitize::line(&words.chars().take(columns).collect::<String>()),
+                theme.style(ThemeRole::Text),
+            ),
+            None => Span::styled("reading …", muted),
+        };
+        let left = Line::from(vec![
+            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            Span::styled(mark, theme.style(ThemeRole::Wait)),
+            blank(1),
+            Span::styled(format!("{:>number$}", text::grouped(message.line)), muted),
+            blank(2),
+            Span::styled(deck.glyphs.party(&message.from), theme.party(&message.from)),
+            blank(1),
+            words,
+        ]);
+        let age = Line::styled(text::age(deck.view.now_ms, message.at_ms), muted);
+        let line = fit_line(spread(left, age, columns), columns);
+        if is_selected {
+            line.patch_style(theme.style(ThemeRole::SelectionFocus))
+        } else {
+            line
+        }
+    }
+
+    fn footer(&self, deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+        let chosen = self.chosen(card).len();
+        let (count, them) = match chosen {
+            1 => ("this message".to_owned(), "it"),
+            n => (
+                format!("these {} messages", text::grouped(n as u64)),
+                "them",
+            ),
+        };
+        let asks = |question: String, yes: &'static str| {
+            let wait = deck.theme.style(ThemeRole::Wait);
+            let lines = text::wrap(&question, columns).into_iter();
+            let mut out: Vec<_> = lines.map(|line| Line::styled(line, wait)).collect();
+            let keys = [(Action::Open, yes), (Action::Back, "not yet")];
+            out.push(key_footer(deck, &keys));
+            out
+        };
+        match self.stage {
+            MessagesStage::Reading => vec![key_footer(
+                deck,
+                &[
+                    (Action::Open, "read"),
+                    (Action::Mark, "mark"),
+                    (Action::MarkRange, "to here"),
+                    (Action::Retry, "try again"),
+                    (Action::GiveUp, "give up"),
+                    (Action::Back, "later"),
+                ],
+            )],
+            MessagesStage::Retrying => asks(
+                format!("Send {count} again? What has arrived once arrives twice."),
+                "send again",
+            ),
+            MessagesStage::GivingUp => asks(
+                format!(
+                    "Give up {count}? Nobody sends {them} again; the record keeps {them}, with \
+                     your decision."
+                ),
+                "give up",
+            ),
+        }
+    }
+}
