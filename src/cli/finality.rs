@@ -3,6 +3,8 @@
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
+mod look;
+
 use super::by_id::{Wanted, by_id};
 use super::connect::{runtime, unexpected, world};
 use super::context::CliContext;
@@ -11,15 +13,12 @@ use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms, short};
-use crate::adapters::git::{TreeReading, work_tree};
+use crate::adapters::git::work_tree;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
-use crate::core::snapshot::{
-    ChangedFiles, GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot,
-    TreeInQuestion,
-};
-use crate::store::config;
+use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
 use crate::wire::control::{Command, DecideParams, GateReport, Reply};
+use look::Look;
 
 /// What can be done about sign-off.
 #[derive(Debug, Subcommand)]
@@ -113,54 +112,6 @@ fn proposals(world: &Snapshot) -> Vec<&ProposalSnapshot> {
     pending
 }
 
-/// The gates that are trusted now.
-fn gates(context: &CliContext) -> Vec<GateInForce> {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    loaded.config.gates.iter().map(GateInForce::from).collect()
-}
-
-/// What changed since the last approval; only asked where it matters.
-fn changed(context: &CliContext, world: &Snapshot, gates: &[GateInForce]) -> Option<ChangedFiles> {
-    let matters = gates.iter().any(|gate| !gate.when.is_empty());
-    let approved = world.approved_tree.as_ref().filter(|_| matters)?;
-    TreeReading::since(&context.setting.dirs.root, Some(approved))?.changed
-}
-
-/// What proposals are looked at with.
-struct Look<'a> {
-    world: &'a Snapshot,
-    gates: Vec<GateInForce>,
-    changed: Option<ChangedFiles>,
-}
-
-impl<'a> Look<'a> {
-    fn new(context: &CliContext, world: &'a Snapshot) -> Self {
-        let gates = gates(context);
-        Self {
-            changed: changed(context, world, &gates),
-            gates,
-            world,
-        }
-    }
-
-    fn on<'b>(&'b self, proposal: &'b ProposalSnapshot) -> TreeInQuestion<'b> {
-        TreeInQuestion {
-            tree: proposal.proposal.tree.as_ref(),
-            since: Some(proposal.seq),
-            changed: self.changed.as_ref(),
-        }
-    }
-
-    /// What stands in the way of a proposal: what the record says, and the gates on its tree.
-    fn blockers(&self, proposal: &ProposalSnapshot) -> Vec<String> {
-        let mut blockers = self.world.blockers(&proposal.proposal);
-        let gates = self.world.gate_blockers(&self.gates, &self.on(proposal));
-        blockers.extend(gates);
-        blockers
-    }
-}
-
 fn to_json(look: &Look<'_>, proposal: &ProposalSnapshot) -> Value {
     json!({
         "id": proposal.id,
@@ -198,7 +149,7 @@ fn list(context: &CliContext) -> CliOutcome {
     for proposal in &proposals {
         row(&mut text, proposal);
     }
-    let look = Look::new(context, &world);
+    let look = Look::at_gates(context, &world);
     let proposals: Vec<Value> = proposals
         .iter()
         .map(|proposal| to_json(&look, proposal))
@@ -236,7 +187,15 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
     let world = runtime()?.block_on(world(&context.setting))?;
     let proposal = find(&world, name)?;
     let look = Look::new(context, &world);
-    let value = to_json(&look, proposal);
+    let mut value = to_json(&look, proposal);
+    if proposal.is_pending() {
+        let changed = look.changed_checks();
+        value["changedChecks"] = json!({
+            "files": changed.named,
+            "more": changed.more,
+            "note": changed.note,
+        });
+    }
     context
         .out
         .report(Report::new(&value, card(&look, proposal)))
@@ -260,6 +219,7 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
         for gate in &look.gates {
             standing(&mut out, look, gate, proposal);
         }
+        checks(&mut out, look);
         for blocker in look.blockers(proposal) {
             out.spans(&[(Tone::Bad, "  blocker  "), (Tone::Plain, &blocker)]);
         }
@@ -280,6 +240,22 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
         out.spans(&[(Tone::Faint, "  reason   "), (Tone::Plain, reason)]);
     }
     out
+}
+
+/// The tests and manifests that changed since the last approval.
+fn checks(out: &mut ReportText, look: &Look<'_>) {
+    let changed = look.changed_checks();
+    for name in &changed.named {
+        out.spans(&[(Tone::Warning, "  changed  "), (Tone::Plain, name)]);
+    }
+    if changed.more > 0 {
+        let more = format!("  and {} more tests and manifests", changed.more);
+        out.spans(&[(Tone::Warning, &more)]);
+    }
+    if let Some(note) = changed.note {
+        let text = format!("tests and manifests: {note}");
+        out.spans(&[(Tone::Faint, "  changed  "), (Tone::Faint, &text)]);
+    }
 }
 
 /// What a gate says of the tree that was proposed.

@@ -6,6 +6,7 @@ pub mod agent;
 pub mod alarm;
 pub mod capsule;
 pub mod carried;
+pub mod check_file;
 pub mod context_fill;
 pub mod context_meter;
 pub mod continuity;

@@ -25,7 +25,7 @@ use super::entry::{
 use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
-pub use changed_files::ChangedFiles;
+pub use changed_files::{ChangedChecks, ChangedFiles};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{

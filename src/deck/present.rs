@@ -262,6 +262,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         },
         stale_tree,
         gates: gates::gates(model, proposal),
+        changed_checks: now.map(|_| gates::changed_checks(model)),
         blockers,
         ..ui::InboxCard::new(
             ui::InboxKind::Finality,

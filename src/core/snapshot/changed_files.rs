@@ -1,7 +1,10 @@
-//! [`ChangedFiles`]: what differs between the work tree that was approved last and a later one.
+//! [`ChangedFiles`]: what differs between the work tree that was approved last and a later one;
+//! [`ChangedChecks`]: what of it the operator should look at before a green gate is believed.
 
 use super::Snapshot;
+use crate::check_file::CheckFile;
 use crate::entry::WorkTree;
+use crate::id::Seq;
 
 /// The files that differ between two work trees. Somebody who can ask git says it: the record
 /// names trees, and not what is in them.
@@ -19,7 +22,85 @@ pub struct ChangedFiles {
     pub is_exact: bool,
 }
 
+/// Tests, manifests and what runs elsewhere that changed since the last approval, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedChecks {
+    /// Those that decide most first, each on one line and not a long one.
+    pub named: Vec<String>,
+    /// How many more there are.
+    pub more: u64,
+    /// What is to be said of the list, or in its place.
+    pub note: Option<&'static str>,
+}
+
+/// How many of them are named.
+const NAMED_MAX: usize = 12;
+
+/// The most of a path that is told, in characters.
+const PATH_CHARS: usize = 120;
+
+impl ChangedChecks {
+    fn of(changed: &ChangedFiles) -> Self {
+        let found = changed.paths.iter();
+        let found = found.filter_map(|path| {
+            let depth = path.matches('/').count();
+            Some((CheckFile::of(path)?, depth, path))
+        });
+        let mut found: Vec<(CheckFile, usize, &String)> = found.collect();
+        // However many are changed, what decides most is never among those that are only counted.
+        found.sort();
+        let more = found.len().saturating_sub(NAMED_MAX) as u64;
+        let named = found.into_iter().take(NAMED_MAX);
+        let named: Vec<String> = named.map(|(_, _, path)| shown(path)).collect();
+        Self {
+            note: match (changed.is_exact, named.is_empty()) {
+                (false, _) => {
+                    Some("the approved files were never committed: compared with their commit")
+                }
+                (true, true) => Some("none changed since the last approval"),
+                (true, false) => None,
+            },
+            named,
+            more,
+        }
+    }
+
+    /// Nothing is known of them.
+    fn unknown(note: &'static str) -> Self {
+        Self {
+            named: Vec::new(),
+            more: 0,
+            note: Some(note),
+        }
+    }
+}
+
+/// Paths are whatever an agent called its files.
+fn shown(path: &str) -> String {
+    let seen = path.chars().filter(|c| !c.is_control());
+    let mut shown: String = seen.take(PATH_CHARS + 1).collect();
+    if let Some((end, _)) = shown.char_indices().nth(PATH_CHARS) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    shown
+}
+
 impl Snapshot {
+    /// The tests and manifests among what changed since the last approval.
+    pub fn changed_checks(&self, changed: Option<&ChangedFiles>) -> ChangedChecks {
+        let Some(approved) = &self.approved_tree else {
+            return ChangedChecks::unknown(match self.approved_through {
+                Seq(0) => "nothing was approved yet: all of them are new to you",
+                _ => "what changed since the last approval cannot be told without git",
+            });
+        };
+        match changed.filter(|changed| changed.from == approved.tree) {
+            Some(changed) => ChangedChecks::of(changed),
+            None => ChangedChecks::unknown("what changed since the last approval cannot be told"),
+        }
+    }
+
     /// All files that changed between the last approval and this tree; `None` when it is not known
     /// of them all.
     pub(super) fn all_changed<'a>(
@@ -31,5 +112,64 @@ impl Snapshot {
         let changed = changed.filter(|changed| changed.is_exact)?;
         let is_of_these = changed.from == approved.tree && changed.to == tree.tree;
         is_of_these.then_some(&changed.paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world() -> Snapshot {
+        Snapshot {
+            approved_through: Seq(7),
+            approved_tree: Some(WorkTree {
+                commit: None,
+                tree: "aa".to_owned(),
+                changed: 0,
+            }),
+            ..Snapshot::default()
+        }
+    }
+
+    fn changed(paths: &[String]) -> ChangedFiles {
+        ChangedFiles {
+            from: "aa".to_owned(),
+            to: "bb".to_owned(),
+            paths: paths.to_vec(),
+            is_exact: true,
+        }
+    }
+
+    #[test]
+    fn a_flood_of_files_does_not_hide_what_decides_most() {
+        let mut paths: Vec<String> = (0..500).map(|n| format!("a/b/{n}/package.json")).collect();
+        paths.extend((0..500).map(|n| format!("a{n}.spec.ts")));
+        paths.push("src/main.rs".to_owned());
+        paths.push("package.json".to_owned());
+        paths.push(format!("tests/\u{1b}[2J{}", "x".repeat(4_000)));
+        let found = world().changed_checks(Some(&changed(&paths)));
+        assert_eq!(found.named.len(), NAMED_MAX);
+        assert_eq!(found.named[0], "package.json");
+        assert_eq!((found.more, found.note), (1_002 - NAMED_MAX as u64, None));
+        let hostile = world().changed_checks(Some(&changed(&paths[1_002..])));
+        assert_eq!(hostile.named[0].chars().count(), PATH_CHARS + 1);
+        assert!(!hostile.named[0].contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_called_unchanged() {
+        let known = changed(&["src/main.rs".to_owned()]);
+        let note = |world: &Snapshot, changed: Option<&ChangedFiles>| {
+            world.changed_checks(changed).note.unwrap_or_default()
+        };
+        assert!(note(&world(), Some(&known)).starts_with("none changed"));
+        assert!(note(&world(), None).contains("cannot be told"));
+        let mut other = known.clone();
+        other.from = "cc".to_owned();
+        assert!(note(&world(), Some(&other)).contains("cannot be told"));
+        other = known.clone();
+        other.is_exact = false;
+        assert!(note(&world(), Some(&other)).contains("never committed"));
+        assert!(note(&Snapshot::default(), Some(&known)).contains("nothing was approved"));
     }
 }

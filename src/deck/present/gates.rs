@@ -61,6 +61,16 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     }
 }
 
+/// The tests and manifests that changed since the last approval.
+pub(super) fn changed_checks(model: &Model) -> ui::ChangedChecksRow {
+    let changed = model.world.changed_checks(model.changed.as_ref());
+    ui::ChangedChecksRow {
+        named: changed.named,
+        more: changed.more,
+        note: changed.note.unwrap_or_default().to_owned(),
+    }
+}
+
 fn missing(gate: &GateInForce) -> ui::GateState {
     if gate.required {
         ui::GateState::Missing

@@ -1,6 +1,7 @@
 //! The project's own evidence: commands that the operator trusts, run by the daemon.
 
 mod bad;
+mod changed_checks;
 mod isolated;
 mod on_the_card;
 mod sign_off;

@@ -76,6 +76,17 @@ impl GateRow {
     }
 }
 
+/// The tests and manifests that changed since the last approval.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangedChecksRow {
+    /// Paths, those that decide most first.
+    pub named: Vec<String>,
+    /// How many more there are.
+    pub more: u64,
+    /// What is to be said of them, or in their place; empty when that is nothing.
+    pub note: String,
+}
+
 /// One card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxCard {
@@ -99,6 +110,8 @@ pub struct InboxCard {
     pub handles: Vec<String>,
     /// Gates of the project; empty when the project has none or this version runs none.
     pub gates: Vec<GateRow>,
+    /// What changed of that on which it depends what a gate comes to; `None`: nobody looked.
+    pub changed_checks: Option<ChangedChecksRow>,
     /// Commit at the time of the proposal.
     pub commit: Option<String>,
     /// Files changed on top of the commit.
@@ -140,6 +153,7 @@ impl InboxCard {
             remaining_risk: String::new(),
             handles: Vec::new(),
             gates: Vec::new(),
+            changed_checks: None,
             commit: None,
             changed_files: 0,
             tree: None,

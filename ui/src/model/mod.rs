@@ -32,7 +32,7 @@ pub use deck_view::{
 pub use found::{FoundEntries, FoundRow};
 pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
-pub use inbox::{GateRow, GateState, InboxCard, InboxKind};
+pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};
 pub use policy::PolicyView;
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use thread::ThreadView;

@@ -77,6 +77,7 @@ pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard) {
             document.line(fit_line(line, document.columns));
         }
     }
+    changed_checks(document, card);
     document.heading("Blockers", "");
     if card.blockers.is_empty() {
         document.body("none open", ThemeRole::TextMuted);
@@ -84,5 +85,25 @@ pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard) {
     let attention = document.style(ThemeRole::OutcomeAttention);
     for blocker in &card.blockers {
         document.bullet(deck.glyphs.wrong(), attention, blocker);
+    }
+}
+
+/// What changed of that on which it depends what a gate comes to.
+fn changed_checks(document: &mut Document<'_>, card: &InboxCard) {
+    let Some(changed) = &card.changed_checks else {
+        return;
+    };
+    document.heading("Tests and manifests", "changed since you approved last");
+    let glyph = document.deck.glyphs.wrong();
+    let attention = document.style(ThemeRole::OutcomeAttention);
+    for name in &changed.named {
+        document.bullet(glyph, attention, &sanitize::line(name));
+    }
+    if changed.more > 0 {
+        let more = format!("and {} more", changed.more);
+        document.body(&more, ThemeRole::OutcomeAttention);
+    }
+    if !changed.note.is_empty() {
+        document.body(&changed.note, ThemeRole::TextMuted);
     }
 }

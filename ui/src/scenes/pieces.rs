@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::model::{
-    Agent, AgentCard, AgentState, Chain, ContextUse, DaemonState, DeckView, EntryPlace, Field,
-    GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger,
-    HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome,
+    Agent, AgentCard, AgentState, Chain, ChangedChecksRow, ContextUse, DaemonState, DeckView,
+    EntryPlace, Field, GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon,
+    HeaderLedger, HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome,
     RunningCommand, TaskColumn, Tasks, ThreadView, TimelineRow, Verdict, WorkedMinute,
 };
 use crate::msg::Msg;
@@ -295,6 +295,13 @@ pub(super) fn gates() -> Vec<GateRow> {
         gate("lint", "cargo clippy", GateState::Passed, "3.1 s  exit 0"),
         gate("e2e", "not required", GateState::Skipped, "not run"),
     ]
+}
+
+pub(super) fn changed_checks() -> ChangedChecksRow {
+    ChangedChecksRow {
+        named: vec!["Cargo.toml".to_owned(), "tests/refresh.rs".to_owned()],
+        ..ChangedChecksRow::default()
+    }
 }
 
 /// Every handoff of the team, open or not.

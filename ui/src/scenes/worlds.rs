@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::pieces::{
-    NOW_MS, ago, base, claude, codex, finality, gates, handoffs, minutes, much_work, row, tasks,
-    with, work,
+    NOW_MS, ago, base, changed_checks, claude, codex, finality, gates, handoffs, minutes,
+    much_work, row, tasks, with, work,
 };
 use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
@@ -54,6 +54,7 @@ pub fn handed_over() -> DeckView {
 pub fn gated() -> DeckView {
     let mut view = pair_at_work();
     view.inbox[0].gates = gates();
+    view.inbox[0].changed_checks = Some(changed_checks());
     view
 }
 

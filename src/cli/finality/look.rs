@@ -1,0 +1,72 @@
+//! [`Look`]: what proposals are looked at with.
+
+use crate::adapters::git::TreeReading;
+use crate::cli::context::CliContext;
+use crate::core::snapshot::{
+    ChangedChecks, ChangedFiles, GateInForce, ProposalSnapshot, Snapshot, TreeInQuestion,
+};
+use crate::store::config;
+
+/// The record, the gates in force, and what changed since the last approval.
+pub(super) struct Look<'a> {
+    pub(super) world: &'a Snapshot,
+    pub(super) gates: Vec<GateInForce>,
+    changed: Option<ChangedFiles>,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(context: &CliContext, world: &'a Snapshot) -> Self {
+        let approved = world.approved_tree.as_ref();
+        let changed = approved.and_then(|approved| {
+            TreeReading::since(&context.setting.dirs.root, Some(approved))?.changed
+        });
+        let gates = gates(context);
+        Self {
+            world,
+            gates,
+            changed,
+        }
+    }
+
+    /// As far as the gates need it: without asking git where no gate depends on what changed.
+    pub(super) fn at_gates(context: &CliContext, world: &'a Snapshot) -> Self {
+        let gates = gates(context);
+        if gates.iter().any(|gate| !gate.when.is_empty()) {
+            return Self::new(context, world);
+        }
+        Self {
+            world,
+            gates,
+            changed: None,
+        }
+    }
+
+    /// The tests and manifests that changed since the last approval.
+    pub(super) fn changed_checks(&self) -> ChangedChecks {
+        self.world.changed_checks(self.changed.as_ref())
+    }
+
+    /// The tree of a proposal, to ask the gates about it.
+    pub(super) fn on<'b>(&'b self, proposal: &'b ProposalSnapshot) -> TreeInQuestion<'b> {
+        TreeInQuestion {
+            tree: proposal.proposal.tree.as_ref(),
+            since: Some(proposal.seq),
+            changed: self.changed.as_ref(),
+        }
+    }
+
+    /// What stands in the way of a proposal: what the record says, and the gates on its tree.
+    pub(super) fn blockers(&self, proposal: &ProposalSnapshot) -> Vec<String> {
+        let mut blockers = self.world.blockers(&proposal.proposal);
+        let gates = self.world.gate_blockers(&self.gates, &self.on(proposal));
+        blockers.extend(gates);
+        blockers
+    }
+}
+
+/// The gates that are trusted now.
+fn gates(context: &CliContext) -> Vec<GateInForce> {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    loaded.config.gates.iter().map(GateInForce::from).collect()
+}
