@@ -135,7 +135,7 @@ impl Thread {
 }
 
 /// What an entry says that it belongs to, the nearest first.
-fn belongs_to(entry: &Entry) -> Vec<&EntryId> {
+pub(super) fn belongs_to(entry: &Entry) -> Vec<&EntryId> {
     let named = match &entry.kind {
         EntryKind::Message(message) => message.in_reply_to.as_ref(),
         EntryKind::FinalityDecision(decision) => Some(&decision.proposal_id),

@@ -14,6 +14,8 @@ use crate::core::entry::{
 use crate::core::envelope;
 use crate::core::id::EntryId;
 use crate::deck::model::Model;
+use crate::deck::thread::belongs_to;
+use crate::deck::work::handoff_name;
 use crate::wire::window::MachineRun;
 
 /// The longest text that a timeline row carries; opening it asks for the rest.
@@ -34,10 +36,27 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         text: cut,
         verdict: verdict(entry),
         mark,
+        thread: thread(model, entry),
         outcome: outcome(model, entry),
         bad_lines: None,
         folded: None,
     }
+}
+
+/// The name of the handoff that an entry is, or belongs to. Of those that were closed only the
+/// latest are known.
+fn thread(model: &Model, entry: &Entry) -> Option<String> {
+    // What ContextRelay 3 wrote has no number.
+    if matches!(entry.kind, EntryKind::Handoff(_)) {
+        return (entry.seq.0 > 0).then(|| format!("h{}", entry.seq));
+    }
+    let world = &model.world;
+    belongs_to(entry).into_iter().find_map(|id| {
+        let mut closed = world.closed_handoffs.iter();
+        let handoff = world.open_handoffs.get(id);
+        let handoff = handoff.or_else(|| closed.find(|handoff| handoff.id == *id))?;
+        (handoff.seq.0 > 0).then(|| handoff_name(handoff))
+    })
 }
 
 /// What a folded row says: the first news in it, and how many of what there are.

@@ -157,6 +157,8 @@ pub struct TimelineRow {
     pub verdict: Option<Verdict>,
     /// A short mark at the right edge, for example `claimed`.
     pub mark: Option<String>,
+    /// The short name of the handoff that it belongs to, for example `h7`.
+    pub thread: Option<String>,
     /// What became of it.
     pub outcome: Option<RowOutcome>,
     /// The row is no entry: it stands for these lines.
@@ -205,6 +207,7 @@ impl TimelineRow {
             text_cut: false,
             verdict: None,
             mark: None,
+            thread: None,
             outcome: None,
             bad_lines: None,
             folded: None,

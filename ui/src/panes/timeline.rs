@@ -131,6 +131,8 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let room = columns.saturating_sub(indent).max(1);
 
     let mark = row.mark.as_deref().map(sanitize::line).unwrap_or_default();
+    let thread = row.thread.as_deref().filter(|_| roomy);
+    let thread = thread.map(sanitize::line).unwrap_or_default();
     // What an artifact came to stands before its text, with a sign of its own.
     let verdict = row.verdict.map(|verdict| {
         let glyph = deck.glyphs.verdict(verdict);
@@ -143,12 +145,12 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         .as_ref()
         .map_or(0, |span| text::width(&span.content));
     head.extend(verdict);
-    let mark_columns = verdict_columns
-        + if mark.is_empty() {
-            0
-        } else {
-            text::width(&mark) + 2
-        };
+    let beside = |words: &str| match text::width(words) {
+        0 => 0,
+        columns => columns + 2,
+    };
+    let mark_columns = verdict_columns + beside(&mark);
+    let room_beside = room.saturating_sub(beside(&thread)).max(1);
     let clean = sanitize::line(clip(&row.text));
     let style = theme.style(if row.kind == "error" || is_bad {
         ThemeRole::OutcomeFailed
@@ -156,9 +158,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         ThemeRole::Text
     });
     let text_lines = if roomy && mark_columns == 0 {
-        text::wrap_to(&clean, room, 2)
+        text::wrap_to(&clean, room_beside, 2)
     } else {
-        vec![text::fit(&clean, room.saturating_sub(mark_columns))]
+        vec![text::fit(&clean, room_beside.saturating_sub(mark_columns))]
     };
 
     let marked = MarkedWords::new(&deck.timeline.search);
@@ -175,10 +177,10 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         };
         let text = Line::from(Span::styled(text, style));
         spans.extend(marked.mark(text, theme.style(ThemeRole::Match)).spans);
-        let right = if number == 0 {
-            mark.clone()
-        } else {
-            String::new()
+        let right = match (number, mark.is_empty() || thread.is_empty()) {
+            (0, true) => format!("{mark}{thread}"),
+            (0, false) => format!("{mark}  {thread}"),
+            _ => String::new(),
         };
         out.lines.push(spread(
             Line::from(spans),

@@ -149,7 +149,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
         OutcomeState::Failed,
         "refresh_is_single_flight, rotation_forgets_the_old_token",
     ));
-    vec![
+    let mut rows = vec![
         with(
             row(
                 1_190,
@@ -249,7 +249,20 @@ pub(super) fn work() -> Vec<TimelineRow> {
             None,
             Some(2),
         ),
-    ]
+    ];
+    let threads = [
+        (1_193, "h6"),
+        (1_196, "h6"),
+        (1_198, "h6"),
+        (1_201, "h7"),
+        (1_204, "h7"),
+    ];
+    for row in &mut rows {
+        let mut known = threads.iter();
+        let name = known.find_map(|(seq, name)| (*seq == row.seq).then_some(*name));
+        row.thread = name.map(str::to_owned);
+    }
+    rows
 }
 
 pub(super) fn finality() -> InboxCard {

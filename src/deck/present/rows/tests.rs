@@ -89,3 +89,32 @@ fn a_folded_row_says_its_first_news_and_how_many_of_what_there_are() {
     1 800 steps of deliveries · 2 steps of agents
     ");
 }
+
+#[test]
+fn a_row_names_the_handoff_that_it_belongs_to_also_after_it_was_answered() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let handoff = entry(
+        7,
+        "ha",
+        "handoff",
+        &json!({"source": "claude", "target": "codex", "content": "review it",
+            "handoff": {"ask": "review it", "reason": "", "contextRefs": [], "artifactRefs": []}}),
+    );
+    let reply = |seq, id: &str| {
+        let message = json!({"handles_handoff_ids": ["ha"], "source": "codex", "target": "claude", "content": "done",
+            "message": {"onBusy": "queue", "requireReply": false, "inReplyTo": "ha"}});
+        entry(seq, id, "message", &message)
+    };
+    let alone = json!({"source": "codex", "target": "claude", "content": "hello",
+        "message": {"onBusy": "queue", "requireReply": false}});
+    let alone = entry(8, "al", "message", &alone);
+    let (first, second) = (reply(9, "r1"), reply(10, "r2"));
+    let mut named = Vec::new();
+    for entry in [&handoff, &alone, &first, &second] {
+        assert!(model.append(entry));
+        named.push(row(&model, entry, false).thread);
+    }
+    assert!(model.world.open_handoffs.is_empty(), "it is answered");
+    let h7 = || Some("h7".to_owned());
+    assert_eq!(named, [h7(), None, h7(), h7()]);
+}
