@@ -3,6 +3,7 @@
 //! An adapter speaks a vendor's protocol on one side and [`codex::fact::CodexFact`] /
 //! [`codex::request::CodexRequest`] on the other. It records nothing and decides nothing.
 
+pub mod capsules_now;
 pub mod claude;
 pub mod codex;
 pub mod fd_channel;

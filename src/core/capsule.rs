@@ -31,7 +31,7 @@ use crate::word::words;
 
 pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use fill::{CapsuleSources, FileNow};
-pub use freshness::{Freshness, TreeNow};
+pub use freshness::{Freshness, TreeNow, changed_by};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};

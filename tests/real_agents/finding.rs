@@ -68,4 +68,16 @@ fn both_models_find_the_decision_of_a_task_that_is_closed() {
     for cited in cited {
         assert!(request.tool_text().contains(cited), "{cited}: {request:#?}");
     }
+
+    let show = json!({"action": "show", "id": task});
+    pair.codex_calls(says("what became of the task"), "capsule", show);
+    let read = pair.responses.when(tool_said("fixed in 1.4")).once();
+    read.reply(Reply::text("It was fixed."));
+    codex.submit("what became of the task");
+    codex.wait_for_text("It was fixed.");
+    let request = pair.responses.wait_for_request("the task", |request| {
+        request.tool_text().contains("fixed in 1.4")
+    });
+    let text = request.tool_text();
+    assert!(text.contains("[claude] tokens live for one hour"), "{text}");
 }

@@ -7,6 +7,7 @@ pub(super) mod answer;
 mod argument;
 mod artifact;
 pub(super) mod call;
+mod capsule;
 mod context;
 mod deliberate;
 mod excerpt;

@@ -160,6 +160,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "append_note",
             "read_context",
             "search_record",
+            "capsule",
             "record_artifact",
             "task_state",
             "session_info",
@@ -176,6 +177,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "append_note",
             "read_context",
             "search_record",
+            "capsule",
             "record_artifact",
             "task_state",
             "session_info",
@@ -202,6 +204,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "wait_for_claude",
             "read_context",
             "search_record",
+            "capsule",
             "task_state",
             "session_info"
         ]

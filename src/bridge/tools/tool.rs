@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::answer::ToolResult;
 use super::call::ToolCall;
 use super::{
-    artifact, context, deliberate, finality, handoff, message, note, search, send, session, task,
+    artifact, capsule, context, deliberate, finality, handoff, message, note, search, send,
+    session, task,
 };
 use crate::core::agent::Agent;
 use crate::wire::control::Refusal;
@@ -32,6 +33,8 @@ pub(in crate::bridge) enum Tool {
     ReadContext,
     /// Words in the record.
     SearchRecord,
+    /// The tasks that the work belongs to.
+    ReadCapsules,
     /// A claim with evidence.
     RecordArtifact,
     /// The task board.
@@ -53,7 +56,7 @@ pub(super) struct Definition {
 
 impl Tool {
     /// All of them, in the order in which they are listed.
-    pub(in crate::bridge) const ALL: [Self; 13] = [
+    pub(in crate::bridge) const ALL: [Self; 14] = [
         Self::Send,
         Self::Handoff,
         Self::Deliberate,
@@ -63,6 +66,7 @@ impl Tool {
         Self::AppendNote,
         Self::ReadContext,
         Self::SearchRecord,
+        Self::ReadCapsules,
         Self::RecordArtifact,
         Self::TaskState,
         Self::SessionInfo,
@@ -81,6 +85,7 @@ impl Tool {
             Self::AppendNote => ("append_note", Some("append_note")),
             Self::ReadContext => ("read_context", Some("read_context")),
             Self::SearchRecord => ("search_record", Some("search_record")),
+            Self::ReadCapsules => ("capsule", Some("capsule")),
             Self::RecordArtifact => ("record_artifact", Some("record_artifact")),
             Self::TaskState => ("task_state", Some("task_state")),
             Self::SessionInfo => ("session_info", Some("session_info")),
@@ -141,6 +146,7 @@ impl Tool {
             Self::AppendNote => note::definition(),
             Self::ReadContext => context::definition(),
             Self::SearchRecord => search::definition(),
+            Self::ReadCapsules => capsule::definition(),
             Self::RecordArtifact => artifact::definition(),
             Self::TaskState => task::definition(),
             Self::SessionInfo => session::definition(),
@@ -159,6 +165,7 @@ impl Tool {
             Self::AppendNote => note::call(call).await,
             Self::ReadContext => context::call(call).await,
             Self::SearchRecord => search::call(call).await,
+            Self::ReadCapsules => capsule::call(call).await,
             Self::RecordArtifact => artifact::call(call).await,
             Self::TaskState => task::call(call).await,
             Self::SessionInfo => session::call(call).await,

@@ -8,8 +8,7 @@ use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::agent::Agent;
-use crate::core::capsule::{Capsule, Freshness, TreeNow};
+use crate::core::capsule::{Capsule, Freshness, TreeNow, changed_by};
 use crate::core::snapshot::Snapshot;
 use crate::wire::capsule::check_lines;
 
@@ -50,18 +49,9 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
 
 /// The files that changed, by whom where the record knows.
 pub(super) fn touched(world: &Snapshot, capsule: &Capsule, now: &TreeNow) -> Vec<Value> {
-    let by = |path: &str| {
-        let states = world.continuity.iter().flat_map(|(agent, pairs)| {
-            let files = pairs.values().flat_map(|state| &state.files);
-            files.map(move |file| (*agent, file))
-        });
-        let later = states.filter(|(_, file)| file.path == path && file.at_ms > capsule.updated_at);
-        let last: Option<(Agent, _)> = later.max_by_key(|(_, file)| file.seq);
-        last.map(|(agent, _)| agent)
-    };
     let files = now.differing.iter();
     files
-        .map(|path| json!({"path": path, "by": by(path)}))
+        .map(|path| json!({"path": path, "by": changed_by(world, path, capsule.updated_at)}))
         .collect()
 }
 

@@ -138,7 +138,7 @@ fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
 /// Keeps it. False when just this file is here already.
 fn apply(
     context: &CliContext,
-    maker: &CapsuleMaker<'_>,
+    maker: &CapsuleMaker,
     capsule: &Capsule,
     bytes: &[u8],
 ) -> Result<bool, Failure> {

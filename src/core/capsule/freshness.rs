@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Capsule;
+use crate::agent::Agent;
+use crate::snapshot::Snapshot;
 
 /// How a capsule stands to the work tree of now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,6 +36,17 @@ impl Freshness {
             Self::Foreign => "foreign",
         }
     }
+}
+
+/// Who touched a file since a time in ms since the epoch, where the record knows.
+pub fn changed_by(world: &Snapshot, path: &str, since_ms: i64) -> Option<Agent> {
+    let states = world.continuity.iter().flat_map(|(agent, pairs)| {
+        let files = pairs.values().flat_map(|state| &state.files);
+        files.map(move |file| (*agent, file))
+    });
+    let later = states.filter(|(_, file)| file.path == path && file.at_ms > since_ms);
+    let last = later.max_by_key(|(_, file)| file.seq);
+    last.map(|(agent, _)| agent)
 }
 
 /// The repository of now, as far as it matters for a capsule.

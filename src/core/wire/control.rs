@@ -6,6 +6,7 @@
 //! must not.
 
 mod approvals;
+mod capsules;
 mod command;
 mod gates;
 mod message_cursor;
@@ -24,6 +25,10 @@ use crate::id::{RuntimeSession, SessionId};
 use crate::wire::line::Stored;
 
 pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams};
+pub use capsules::{
+    CAPSULES_LISTED_MAX, CapsuleCheck, CapsuleList, CapsuleQuestion, CapsuleRow, CapsuleText,
+    ReadCapsulesParams,
+};
 pub use command::Command;
 pub use gates::{EndedRun, GateReport, GatesReport, RunGatesParams};
 pub use params::{

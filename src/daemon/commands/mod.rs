@@ -4,6 +4,7 @@
 mod answers;
 mod approve;
 mod attend;
+mod capsules;
 pub(super) mod checks;
 mod clear;
 mod compact;
@@ -113,6 +114,11 @@ impl Daemon {
                 ledger::window(&self.recorder, &self.readers, conn, params, reply)
             }
             Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
+            Command::ReadCapsules(params) => {
+                let mut agents = Agent::ALL.into_iter();
+                let asking = agents.find(|agent| role == Role::of(*agent));
+                self.read_capsules(conn, asking, params, reply);
+            }
             Command::LedgerRebuild(params) => {
                 answer(reply, search::rebuild(&self.dirs, &self.recorder, &params))
             }

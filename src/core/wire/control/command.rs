@@ -7,8 +7,8 @@ use super::{
     AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AttendParams,
     ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams, HandOverParams,
     HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams, ProposeParams,
-    QueueChangeParams, QueueDrainParams, ReadContextParams, RunGatesParams, SendParams,
-    StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
+    QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams, RunGatesParams,
+    SendParams, StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::policy::PolicyChange;
@@ -73,6 +73,9 @@ pub enum Command {
     /// Words in the record.
     #[serde(rename = "ledger/search")]
     LedgerSearch(SearchParams),
+    /// Tasks that can travel: which there are, what one says, whether that is still so.
+    #[serde(rename = "capsules/read")]
+    ReadCapsules(ReadCapsulesParams),
     /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
     /// the record changes by it, so that it is nobody's decision.
     #[serde(rename = "ledger/rebuild")]
@@ -183,6 +186,7 @@ impl Command {
             Self::LedgerShow { .. } => "ledger/show",
             Self::LedgerWindow(_) => "ledger/window",
             Self::LedgerSearch(_) => "ledger/search",
+            Self::ReadCapsules(_) => "capsules/read",
             Self::LedgerRebuild(_) => "ledger/rebuild",
             Self::QueueList => "queue/list",
             Self::ListGates => "gates/list",
@@ -241,6 +245,7 @@ impl Command {
             | Self::LedgerShow { .. }
             | Self::LedgerWindow(_)
             | Self::LedgerSearch(_)
+            | Self::ReadCapsules(_)
             | Self::LedgerRebuild(_)
             | Self::QueueList
             | Self::ListGates

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ApprovalAnswer, GateReport, GatesReport, TaskChanged};
+use super::{
+    ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, GateReport, GatesReport, TaskChanged,
+};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
@@ -66,6 +68,12 @@ pub enum Reply {
     Compacted(Compacted),
     /// A task was changed.
     Task(TaskChanged),
+    /// The tasks that there are.
+    Capsules(CapsuleList),
+    /// A task as a text.
+    CapsuleText(CapsuleText),
+    /// How a task stands to the work tree.
+    CapsuleCheck(CapsuleCheck),
     /// The gates, and what they came to.
     Gates(GatesReport),
     /// The rules for the agents were changed.

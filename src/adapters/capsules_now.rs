@@ -1,0 +1,218 @@
+//! [`CapsulesNow`]: capsules, made from the record and the work tree of now.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use super::file_digest::file_digest;
+use super::git_anchor::{GitAnchor, GitStand};
+use super::tree_now::tree_now;
+use crate::core::capsule::{
+    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleMask, CapsuleSources, CapsuleStatement,
+    FileNow, Freshness, LineRef, MadeAt, TreeNow,
+};
+use crate::core::id::Seq;
+use crate::core::redact::Redactor;
+use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::wire::capsule::{LINES_BYTES_MAX, says, write};
+use crate::wire::line::Stored;
+
+/// The longest ledger line that is cited with its text, in bytes.
+const LINE_BYTES_MAX: usize = 20_000;
+
+/// Reads a line of the record.
+type ReadLine = Box<dyn Fn(Seq) -> io::Result<Option<Stored>>>;
+
+/// Why a capsule could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CapsuleFault {
+    /// The record cannot be read.
+    #[error("the record cannot be read: {0}")]
+    Record(#[from] io::Error),
+    /// What was made cannot be written down.
+    #[error("the capsule cannot be written: {0}")]
+    Written(#[from] serde_json::Error),
+}
+
+/// What capsules are made of, and held against. Blocks for the disk, and for as long as git takes.
+pub struct CapsulesNow {
+    root: PathBuf,
+    world: Arc<Snapshot>,
+    gates: Vec<String>,
+    redactor: Arc<Redactor>,
+    read: ReadLine,
+    /// Asked when it is needed: that takes as long as git does.
+    git: OnceCell<Option<(GitAnchor, GitStand)>>,
+    host: Option<String>,
+}
+
+impl fmt::Debug for CapsulesNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CapsulesNow")
+            .field("root", &self.root)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CapsulesNow {
+    /// Of a project's folder with its record, its lines by `read`. `gates` are the names of those
+    /// that may run there.
+    pub fn new(
+        root: PathBuf,
+        world: Arc<Snapshot>,
+        gates: Vec<String>,
+        redactor: Arc<Redactor>,
+        read: impl Fn(Seq) -> io::Result<Option<Stored>> + 'static,
+    ) -> Self {
+        Self {
+            root,
+            world,
+            gates,
+            redactor,
+            read: Box::new(read),
+            git: OnceCell::new(),
+            host: host(),
+        }
+    }
+
+    /// The capsule of a task, as things are now, with its bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the record cannot be read.
+    pub fn make(&self, task: &TaskSnapshot) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
+        let root = &self.root;
+        let (git, lines) = match self.git() {
+            Some((_, (git, lines))) => (Some(git.clone()), Some(lines)),
+            None => (None, None),
+        };
+        let files = task.files.iter().map(|file| {
+            let now = FileNow {
+                sha256: file_digest(root, &file.path),
+                lines: lines.map(|lines| lines.get(&file.path).copied().unwrap_or_default()),
+            };
+            (file.path.clone(), now)
+        });
+        let project = root.file_name().unwrap_or_default().to_string_lossy();
+        let how = format!("ctxrelay capsule log {}", task.id);
+        let sources = CapsuleSources {
+            world: &self.world,
+            task,
+            git,
+            files: &files.collect(),
+            gates: &self.gates,
+            project: &project,
+            version: env!("CARGO_PKG_VERSION"),
+            how: &how,
+        };
+        let mut full = sources.capsule();
+        let root = root.display().to_string();
+        let home = std::env::var("HOME").ok();
+        let user = user(home.as_deref());
+        let mask = CapsuleMask::new(
+            &self.redactor,
+            MadeAt {
+                project: &root,
+                home: home.as_deref(),
+                user: user.as_deref(),
+                host: self.host.as_deref(),
+            },
+        );
+        mask.mask(&mut full);
+        let budget = CapsuleBudget {
+            bytes_max: CAPSULE_BYTES_MAX,
+            how: &how,
+        };
+        let mut capsule = budget.fit(full);
+        CapsuleMask::recount(&mut capsule);
+        let missing = self.cite(&mut capsule, &mask)?;
+        budget.count_lines(&mut capsule, missing);
+        let (bytes, digest) = write(&capsule)?;
+        capsule.digest = digest;
+        Ok((capsule, bytes))
+    }
+
+    /// How a capsule stands to the work tree of now, and what was compared.
+    pub fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
+        let root = &self.root;
+        let git = self.git().map(|(git, (stand, _))| (git, stand));
+        let now = tree_now(capsule, root, git);
+        (capsule.freshness(&now), now)
+    }
+
+    /// The project's repository, and where it stands.
+    fn git(&self) -> Option<&(GitAnchor, GitStand)> {
+        let asked = self.git.get_or_init(|| {
+            let git = GitAnchor::open(&self.root)?;
+            let stand = git.stand()?;
+            Some((git, stand))
+        });
+        asked.as_ref()
+    }
+
+    /// Puts the hashes of the cited lines in, and the lines that may be told. How many are not.
+    fn cite(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<usize> {
+        let mut room = LINES_BYTES_MAX;
+        let (mut missing, mut lines) = (0, BTreeMap::new());
+        if let Some(head) = (self.read)(capsule.origin.head.seq)? {
+            capsule.origin.head.hash = head.hash;
+        }
+        let mut cite = |line: &mut Option<LineRef>, said: Option<&CapsuleStatement>| {
+            let stored = match line.as_ref() {
+                Some(place) => (self.read)(place.seq)?.filter(|stored| stored.entry.id == place.id),
+                None => return Ok(()),
+            };
+            let Some(stored) = stored else {
+                *line = None;
+                return Ok(());
+            };
+            if let Some(line) = line {
+                line.hash.clone_from(&stored.hash);
+            }
+            let is_said = said.is_none_or(|said| says(&stored.entry, said));
+            let bytes = stored.line.len();
+            let may_be_told = !stored.hash.is_empty()
+                && is_said
+                && bytes <= LINE_BYTES_MAX.min(room)
+                && !mask.masks_line(&stored.to_value());
+            if may_be_told {
+                if lines.insert(stored.entry.seq, stored.line).is_none() {
+                    room -= bytes;
+                }
+            } else {
+                missing += 1;
+            }
+            Ok::<(), io::Error>(())
+        };
+        for said in capsule.statements_mut() {
+            let mut line = said.line.take();
+            cite(&mut line, Some(said))?;
+            said.line = line;
+        }
+        for run in &mut capsule.verification {
+            cite(&mut run.line, None)?;
+        }
+        capsule.origin.lines = lines.into_values().collect();
+        Ok(missing)
+    }
+}
+
+/// The name of the user, as far as the environment tells.
+fn user(home: Option<&str>) -> Option<String> {
+    let named = ["USER", "LOGNAME"].into_iter();
+    let mut named = named.filter_map(|name| std::env::var(name).ok());
+    let of_home = || Some(home?.rsplit_once('/')?.1.to_owned());
+    named.find(|name| !name.is_empty()).or_else(of_home)
+}
+
+/// The name of this machine.
+fn host() -> Option<String> {
+    let output = Command::new("uname").arg("-n").output().ok()?;
+    let name = String::from_utf8(output.stdout).ok()?;
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}

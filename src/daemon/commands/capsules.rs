@@ -1,0 +1,281 @@
+//! Tasks that can travel, for reading: made from the record, or as they are kept, and held against
+//! the work tree. All of it beside the loop: git is asked.
+//!
+//! A kept file lies where an agent can write. Of a task that this record knows only the state of the
+//! work tree is taken from it; what was said for the task the record tells. Of any other task the
+//! file is all there is, and nobody vouches for it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::checks::not_found;
+use crate::adapters::capsules_now::CapsulesNow;
+use crate::core::agent::Agent;
+use crate::core::capsule::{
+    Capsule, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
+    changed_by,
+};
+use crate::core::id::{CapsuleId, RuntimeSession};
+use crate::core::redact::Redactor;
+use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::ReplySender;
+use crate::store::capsules::{CapsuleOwner, Capsules};
+use crate::store::ledger::Ledger;
+use crate::wire::capsule;
+use crate::wire::control::{
+    CAPSULES_LISTED_MAX, CapsuleCheck, CapsuleList, CapsuleQuestion, CapsuleRow, CapsuleText,
+    ReadCapsulesParams, Refusal, RefusalCode, Reply,
+};
+
+impl Daemon {
+    pub(super) fn read_capsules(
+        &self,
+        conn: ConnId,
+        asking: Option<Agent>,
+        params: ReadCapsulesParams,
+        reply: ReplySender,
+    ) {
+        let pair = self.runtime_session(conn, params.runtime_session_id);
+        let gates = self.configuration.gates().iter();
+        let sources = Sources {
+            root: self.dirs.root.clone(),
+            kept: Capsules::of(&self.dirs),
+            world: Arc::clone(self.recorder.world()),
+            ledger: self.recorder.ledger().clone(),
+            redactor: Arc::clone(self.recorder.redactor()),
+            gates: gates.map(|gate| gate.name.clone()).collect(),
+        };
+        self.readers.read(conn, reply, move || {
+            let shelf = sources.open();
+            match params.question {
+                CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(&pair))),
+                CapsuleQuestion::Show => {
+                    let id = shelf.named(params.id, &pair)?;
+                    shelf.show(id, asking).map(Reply::CapsuleText)
+                }
+                CapsuleQuestion::Check => {
+                    let id = shelf.named(params.id, &pair)?;
+                    shelf.check(id).map(Reply::CapsuleCheck)
+                }
+            }
+        });
+    }
+}
+
+/// What a read takes along to its thread.
+struct Sources {
+    root: PathBuf,
+    kept: Capsules,
+    world: Arc<Snapshot>,
+    ledger: Ledger,
+    redactor: Arc<Redactor>,
+    gates: Vec<String>,
+}
+
+impl Sources {
+    fn open(self) -> CapsuleReading {
+        let ledger = self.ledger;
+        CapsuleReading {
+            now: CapsulesNow::new(
+                self.root,
+                Arc::clone(&self.world),
+                self.gates,
+                Arc::clone(&self.redactor),
+                move |seq| ledger.read(seq),
+            ),
+            kept: self.kept,
+            world: self.world,
+            redactor: self.redactor,
+        }
+    }
+}
+
+/// The capsules of a project in one moment.
+struct CapsuleReading {
+    now: CapsulesNow,
+    kept: Capsules,
+    world: Arc<Snapshot>,
+    redactor: Arc<Redactor>,
+}
+
+impl CapsuleReading {
+    fn list(&self, pair: &RuntimeSession) -> CapsuleList {
+        let current = self.world.current_task(pair).map(|task| &task.id);
+        let mut tasks: Vec<&TaskSnapshot> = self.world.tasks.values().collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
+        let mut ids: Vec<CapsuleId> = tasks.iter().map(|task| task.id.clone()).collect();
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            let others = self.kept.ids(owner).into_iter();
+            let others: Vec<_> = others.filter(|id| !ids.contains(id)).collect();
+            ids.extend(others);
+        }
+        let total = ids.len() as u64;
+        ids.truncate(CAPSULES_LISTED_MAX);
+        let rows = ids.into_iter().map(|id| {
+            let is_current = current == Some(&id);
+            self.row(id, is_current)
+        });
+        CapsuleList {
+            capsules: rows.collect(),
+            total,
+        }
+    }
+
+    fn row(&self, id: CapsuleId, is_current: bool) -> CapsuleRow {
+        let task = self.world.tasks.get(&id);
+        let (kept, fault) = match self.kept(&id) {
+            Ok(kept) => (kept, None),
+            Err(refusal) => (None, Some(refusal.message)),
+        };
+        let title = task.map(|task| &task.title);
+        let title = title.or(kept.as_ref().map(|kept| &kept.title));
+        let status = task.map(|task| match task.is_open() {
+            true => CapsuleStatus::Open,
+            false => CapsuleStatus::Closed,
+        });
+        CapsuleRow {
+            title: title.map_or_else(String::new, |title| self.masked(title)),
+            status: status.or(kept.as_ref().map(|kept| kept.status.clone())),
+            freshness: kept.as_ref().map(|kept| self.now.compare(kept).0),
+            is_current,
+            is_foreign: task.is_none(),
+            fault,
+            id,
+        }
+    }
+
+    fn show(&self, id: CapsuleId, asking: Option<Agent>) -> Result<CapsuleText, Refusal> {
+        let (capsule, freshness) = match self.world.tasks.get(&id) {
+            Some(task) => self.of_record(task)?,
+            None => {
+                let kept = self.kept(&id)?.ok_or_else(|| missing(&id))?;
+                let (freshness, _) = self.now.compare(&kept);
+                (kept, freshness)
+            }
+        };
+        let is_foreign = !self.world.tasks.contains_key(&id);
+        let rendering = Rendering::of(
+            &capsule,
+            RenderTerms {
+                target: match asking {
+                    Some(Agent::Claude) => RenderTarget::Claude,
+                    Some(Agent::Codex) => RenderTarget::Codex,
+                    None => RenderTarget::Markdown,
+                },
+                freshness,
+                is_foreign,
+                chars_max: RENDER_CHARS_MAX,
+            },
+        );
+        let left = rendering.left_out.into_iter();
+        Ok(CapsuleText {
+            id,
+            freshness,
+            is_foreign,
+            text: self.masked(&rendering.text),
+            left_out: left
+                .map(|(what, count)| (what.to_owned(), count as u64))
+                .collect(),
+        })
+    }
+
+    fn check(&self, id: CapsuleId) -> Result<CapsuleCheck, Refusal> {
+        let capsule = match (self.kept(&id)?, self.world.tasks.get(&id)) {
+            (Some(kept), _) => kept,
+            (None, Some(task)) => self.of_record(task)?.0,
+            (None, None) => return Err(missing(&id)),
+        };
+        let (freshness, now) = self.now.compare(&capsule);
+        let touched = now.differing.iter();
+        Ok(CapsuleCheck {
+            is_foreign: !self.world.tasks.contains_key(&id),
+            id,
+            freshness,
+            ahead: now.distance.map(|(since, _)| since),
+            behind: now.distance.map(|(_, before)| before),
+            touched: touched
+                .map(|path| {
+                    let by = changed_by(&self.world, path, capsule.updated_at);
+                    (self.masked(path), by)
+                })
+                .collect(),
+        })
+    }
+
+    /// The task as the record tells it. A closed one stands on the work tree on which it was closed.
+    fn of_record(&self, task: &TaskSnapshot) -> Result<(Capsule, Freshness), Refusal> {
+        let (mut capsule, _) = self.now.make(task).map_err(|fault| {
+            Refusal::new(
+                RefusalCode::LedgerUnreadable,
+                fault.to_string(),
+                "`ctxrelay ledger verify` says more",
+            )
+        })?;
+        if !task.is_open()
+            && let Some(kept) = self.kept(&task.id)?
+        {
+            capsule.git = kept.git;
+            capsule.touched = kept.touched;
+        }
+        let (freshness, _) = self.now.compare(&capsule);
+        Ok((capsule, freshness))
+    }
+
+    /// What is kept of a task, its own before one from elsewhere.
+    fn kept(&self, id: &CapsuleId) -> Result<Option<Capsule>, Refusal> {
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            let bytes = self.kept.read(owner, id).map_err(|error| {
+                unbelieved(format!("what is kept of {id} cannot be read: {error}"))
+            })?;
+            if let Some(bytes) = bytes {
+                let read = capsule::read(&bytes);
+                let read = read.map_err(|bad| {
+                    unbelieved(format!("what is kept of {id} is not what it was: {bad}"))
+                })?;
+                if read.id != *id {
+                    return Err(unbelieved(format!("what is kept as {id} is another task")));
+                }
+                return Ok(Some(read));
+            }
+        }
+        Ok(None)
+    }
+
+    fn named(&self, id: Option<CapsuleId>, pair: &RuntimeSession) -> Result<CapsuleId, Refusal> {
+        let current = || self.world.current_task(pair).map(|task| task.id.clone());
+        let id = id.or_else(current).ok_or_else(|| {
+            Refusal::new(
+                RefusalCode::NotFound,
+                "no task is the current one",
+                "name one by its id",
+            )
+        })?;
+        // A name that is none goes into no path and no sentence.
+        match CapsuleId::is_well_formed(id.as_str()) {
+            true => Ok(id),
+            false => Err(not_found("such a task", LISTED)),
+        }
+    }
+
+    /// What was kept, or git told, may have been written before one of the rules.
+    fn masked(&self, text: &str) -> String {
+        self.redactor.redact_text(text).0.into_owned()
+    }
+}
+
+/// How one learns which there are.
+const LISTED: &str = "see the list of them";
+
+fn missing(id: &CapsuleId) -> Refusal {
+    not_found(&format!("task {id}"), LISTED)
+}
+
+fn unbelieved(message: String) -> Refusal {
+    Refusal::new(
+        RefusalCode::WrongState,
+        message,
+        "nothing of it is shown; the operator sees to `.contextrelay/capsules`",
+    )
+}
