@@ -122,6 +122,11 @@ fn to_json(look: &Look<'_>, proposal: &ProposalSnapshot) -> Value {
         "evidence": proposal.proposal.evidence,
         "remainingRisk": proposal.proposal.remaining_risk,
         "handles": proposal.proposal.handles,
+        "replaces": look
+            .world
+            .replaced_by(&proposal.id)
+            .map(|earlier| &earlier.id)
+            .collect::<Vec<_>>(),
         "status": proposal.state(),
         "endedBy": proposal.ended.as_ref().map(ProposalEnd::by),
         "reason": proposal.decision.as_ref().and_then(|(decision, _)| decision.reason.clone()),
@@ -210,6 +215,11 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
     }
     if let Some(risk) = &proposal.proposal.remaining_risk {
         out.spans(&[(Tone::Warning, "  risk     "), (Tone::Plain, risk)]);
+    }
+    for earlier in look.world.replaced_by(&proposal.id) {
+        let summary = short(&earlier.proposal.summary, 60);
+        let text = format!("{} of {}: {summary}", earlier.id, earlier.by);
+        out.spans(&[(Tone::Faint, "  replaces "), (Tone::Plain, &text)]);
     }
     if let Some(end) = &proposal.ended {
         let text = format!("  {} by entry {}", end.as_str(), end.by());

@@ -528,6 +528,17 @@ impl Snapshot {
         })
     }
 
+    /// The proposals that a later one replaced, as far as they are remembered.
+    pub fn replaced_by<'a>(
+        &'a self,
+        later: &'a EntryId,
+    ) -> impl Iterator<Item = &'a ProposalSnapshot> {
+        let is_by =
+            move |end: &ProposalEnd| matches!(end, ProposalEnd::Superseded(by) if by == later);
+        let ended = self.ended_proposals.iter();
+        ended.filter(move |earlier| earlier.ended.as_ref().is_some_and(is_by))
+    }
+
     /// Handoffs per lane, in the order open, active, blocked, stale, done.
     pub fn lanes(&self, now_ms: i64) -> [u64; 5] {
         let mut lanes = [0; 5];

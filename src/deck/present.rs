@@ -21,6 +21,9 @@ use crate::core::policy::RuleInForce;
 use crate::core::snapshot::ProposalSnapshot;
 use crate::wire::status::{ChainState, PolicyStatus};
 
+/// How much of a proposal that was replaced is repeated, in characters.
+const REPLACED_CHARS: usize = 80;
+
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
     let status = &model.status;
@@ -253,6 +256,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
                 None => id.short().to_owned(),
             })
             .collect(),
+        replaces: replaced(model, proposal),
         commit: claimed.tree.as_ref().and_then(|tree| tree.commit.clone()),
         changed_files: claimed.tree.as_ref().map_or(0, |tree| small(tree.changed)),
         tree: claimed.tree.as_ref().map(|tree| tree.tree.clone()),
@@ -272,6 +276,17 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             claimed.summary.clone(),
         )
     }
+}
+
+/// The proposals that waited until this one came.
+fn replaced(model: &Model, proposal: &ProposalSnapshot) -> Vec<String> {
+    let earlier = model.world.replaced_by(&proposal.id);
+    let shown = earlier.map(|earlier| {
+        let summary = earlier.proposal.summary.chars().take(REPLACED_CHARS);
+        let summary: String = summary.collect();
+        format!("{} of {}: {summary}", earlier.id.short(), earlier.by)
+    });
+    shown.collect()
 }
 
 fn small(count: u64) -> u32 {

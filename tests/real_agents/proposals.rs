@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::pair::{attached_claude, of_type, verify};
 use crate::support::child::run;
-use crate::support::model_request::{hears, says};
+use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
@@ -107,6 +107,51 @@ fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
     line.wait_for_text("does not wait any more: withdrawn");
     assert_ne!(line.wait_exit(), 0);
     assert!(of_type(&pair, "finality_decision").is_empty());
+    verify(&pair);
+}
+
+#[test]
+fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_say_which() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let mut claude = attached_claude(&pair);
+    let mut codex = pair.project.control_of("codex").unwrap();
+    codex.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    codex.expect(
+        "handoff/create",
+        json!({"from": "codex", "ask": "mend the lock", "reason": "you know it"}),
+    );
+    let handoff = wait_until("the handoff", timeout(), || of_type(&pair, "handoff").pop());
+    let mut proposed = Vec::new();
+    for (ask, summary) in [("first try", "mended once"), ("second try", "mended well")] {
+        let arguments = json!({"summary": summary, "evidence": ["ran it"],
+            "handles_handoff_id": handoff["id"]});
+        pair.claude_calls(says(ask), "propose_final", arguments);
+        claude.submit(ask);
+        let proposal = wait_until(ask, timeout(), || {
+            let mut all = of_type(&pair, "finality_proposal");
+            all.retain(|entry| entry["finality"]["summary"] == summary);
+            all.pop()
+        });
+        proposed.push(proposal["id"].as_str().unwrap().to_owned());
+    }
+    let replaced = format!(r#""replaces":["{}"]"#, proposed[0]);
+    pair.messages.wait_for_request(
+        "which one it replaced, at Claude's model",
+        tool_said(&replaced),
+    );
+    deck.wait_for_text("waits for you");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains("Replaces"));
+    deck.wait_for_text("of claude: mended once");
+    let shown = run(&pair.ctxrelay(["finality", "show", &proposed[1], "--json"])).expect_success();
+    assert_eq!(shown.json()["replaces"], json!([proposed[0]]));
+    let shown = run(&pair.ctxrelay(["finality", "show", &proposed[0], "--json"])).expect_success();
+    assert_eq!(shown.json()["status"], "superseded");
     verify(&pair);
 }
 

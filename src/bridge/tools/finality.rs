@@ -64,6 +64,11 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
                 "proposal {} (seq {}) waits for the operator; the decision reaches you by itself.",
                 proposed.proposal_id, proposed.seq
             );
+            for earlier in &proposed.replaces {
+                text.push_str(&format!(
+                    "\nIt replaces proposal {earlier}, which waits no more (superseded)."
+                ));
+            }
             let blockers = at_most(proposed.blockers);
             for blocker in &blockers {
                 text.push_str("\nblocker: ");
@@ -73,6 +78,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
                 json!({
                     "proposal_id": proposed.proposal_id,
                     "seq": proposed.seq,
+                    "replaces": proposed.replaces,
                     "blockers": blockers,
                     "gates": proposed.gates.iter().map(gate_json).collect::<Vec<_>>(),
                 }),

@@ -159,7 +159,9 @@ impl Daemon {
                             };
                             blockers.extend(world.gate_blockers(&gates, &on));
                             let gates = gates.iter().map(|gate| GateReport::of(gate, world));
+                            let replaced = world.replaced_by(&proposal_id);
                             Reply::Proposed(Proposed {
+                                replaces: replaced.map(|earlier| earlier.id.clone()).collect(),
                                 proposal_id,
                                 seq,
                                 blockers,

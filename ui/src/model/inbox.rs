@@ -108,6 +108,8 @@ pub struct InboxCard {
     pub remaining_risk: String,
     /// Handoffs that it resolves, ready to read: `h7 review refresh.rs`.
     pub handles: Vec<String>,
+    /// Earlier proposals that it took the place of, ready to read.
+    pub replaces: Vec<String>,
     /// Gates of the project; empty when the project has none or this version runs none.
     pub gates: Vec<GateRow>,
     /// What changed of that on which it depends what a gate comes to; `None`: nobody looked.
@@ -152,6 +154,7 @@ impl InboxCard {
             evidence: Vec::new(),
             remaining_risk: String::new(),
             handles: Vec::new(),
+            replaces: Vec::new(),
             gates: Vec::new(),
             changed_checks: None,
             commit: None,

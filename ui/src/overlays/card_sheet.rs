@@ -427,6 +427,12 @@ fn claims(document: &mut Document<'_>, card: &InboxCard) {
             document.bullet(dot, muted, handle);
         }
     }
+    if !card.replaces.is_empty() {
+        document.heading("Replaces", "superseded, and decided by nobody");
+        for earlier in &card.replaces {
+            document.bullet(dot, muted, earlier);
+        }
+    }
 }
 
 fn beside(

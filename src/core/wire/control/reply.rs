@@ -242,6 +242,9 @@ pub struct Proposed {
     pub proposal_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
+    /// Proposals that wait no more, because this one resolves all of their handoffs.
+    #[serde(default)]
+    pub replaces: Vec<EntryId>,
     /// What stands in the way.
     pub blockers: Vec<String>,
     /// The project's gates, and what they last came to.
