@@ -17,6 +17,7 @@ pub mod fold;
 pub mod hidden;
 pub mod id;
 pub mod instructions;
+pub mod live_turn;
 pub mod managed_block;
 pub mod marker;
 pub mod panicked;

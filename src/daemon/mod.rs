@@ -23,6 +23,7 @@
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
 //! | [`RunningCommands`](running_commands::RunningCommands) | the commands that Codex runs right now | begins, ends | the latest one |
+//! | [`LiveTurn`](crate::core::live_turn::LiveTurn) | what Codex's turn has done so far, and its plan | begins, what it did, ends | the same, for who looks |
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |

@@ -32,6 +32,7 @@ use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
+use crate::core::live_turn::LiveTurn;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
 
@@ -49,6 +50,7 @@ pub struct Daemon {
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
     pub(super) running_commands: RunningCommands,
+    pub(super) live_turn: LiveTurn,
     pub(super) limits: Limits,
     pub(super) contexts: Contexts,
     pub(super) given: GivenHeads,
@@ -101,6 +103,7 @@ impl Daemon {
             codex,
             silences: Silences::default(),
             running_commands: RunningCommands::default(),
+            live_turn: LiveTurn::default(),
             limits: Limits::default(),
             contexts: Contexts::default(),
             given: GivenHeads::default(),

@@ -13,6 +13,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::live_turn::LiveTurn;
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, Snapshot, TreeInQuestion};
 use crate::wire::control::EntryPage;
 use crate::wire::line;
@@ -60,6 +61,8 @@ pub struct Model {
     pub changed: Option<ChangedFiles>,
     /// Agents that were started from this deck: when, ms since the epoch.
     pub started: BTreeMap<Agent, i64>,
+    /// What Codex's turn has done so far.
+    pub live_turn: LiveTurn,
     /// What was read of messages that may have arrived or not.
     pub unclear: UnclearWords,
     /// Its open handoffs as rows.
@@ -86,6 +89,7 @@ impl Model {
             tree: None,
             changed: None,
             started: BTreeMap::new(),
+            live_turn: LiveTurn::default(),
             unclear: UnclearWords::default(),
             work: WorkIndex::default(),
             about,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::model::{Model, rows_of};
 use crate::client::{Client, ClientError};
+use crate::core::live_turn::LiveTurn;
 use crate::wire::control::{Command, LedgerListParams, Reply};
 
 /// Subscribes first and reads after, so that nothing falls between.
@@ -44,5 +45,14 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
     };
     model.reset(Arc::unwrap_or_clone(world), rows);
     model.status = *status;
+    model.live_turn = read_turn(client).await;
     Ok(())
+}
+
+/// What Codex's turn has done so far; nothing where the daemon is of an earlier build.
+pub(super) async fn read_turn(client: &Client) -> LiveTurn {
+    match client.call(Command::ReadTurn).await {
+        Ok(Reply::Turn(turn)) => turn,
+        _ => LiveTurn::default(),
+    }
 }

@@ -17,7 +17,7 @@ use super::display::Display;
 use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform, search};
 use super::present::present;
-use super::reading::read_all;
+use super::reading::{read_all, read_turn};
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
@@ -188,6 +188,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             status_due = None;
             if let Ok(Reply::Status(status)) = options.client.call(Command::ReadStatus).await {
                 model.status = *status;
+                model.live_turn = read_turn(&options.client).await;
                 view_due.get_or_insert(Instant::now());
             }
         }

@@ -3,7 +3,9 @@
 use crate::pair::{attached_codex, verify};
 use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
-use crate::support::script::Reply;
+use crate::support::pty::Key;
+use crate::support::script::{Reply, ToolCall};
+use serde_json::json;
 
 /// Runs until the test says so.
 const WAITS: &str = "while [ ! -e go.txt ]; do sleep 0.05; done; echo went on";
@@ -28,6 +30,46 @@ fn the_deck_shows_the_command_that_codex_runs_and_nothing_of_it_is_recorded() {
     deck.wait_until_gone("$ while [");
     for line in pair.project.ledger() {
         assert!(!line.to_string().contains("go.txt"), "{line}");
+    }
+    verify(&pair);
+}
+
+#[test]
+fn the_deck_follows_what_codexs_turn_says_runs_and_calls() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let note = json!({"text": "the lock is chosen"});
+    pair.responses
+        .when(tool_said("went on"))
+        .reply(Reply::text("It went on."));
+    pair.responses.when(says("wait for the file")).once().reply(
+        Reply::text("I look at the lock first.")
+            .then_call(ToolCall::mcp("ctxrelay", "append_note", note))
+            .then_call(ToolCall::shell(WAITS)),
+    );
+    let mut codex = attached_codex(&pair);
+    deck.press(Key::Char('1'));
+    deck.press(Key::Char('j'));
+    deck.press_until(Key::Enter, "Codex's sheet", |screen| {
+        screen.contains("How messages reach it")
+    });
+    codex.submit("wait for the file");
+    deck.wait_for_text("$ while [ ! -e go.txt ]");
+    deck.wait_for_text("I look at the lock first.");
+    deck.wait_for_text("calls ctxrelay.append_note");
+    std::fs::write(pair.project.root().join("go.txt"), "").unwrap();
+    codex.wait_for_text("It went on.");
+    deck.wait_for_text("Its last turn");
+    for line in pair.project.ledger() {
+        for word in [
+            "write the lock",
+            "measure it",
+            "I look at the lock",
+            "go.txt",
+        ] {
+            assert!(!line.to_string().contains(word), "{line}");
+        }
     }
     verify(&pair);
 }

@@ -372,6 +372,13 @@ pub const SCENES: &[Scene] = &[
         size: (120, 40),
     },
     Scene {
+        name: "agent_turn",
+        world: pair_at_work,
+        keys: "1j<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
         name: "agent_beside",
         world: pair_at_work,
         keys: "1j",

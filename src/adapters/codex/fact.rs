@@ -2,6 +2,7 @@
 
 use crate::core::entry::{ApprovalRequest, ErrorCode, TurnFiles, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::live_turn::{LiveAct, PlanStep};
 
 /// The most that is told of a command line, in characters.
 pub const COMMAND_CHARS_MAX: usize = 4_000;
@@ -167,6 +168,18 @@ pub enum CodexFact {
     CommandEnded {
         /// The item.
         item_id: String,
+    },
+    /// The turn of the visible thread did something that is worth a line to who looks.
+    TurnDid {
+        /// What.
+        act: LiveAct,
+        /// In its words, at most [`COMMAND_CHARS_MAX`] characters; with secrets.
+        text: String,
+    },
+    /// The turn of the visible thread has a plan, or another one; with secrets.
+    TurnPlanned {
+        /// All steps.
+        steps: Vec<PlanStep>,
     },
     /// When a usage limit that is hit now would end, as the account's windows say. Comes before the
     /// end of the turn that hit it.

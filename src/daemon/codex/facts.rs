@@ -123,6 +123,8 @@ impl Daemon {
                 self.command_began(item_id, &command);
             }
             CodexFact::CommandEnded { item_id } => self.command_ended(&item_id),
+            CodexFact::TurnDid { act, text } => self.turn_did(act, &text),
+            CodexFact::TurnPlanned { steps } => self.turn_planned(steps),
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),

@@ -104,6 +104,7 @@ impl Daemon {
                 Ok(Reply::Snapshot(Arc::clone(self.recorder.world()))),
             ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
+            Command::ReadTurn => answer(reply, Ok(Reply::Turn(self.live_turn.clone()))),
             Command::LedgerList(params) => {
                 ledger::list(&self.recorder, &self.readers, conn, params, reply)
             }

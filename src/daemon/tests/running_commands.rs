@@ -4,7 +4,9 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{ThreadId, TurnId};
+use crate::core::live_turn::{LiveAct, PlanStep, StepState};
 use crate::store::testing::Place;
+use crate::wire::control::{Command, Reply, Role};
 
 fn begins(rig: &mut Rig, id: &str, command: &str) {
     rig.fact(CodexFact::CommandBegan {
@@ -72,4 +74,40 @@ async fn a_command_is_shown_without_its_secrets_and_no_longer_than_a_line() {
         ends(&mut rig, &n.to_string());
     }
     assert_eq!(shown(&rig), None, "no more than a few are kept");
+}
+
+#[tokio::test]
+async fn a_persons_deck_reads_what_the_turn_did_without_secrets_and_no_agent_does() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("T"),
+        turn_id: TurnId::new("U1"),
+    });
+    let secret = format!("ghp_{}", "a1B2c3D4".repeat(5).split_at(36).0);
+    begins(&mut rig, "1", "cargo test");
+    rig.fact(CodexFact::TurnDid {
+        act: LiveAct::Said,
+        text: format!("the token is {secret}"),
+    });
+    rig.fact(CodexFact::TurnPlanned {
+        steps: vec![PlanStep {
+            text: format!("use {secret}"),
+            state: StepState::Active,
+        }],
+    });
+    let deck = rig.connect(Role::Deck, None, false);
+    let Reply::Turn(turn) = rig.call(&deck, Command::ReadTurn).await.unwrap() else {
+        panic!("no turn");
+    };
+    let lines: Vec<&str> = turn.lines().map(|line| line.text.as_str()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0], "cargo test");
+    assert!(turn.is_running());
+    let told = format!("{turn:?}");
+    assert!(!told.contains(&secret), "{told}");
+    assert!(told.contains("the token is"), "{told}");
+    for role in [Role::Claude, Role::Codex, Role::Hook] {
+        assert!(!Command::ReadTurn.may_come_from(role), "{role:?}");
+    }
 }

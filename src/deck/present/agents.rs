@@ -8,6 +8,7 @@ use super::{is_attached, small, state_of};
 use crate::core::agent::Agent;
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
+use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::AgentSnapshot;
 use crate::wire::status::{ClaudeStatus, CodexStatus, LaneStatus};
 
@@ -37,6 +38,7 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         limit: attention::limit(claude.limit.as_ref()),
         cut_off: small(claude.cut_off),
         command: None,
+        turn: ui::TurnView::default(),
         turn_id: None,
         hint: slow_start(model, Agent::Claude, now_ms),
         installed: claude.installed,
@@ -75,10 +77,42 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
             text: of_shell(&command.text).to_owned(),
             since_ms: command.since,
         }),
+        turn: turn(&model.live_turn),
         turn_id: codex.turn_id.as_ref().map(ToString::to_string),
         hint: slow_start(model, Agent::Codex, now_ms),
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
+    }
+}
+
+/// What Codex's turn has done so far, the newest first.
+fn turn(live: &LiveTurn) -> ui::TurnView {
+    let line = |line: &LiveLine| ui::TurnLine {
+        at_ms: line.at_ms,
+        act: match line.act {
+            LiveAct::Said => ui::TurnAct::Said,
+            LiveAct::Ran => ui::TurnAct::Ran,
+            LiveAct::Changed => ui::TurnAct::Changed,
+            LiveAct::Called => ui::TurnAct::Called,
+        },
+        text: match line.act {
+            LiveAct::Ran => of_shell(&line.text).to_owned(),
+            _ => line.text.clone(),
+        },
+    };
+    let step = |step: &PlanStep| {
+        let progress = match step.state {
+            StepState::Open => ui::StepProgress::Open,
+            StepState::Active => ui::StepProgress::Active,
+            StepState::Done => ui::StepProgress::Done,
+        };
+        (progress, step.text.clone())
+    };
+    ui::TurnView {
+        is_running: live.is_running(),
+        lines: live.lines().rev().map(line).collect(),
+        left_out: live.left_out(),
+        plan: live.plan().iter().map(step).collect(),
     }
 }
 

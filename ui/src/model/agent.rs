@@ -1,6 +1,7 @@
 //! [`AgentCard`] and the words it is made of: [`Agent`], [`Party`], [`AgentState`].
 
 use super::attention::{Silence, UsageLimit};
+use super::live_turn::TurnView;
 
 /// One of the two coding agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -190,6 +191,8 @@ pub struct AgentCard {
     pub cut_off: u32,
     /// What its turn runs right now.
     pub command: Option<RunningCommand>,
+    /// What its turn has done so far.
+    pub turn: TurnView,
     /// The turn that runs, where it can be named.
     pub turn_id: Option<String>,
     /// What a person should look at, in one sentence, for example
@@ -228,6 +231,7 @@ impl AgentCard {
             limit: None,
             cut_off: 0,
             command: None,
+            turn: TurnView::default(),
             turn_id: None,
             hint: None,
             installed: true,

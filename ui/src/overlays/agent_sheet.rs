@@ -6,7 +6,7 @@ use super::document::Document;
 use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Agent, AgentCard, AgentState};
+use crate::model::{Agent, AgentCard, AgentState, OutcomeState, StepProgress, TurnAct, TurnView};
 use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, tries};
 use crate::text;
 use crate::theme::ThemeRole;
@@ -91,6 +91,7 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         document.heading("It runs", &format!("for {age}"));
         document.body(&format!("$ {}", command.text), ThemeRole::Text);
     }
+    turn(document, &card.turn);
     if let Some(silence) = &card.silence {
         document.heading("Its turn is silent", "");
         let glyph = glyphs.silence(silence.level);
@@ -176,5 +177,49 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
                 ThemeRole::Text,
             );
         }
+    }
+}
+
+/// What the turn has done so far, the newest first: it is read while it grows.
+fn turn(document: &mut Document<'_>, turn: &TurnView) {
+    if turn.is_empty() {
+        return;
+    }
+    let deck = document.deck;
+    let (title, note) = if turn.is_running {
+        ("Its turn", "so far; not in the record")
+    } else {
+        ("Its last turn", "not in the record")
+    };
+    document.heading(title, note);
+    for (progress, step) in &turn.plan {
+        let (state, role) = match progress {
+            StepProgress::Open => (AgentState::Idle, ThemeRole::TextMuted),
+            StepProgress::Active => (AgentState::Busy, ThemeRole::Wait),
+            StepProgress::Done => (AgentState::Idle, ThemeRole::OutcomeDone),
+        };
+        let glyph = match progress {
+            StepProgress::Done => deck.glyphs.outcome(OutcomeState::Done),
+            _ => deck.glyphs.state(state),
+        };
+        document.bullet(glyph, document.style(role), step);
+    }
+    let faint = document.style(ThemeRole::TextMuted);
+    for line in &turn.lines {
+        let time = text::clock_seconds(line.at_ms, deck.view.utc_offset_s);
+        let words = match line.act {
+            TurnAct::Said => format!("{time}  {}", line.text),
+            TurnAct::Ran => format!("{time}  $ {}", line.text),
+            TurnAct::Changed => format!("{time}  {}", line.text),
+            TurnAct::Called => format!("{time}  calls {}", line.text),
+        };
+        document.bullet(deck.glyphs.dot(), faint, &words);
+    }
+    if turn.left_out > 0 {
+        let count = text::grouped(turn.left_out);
+        document.body(
+            &format!("{count} earlier lines are not kept"),
+            ThemeRole::TextMuted,
+        );
     }
 }

@@ -6,7 +6,8 @@ use crate::model::{
     Agent, AgentCard, AgentState, Chain, ChangedChecksRow, ContextUse, DaemonState, DeckView,
     EntryPlace, Field, GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon,
     HeaderLedger, HeaderPorts, InboxCard, InboxKind, OutcomeState, Party, QueueCounts, RowOutcome,
-    RunningCommand, TaskColumn, Tasks, ThreadView, TimelineRow, Verdict, WorkedMinute,
+    RunningCommand, StepProgress, TaskColumn, Tasks, ThreadView, TimelineRow, TurnAct, TurnLine,
+    TurnView, Verdict, WorkedMinute,
 };
 use crate::msg::Msg;
 
@@ -84,7 +85,43 @@ pub(super) fn codex() -> AgentCard {
             since_ms: ago(12),
         }),
         context: Some(ContextUse { used: 98_304, window: 258_000 }),
+        turn: turn(),
         ..AgentCard::offline(Agent::Codex)
+    }
+}
+
+/// What Codex has done so far.
+fn turn() -> TurnView {
+    let line = |seconds, act, text: &str| TurnLine {
+        at_ms: ago(seconds),
+        act,
+        text: text.to_owned(),
+    };
+    let step = |progress, text: &str| (progress, text.to_owned());
+    TurnView {
+        is_running: true,
+        lines: vec![
+            line(12, TurnAct::Ran, "cargo test -p auth -- refresh"),
+            line(
+                13,
+                TurnAct::Said,
+                "Two callers can both see an expired token: I run the tests with two refreshes at once.",
+            ),
+            line(19, TurnAct::Changed, "change tests/refresh.rs"),
+            line(27, TurnAct::Called, "ctxrelay.append_note"),
+            line(33, TurnAct::Ran, "rg -n 'fn refresh' src/auth"),
+            line(
+                38,
+                TurnAct::Said,
+                "I read src/auth/refresh.rs first.\u{1b}[2J",
+            ),
+        ],
+        left_out: 0,
+        plan: vec![
+            step(StepProgress::Done, "read src/auth/refresh.rs"),
+            step(StepProgress::Active, "test two refreshes at once"),
+            step(StepProgress::Open, "look at what is kept of the old token"),
+        ],
     }
 }
 

@@ -1,8 +1,9 @@
 //! What comes in by itself: notifications, and the server's requests.
 
+use crate::core::live_turn::{LiveAct, PlanStep, StepState};
 use crate::wire::codex::frame::{Incoming, ServerRequest};
-use crate::wire::codex::item::Item;
-use crate::wire::codex::notification::CodexNotification;
+use crate::wire::codex::item::{FileUpdate, Item};
+use crate::wire::codex::notification::{CodexNotification, TurnPlanStep};
 use crate::wire::codex::thread::{self, Thread};
 
 use super::super::fact::{COMMAND_CHARS_MAX, CodexFact, ReportedStatus};
@@ -55,7 +56,27 @@ impl Session<'_> {
             }
             CodexNotification::FileChangeStarted(started) => {
                 self.sign(&started.thread_id).await;
+                if self.memory.is_visible(&started.thread_id) {
+                    facts.extend(did(&started.item));
+                }
                 self.memory.file_change(started.item);
+            }
+            CodexNotification::ToolStarted(started) => {
+                self.sign(&started.thread_id).await;
+                self.watch_packet(&started.thread_id, ThreadSign::Work)
+                    .await;
+                if self.memory.is_visible(&started.thread_id) {
+                    facts.extend(did(&started.item));
+                }
+            }
+            CodexNotification::PlanUpdated(updated) => {
+                self.sign(&updated.thread_id).await;
+                self.watch_packet(&updated.thread_id, ThreadSign::Work)
+                    .await;
+                if self.memory.is_visible(&updated.thread_id) {
+                    let steps = updated.plan.into_iter().map(planned).collect();
+                    facts.push(CodexFact::TurnPlanned { steps });
+                }
             }
             CodexNotification::CommandStarted(started) => {
                 self.sign(&started.thread_id).await;
@@ -84,10 +105,14 @@ impl Session<'_> {
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
-                if self.memory.is_visible(&completed.thread_id)
-                    && let Item::CommandExecution { id, .. } = completed.item
-                {
-                    facts.push(CodexFact::CommandEnded { item_id: id });
+                if self.memory.is_visible(&completed.thread_id) {
+                    match completed.item {
+                        Item::CommandExecution { id, .. } => {
+                            facts.push(CodexFact::CommandEnded { item_id: id });
+                        }
+                        said @ Item::AgentMessage { .. } => facts.extend(did(&said)),
+                        _ => {}
+                    }
                 }
             }
             CodexNotification::TurnCompleted(completed) => {
@@ -195,5 +220,31 @@ impl Session<'_> {
             self.status,
             ReportedStatus::Idle | ReportedStatus::SystemError
         )
+    }
+}
+
+/// What an item says of the turn to who looks at it.
+fn did(item: &Item) -> Option<CodexFact> {
+    let (act, text) = match item {
+        Item::AgentMessage { text, .. } => (LiveAct::Said, text.clone()),
+        Item::McpToolCall { server, tool } => (LiveAct::Called, format!("{server}.{tool}")),
+        Item::FileChange { changes, .. } => {
+            let words: Vec<String> = changes.iter().map(FileUpdate::in_words).collect();
+            (LiveAct::Changed, words.join(", "))
+        }
+        _ => return None,
+    };
+    let text = text.chars().take(COMMAND_CHARS_MAX).collect();
+    Some(CodexFact::TurnDid { act, text })
+}
+
+fn planned(step: TurnPlanStep) -> PlanStep {
+    PlanStep {
+        state: match step.status.as_str() {
+            "completed" => StepState::Done,
+            "inProgress" => StepState::Active,
+            _ => StepState::Open,
+        },
+        text: step.step.chars().take(COMMAND_CHARS_MAX).collect(),
     }
 }

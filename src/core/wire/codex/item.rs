@@ -49,6 +49,15 @@ pub enum Item {
         #[serde(default)]
         command: String,
     },
+    /// A tool of an MCP server that it calls, or has called.
+    McpToolCall {
+        /// The server.
+        #[serde(default)]
+        server: String,
+        /// The tool.
+        #[serde(default)]
+        tool: String,
+    },
     /// The context was compacted.
     ContextCompaction {
         /// Its id.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::item::Item;
+use super::item::{Item, readable};
 use super::limits::RateLimits;
 use super::thread::{Thread, ThreadStatus};
 use super::turn::{Turn, TurnError};
@@ -26,6 +26,10 @@ pub enum CodexNotification {
     FileChangeStarted(ItemOfTurn),
     /// `item/started` of a command.
     CommandStarted(ItemOfTurn),
+    /// `item/started` of a tool of an MCP server.
+    ToolStarted(ItemOfTurn),
+    /// `turn/plan/updated`.
+    PlanUpdated(PlanUpdated),
     /// `item/completed`.
     ItemCompleted(ItemOfTurn),
     /// `thread/tokenUsage/updated`.
@@ -80,6 +84,27 @@ pub struct ItemOfTurn {
     pub turn_id: String,
     /// The item.
     pub item: Item,
+}
+
+/// Parameters of `turn/plan/updated`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanUpdated {
+    /// The thread.
+    pub thread_id: String,
+    /// All steps.
+    #[serde(default, deserialize_with = "readable")]
+    pub plan: Vec<TurnPlanStep>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct TurnPlanStep {
+    /// What is to be done.
+    pub step: String,
+    /// `pending`, `inProgress` or `completed`.
+    #[serde(default)]
+    pub status: String,
 }
 
 /// Parameters of `thread/tokenUsage/updated`.
@@ -171,6 +196,7 @@ impl CodexNotification {
             "thread/closed" => read(params).map(Self::ThreadClosed),
             "turn/started" => read(params).map(Self::TurnStarted),
             "turn/completed" => read(params).map(Self::TurnCompleted),
+            "turn/plan/updated" => read(params).map(Self::PlanUpdated),
             "item/completed" => read(params).map(Self::ItemCompleted),
             "thread/tokenUsage/updated" => read(params).map(Self::TokenUsageUpdated),
             "error" => read(params).map(Self::Error),
@@ -186,6 +212,7 @@ impl CodexNotification {
                     "userMessage" => None,
                     "fileChange" => read(params).map(Self::FileChangeStarted),
                     "commandExecution" => read(params).map(Self::CommandStarted),
+                    "mcpToolCall" => read(params).map(Self::ToolStarted),
                     _ => Some(Self::Sign(OfThread {
                         thread_id: started.thread_id,
                     })),
@@ -196,5 +223,35 @@ impl CodexNotification {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_as_far_as_it_can_be() {
+        // By Codex's own schema (0.169.0).
+        let params = r#"{"threadId": "T", "turnId": "U", "explanation": null, "plan": [
+            {"step": "read it", "status": "completed"}, {"status": "pending"}, 7,
+            {"step": "change it", "status": "inProgress"}]}"#;
+        let read = CodexNotification::parse("turn/plan/updated", params);
+        let Some(CodexNotification::PlanUpdated(updated)) = read else {
+            panic!("no plan: {read:?}");
+        };
+        let steps: Vec<(&str, &str)> = updated
+            .plan
+            .iter()
+            .map(|step| (step.step.as_str(), step.status.as_str()))
+            .collect();
+        assert_eq!(
+            steps,
+            [("read it", "completed"), ("change it", "inProgress")]
+        );
+        let none = r#"{"threadId": "T", "turnId": "U", "plan": null}"#;
+        assert!(CodexNotification::parse("turn/plan/updated", none).is_some());
     }
 }

@@ -55,6 +55,9 @@ pub enum Command {
     /// `status --json`.
     #[serde(rename = "status/read")]
     ReadStatus,
+    /// What Codex's turn has done so far. For a person's clients: no agent looks into the other.
+    #[serde(rename = "turn/read")]
+    ReadTurn,
     /// A page of entries as on disk.
     #[serde(rename = "ledger/list")]
     LedgerList(LedgerListParams),
@@ -182,6 +185,7 @@ impl Command {
             Self::ReadContext(_) => "context/read",
             Self::ReadSnapshot => "snapshot/read",
             Self::ReadStatus => "status/read",
+            Self::ReadTurn => "turn/read",
             Self::LedgerList(_) => "ledger/list",
             Self::LedgerShow { .. } => "ledger/show",
             Self::LedgerWindow(_) => "ledger/window",
@@ -237,7 +241,7 @@ impl Command {
             Self::HookHanded(params) => role == Role::Hook && params.agent == Agent::Claude,
             Self::Hook(_) | Self::AskApproval(_) | Self::DoorbellAttach => role == Role::Hook,
             // It begins a process: for a person's clients, not for what an agent runs.
-            Self::EnsureCodex => matches!(role, Role::Deck | Role::Cli),
+            Self::EnsureCodex | Self::ReadTurn => matches!(role, Role::Deck | Role::Cli),
             Self::ReadContext(_)
             | Self::ReadSnapshot
             | Self::ReadStatus

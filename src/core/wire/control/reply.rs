@@ -11,6 +11,7 @@ use super::{
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
+use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
 use crate::wire::search::{IndexReport, SearchPage};
 use crate::wire::status::Status;
@@ -42,6 +43,8 @@ pub enum Reply {
     Snapshot(Arc<Snapshot>),
     /// `status --json`.
     Status(Box<Status>),
+    /// What Codex's turn has done so far.
+    Turn(LiveTurn),
     /// A page of entries as on disk.
     Entries(EntryPage),
     /// One entry as on disk.
