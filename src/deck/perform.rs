@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ctxrelay_ui::model::{self as ui, EntryPlace, Level};
+use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -41,7 +42,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             stale_tree,
         } => {
             let result = decide(operator, proposal_id, true, None, stale_tree).await;
-            Some(notice(result, "approved: the decision is on record"))
+            Some(notice(result, "approved, on record"))
         }
         Effect::RunGates => {
             let run = Command::RunGates(RunGatesParams::default());
@@ -56,7 +57,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             reason,
         } => {
             let result = decide(operator, proposal_id, false, Some(reason), None).await;
-            Some(notice(result, "rejected: the decision is on record"))
+            Some(notice(result, "rejected, on record"))
         }
         Effect::AnswerApproval { id, choice, note } => {
             let answer = Command::AnswerApproval(AnswerApprovalParams {
@@ -64,10 +65,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
                 choice,
                 note,
             });
-            Some(notice(
-                operator.call(answer).await,
-                "answered: it is on record",
-            ))
+            Some(notice(operator.call(answer).await, "answered, on record"))
         }
         Effect::Retry { ids } => Some(change_queue(operator, ids, QueueChange::Retry).await),
         Effect::GiveUp { ids } => Some(change_queue(operator, ids, QueueChange::Remove).await),
@@ -348,6 +346,11 @@ fn written(result: Result<Reply, ClientError>, done: &str) -> Msg {
 
 fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
     match result {
+        // The number leads to it, with the key for a number or a time.
+        Ok(Reply::Recorded(recorded)) => {
+            let entry = grouped(recorded.seq.0);
+            Msg::Notice(Level::Info, format!("{done}: entry {entry}"))
+        }
         Ok(_) => Msg::Notice(Level::Info, done.to_owned()),
         Err(error) => {
             let refusal = error.to_refusal();

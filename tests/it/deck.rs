@@ -182,6 +182,7 @@ fn an_attached_deck_decides_over_the_operators_socket() {
     });
     assert_eq!(decision["source"], "human");
     assert!(decision.to_string().contains("the tests were not run"));
+    deck.wait_for_text(&format!("rejected, on record: entry {}", decision["seq"]));
     // Leaving an attached deck leaves the daemon alone.
     deck.press(Key::Char('q'));
     deck.wait_for_text("stay in the background");
