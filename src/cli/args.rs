@@ -11,7 +11,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon,
     doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
-    pair, policy, queue, recover, redact, status, trust, unbuilt, uninit,
+    pair, policy, queue, recover, redact, search, status, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -67,6 +67,8 @@ pub enum Verb {
     Capsule(capsule::Verb),
     /// Which rules of the project's files each agent reads or is given
     Instructions(instructions::Args),
+    /// Words in the record, in archives and in tasks
+    Search(search::Args),
     /// The record
     #[command(
         subcommand,
@@ -203,6 +205,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "continuity",
             "capsule",
             "instructions",
+            "search",
             "ledger",
             "queue",
             "finality",

@@ -7,7 +7,7 @@ mod handoff;
 mod import;
 mod list;
 mod log;
-mod maker;
+pub(super) mod maker;
 mod show;
 mod vouched;
 

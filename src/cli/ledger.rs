@@ -11,7 +11,7 @@ mod export;
 mod list;
 mod open;
 mod rebuild;
-mod search;
+pub(super) mod search;
 mod sessions;
 mod show;
 mod verify;

@@ -68,6 +68,7 @@ pub mod report;
 pub mod run;
 mod screen_files;
 mod screen_watch;
+mod search;
 pub mod settings;
 mod shell;
 mod status;

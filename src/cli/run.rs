@@ -13,8 +13,8 @@ use super::settings::Named;
 use super::{
     bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
     daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
-    instructions, kill, ledger, man, notify, pair, policy, queue, recover, redact, settings,
-    status, trust, uninit,
+    instructions, kill, ledger, man, notify, pair, policy, queue, recover, redact, search,
+    settings, status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -147,6 +147,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Capsule(verb)) => capsule::run(context, verb),
         Some(Verb::Continuity(verb)) => continuity::run(context, verb),
         Some(Verb::Instructions(args)) => instructions::run(context, &args),
+        Some(Verb::Search(args)) => search::run(context, &args),
         Some(Verb::Ledger(verb)) => ledger::run(context, verb),
         Some(Verb::Queue(verb)) => queue::run(context, verb),
         Some(Verb::Finality(verb)) => finality::run(context, verb),

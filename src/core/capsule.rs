@@ -16,6 +16,7 @@ mod freshness;
 mod git;
 mod mask;
 mod origin;
+mod passage;
 mod render;
 mod statement;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use freshness::{Freshness, TreeNow, changed_by};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
+pub use passage::CapsulePassage;
 pub use render::{RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm};
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use work::{

@@ -37,6 +37,7 @@ mod recovery;
 mod relay;
 mod roles;
 mod search;
+mod search_everywhere;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;

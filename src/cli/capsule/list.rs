@@ -19,14 +19,7 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
     let maker = CapsuleMaker::open(context)?;
     let current = maker.world.current_task(&context.setting.runtime_session);
     let current = current.map(|task| task.id.clone());
-    let mut ids: Vec<_> = maker.world.tasks.values().collect();
-    ids.sort_by_key(|task| std::cmp::Reverse(task.head));
-    let mut ids: Vec<_> = ids.into_iter().map(|task| task.id.clone()).collect();
-    for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-        let kept = maker.kept.ids(owner).into_iter();
-        let others: Vec<_> = kept.filter(|id| !ids.contains(id)).collect();
-        ids.extend(others);
-    }
+    let ids = maker.ids();
     let mut rows = Vec::new();
     let mut text = ReportText::new();
     if ids.is_empty() {

@@ -17,15 +17,15 @@ use crate::wire::capsule::{self, BadCapsule};
 
 /// A capsule with its bytes.
 #[derive(Debug)]
-pub(super) struct MadeCapsule {
-    pub(super) capsule: Capsule,
+pub(in crate::cli) struct MadeCapsule {
+    pub(in crate::cli) capsule: Capsule,
     pub(super) bytes: Vec<u8>,
     /// Whose it is.
-    pub(super) owner: CapsuleOwner,
+    pub(in crate::cli) owner: CapsuleOwner,
 }
 
 /// What is needed to make capsules and to hold them against the work tree.
-pub(super) struct CapsuleMaker {
+pub(in crate::cli) struct CapsuleMaker {
     pub(super) world: Arc<Snapshot>,
     pub(super) kept: Capsules,
     now: CapsulesNow,
@@ -35,7 +35,7 @@ pub(super) struct CapsuleMaker {
 
 impl CapsuleMaker {
     /// Of this project, as it is now.
-    pub(super) fn open(context: &CliContext) -> Result<Self, Failure> {
+    pub(in crate::cli) fn open(context: &CliContext) -> Result<Self, Failure> {
         let setting = &context.setting;
         let reading = disk::current_reading(setting)?;
         let world = reading
@@ -65,7 +65,7 @@ impl CapsuleMaker {
 
     /// The capsule that a person means by its id, or by the end of it. That of a task which is
     /// closed, and one from elsewhere, is as it was kept.
-    pub(super) fn named(&self, name: &str) -> Result<MadeCapsule, Failure> {
+    pub(in crate::cli) fn named(&self, name: &str) -> Result<MadeCapsule, Failure> {
         let id = self.id_of(name)?;
         match self.world.tasks.get(&id) {
             Some(task) if task.is_open() => self.make(task),
@@ -86,7 +86,7 @@ impl CapsuleMaker {
 
     /// The capsule that was last closed or exported, which may be out of date; as [`Self::named`]
     /// where there is none.
-    pub(super) fn last_kept(&self, id: &CapsuleId) -> Result<MadeCapsule, Failure> {
+    pub(in crate::cli) fn last_kept(&self, id: &CapsuleId) -> Result<MadeCapsule, Failure> {
         match self.kept(CapsuleOwner::Project, id)? {
             Some(kept) => Ok(kept),
             None => self.named(id.as_str()),
@@ -141,8 +141,21 @@ impl CapsuleMaker {
     }
 
     /// How a capsule stands to the work tree of now, and what was compared.
-    pub(super) fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
+    pub(in crate::cli) fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
         self.now.compare(capsule)
+    }
+
+    /// All of them: the tasks of the record, latest first, then what else is kept.
+    pub(in crate::cli) fn ids(&self) -> Vec<CapsuleId> {
+        let mut tasks: Vec<_> = self.world.tasks.values().collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
+        let mut ids: Vec<_> = tasks.into_iter().map(|task| task.id.clone()).collect();
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            let kept = self.kept.ids(owner).into_iter();
+            let others: Vec<_> = kept.filter(|id| !ids.contains(id)).collect();
+            ids.extend(others);
+        }
+        ids
     }
 
     /// The id that a person means.

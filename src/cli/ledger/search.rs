@@ -1,5 +1,5 @@
 //! `ctxrelay ledger search WORDS`: from the daemon, or from the files when none runs or other
-//! sessions are asked for.
+//! sessions are asked for. [`current`] and [`all`] serve `ctxrelay search` too.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
-use crate::store::registry;
 use crate::store::search::{RequestError, SearchError, SearchRequest, search_file};
+use crate::store::{config, registry};
 use crate::wire::control::{Command, Reply};
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
 
@@ -59,7 +59,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     };
     let page = match args.session.as_deref() {
         None => runtime()?.block_on(current(context, &params))?,
-        Some(ALL) => all(context, params)?,
+        Some(ALL) => all(context, params, None)?,
         Some(session) => {
             let path = disk::session_file(&context.setting.dirs, session)?;
             from_file(context, &SessionId::new(session), &path, &params, false)?
@@ -69,7 +69,14 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 }
 
 /// In the current session.
-async fn current(context: &CliContext, params: &SearchParams) -> Result<SearchPage, Failure> {
+///
+/// # Errors
+///
+/// When the words make no sense, or the record cannot be read.
+pub(in crate::cli) async fn current(
+    context: &CliContext,
+    params: &SearchParams,
+) -> Result<SearchPage, Failure> {
     if let DaemonFound::Live(live) = connect::control(&context.setting).await {
         return match live.ask(Command::LedgerSearch(params.clone())).await? {
             Reply::Found(page) => Ok(page),
@@ -85,8 +92,17 @@ async fn current(context: &CliContext, params: &SearchParams) -> Result<SearchPa
     }
 }
 
-/// In every session there is, youngest first. The cursor names the session and the place in it.
-fn all(context: &CliContext, mut params: SearchParams) -> Result<SearchPage, Failure> {
+/// In every session there is but one, youngest first. The cursor names the session and the place in
+/// it.
+///
+/// # Errors
+///
+/// As [`current`].
+pub(in crate::cli) fn all(
+    context: &CliContext,
+    mut params: SearchParams,
+    but: Option<&SessionId>,
+) -> Result<SearchPage, Failure> {
     let mut from = match params.after.take() {
         None => None,
         Some(cursor) => Some(
@@ -100,7 +116,8 @@ fn all(context: &CliContext, mut params: SearchParams) -> Result<SearchPage, Fai
     request(&params)?;
     let limit = params.limit.unwrap_or(LIMIT) as usize;
     let mut page = nothing();
-    for (session, path) in sessions::all(&context.setting.dirs)? {
+    let sessions = sessions::all(&context.setting.dirs)?.into_iter();
+    for (session, path) in sessions.filter(|(session, _)| Some(session) != but) {
         // Sessions before the cursor were shown; they still count.
         let room = limit.saturating_sub(page.hits.len());
         let is_shown = from
@@ -156,6 +173,7 @@ fn from_file(
         path: path.to_owned(),
         source,
     };
+    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
     let found = reach.map_err(unreadable).and_then(|(reach, reading)| {
         if let Some(remark) = reach.remark() {
             context.out.note(&remark);
@@ -168,7 +186,7 @@ fn from_file(
                 .map(|reading| (session, reading)),
             path,
             reach.bytes,
-            &Redactor::new(),
+            &Redactor::with(rules),
             &request,
         )
     });
@@ -188,7 +206,8 @@ fn request(params: &SearchParams) -> Result<SearchRequest, Failure> {
     SearchRequest::of(params).map_err(|error| senseless(&error))
 }
 
-fn senseless(error: &RequestError) -> Failure {
+/// What the caller typed makes no sense.
+pub(in crate::cli) fn senseless(error: &RequestError) -> Failure {
     Failure::invalid(error.to_string(), error.hint())
 }
 
@@ -259,7 +278,7 @@ fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
 }
 
 /// A snippet cut where its marks begin and end.
-fn pieces(snippet: &str, marks: &[(u32, u32)]) -> Vec<(bool, String)> {
+pub(in crate::cli) fn pieces(snippet: &str, marks: &[(u32, u32)]) -> Vec<(bool, String)> {
     let mut pieces: Vec<(bool, String)> = Vec::new();
     for (at, c) in snippet.chars().enumerate() {
         let found = marks

@@ -1,8 +1,10 @@
 //! What a search in the record and a rebuild of what is derived from it look like on the control
-//! port: [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`].
+//! port: [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`]; and what was
+//! found in several places together: [`FoundPage`].
 
 use serde::{Deserialize, Serialize};
 
+use crate::capsule::Freshness;
 use crate::id::{EntryId, SessionId};
 use crate::wire::window::RowQuery;
 
@@ -72,6 +74,54 @@ pub struct SearchHit {
     /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
     #[serde(default)]
     pub marks: Vec<(u32, u32)>,
+}
+
+/// Where something was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FoundIn {
+    /// An entry of the current session.
+    Record,
+    /// An entry of a session that is sealed.
+    Archive,
+    /// A task that can travel, of this project or from elsewhere.
+    Capsule,
+}
+
+/// Something that was found, and where. That of a capsule has the capsule's id, and the place of
+/// the entry that it cites, or else of the last one that it was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundHit {
+    /// Where.
+    pub kind: FoundIn,
+    /// What.
+    #[serde(flatten)]
+    pub hit: SearchHit,
+    /// How a capsule stands to the work tree of now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freshness: Option<Freshness>,
+    /// Of a capsule: the record does not vouch for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
+}
+
+/// What was found in several places: capsules, then the current session, then the others, youngest
+/// first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundPage {
+    /// One after the other.
+    pub hits: Vec<FoundHit>,
+    /// How many there are, on all pages and in all places that were searched.
+    pub total: u64,
+    /// There may be more than `total`.
+    #[serde(default)]
+    pub total_is_at_least: bool,
+    /// More; `None` at the end.
+    pub cursor: Option<String>,
+    /// How many entries could not be searched, because the index is still being built.
+    #[serde(default)]
+    pub behind: u64,
 }
 
 /// Arguments of [`super::control::Command::LedgerRebuild`].

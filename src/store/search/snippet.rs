@@ -24,14 +24,21 @@ pub struct Snippet {
 impl Snippet {
     /// Around the first match of a query. The beginning of the text when there is none.
     pub(super) fn of(text: &Text, query: &Query) -> Self {
+        Self::placed(text, query).0
+    }
+
+    /// As [`Self::of`], and in which of the pieces it stands.
+    pub(super) fn placed(text: &Text, query: &Query) -> (Self, usize) {
         let found = query.phrases().iter().find_map(|phrase| {
-            text.pieces
-                .iter()
-                .find_map(|piece| Some((piece, first_match(piece, phrase)?)))
+            let mut pieces = text.pieces.iter().enumerate();
+            pieces.find_map(|(at, piece)| Some((at, piece, first_match(piece, phrase)?)))
         });
         match found {
-            Some((piece, at)) => around(piece, at.start, query),
-            None => around(text.pieces.first().map_or("", String::as_str), 0, query),
+            Some((at, piece, place)) => (around(piece, place.start, query), at),
+            None => {
+                let first = text.pieces.first().map_or("", String::as_str);
+                (around(first, 0, query), 0)
+            }
         }
     }
 }

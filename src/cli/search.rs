@@ -1,0 +1,152 @@
+//! `ctxrelay search WORDS`: in the record, in sealed sessions and in tasks that can travel.
+
+mod capsules;
+mod everywhere;
+
+use clap::ValueEnum;
+
+use super::context::CliContext;
+use super::exit::CliOutcome;
+use super::ledger::search::pieces;
+use super::output::Tone;
+use super::report::{Report, ReportText};
+use super::words::{count, now_ms, time};
+use crate::wire::search::{FoundHit, FoundIn, FoundPage};
+use everywhere::Everywhere;
+
+/// Hits when nobody names a number.
+const LIMIT: u32 = 50;
+
+/// The most at once.
+const LIMIT_MAX: u32 = 1000;
+
+/// Arguments of `search`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: ctxrelay search 'token lifetime' --in capsules\n\n\
+        All words must be there; the last one may go on. '\"two words\"' is a phrase, 'begin*' a \
+        beginning. Nothing else means anything; put -- before words that begin with a dash."
+)]
+pub struct Args {
+    /// What to look for
+    #[arg(value_name = "WORDS", required = true)]
+    pub words: Vec<String>,
+    /// Where to look
+    #[arg(long = "in", value_name = "PLACE", value_enum, default_value_t)]
+    pub place: SearchPlace,
+    /// At most this many hits, 1000 at once
+    #[arg(long, default_value_t = LIMIT, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(LIMIT_MAX)))]
+    pub limit: u32,
+    /// Go on after this `cursor`
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+}
+
+/// Where is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum SearchPlace {
+    /// The current session
+    Record,
+    /// Tasks: open, closed, from elsewhere
+    Capsules,
+    /// Sessions that are sealed
+    Archives,
+    /// All of these
+    #[default]
+    All,
+}
+
+impl SearchPlace {
+    /// The kinds of what is found there, in the order in which they are shown.
+    fn kinds(self) -> &'static [FoundIn] {
+        match self {
+            Self::Record => &[FoundIn::Record],
+            Self::Capsules => &[FoundIn::Capsule],
+            Self::Archives => &[FoundIn::Archive],
+            Self::All => &[FoundIn::Capsule, FoundIn::Record, FoundIn::Archive],
+        }
+    }
+}
+
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
+    let words = args.words.join(" ");
+    let everywhere = Everywhere::new(context, words)?;
+    let page = everywhere.page(args.place.kinds(), args.limit, args.after.as_deref())?;
+    context.out.report(Report::new(&page, text(&page)))
+}
+
+fn text(page: &FoundPage) -> ReportText {
+    let mut out = ReportText::new();
+    let now_ms = now_ms();
+    let mut place = None;
+    for found in &page.hits {
+        let here = (found.kind, found.hit.session.as_ref());
+        let here = match found.kind {
+            FoundIn::Capsule => (FoundIn::Capsule, None),
+            _ => here,
+        };
+        if place != Some(here) {
+            place = Some(here);
+            let session = here.1.map_or("", |session| session.as_str());
+            let heading = match here.0 {
+                FoundIn::Capsule => "tasks".to_owned(),
+                FoundIn::Record => format!("record  {session}"),
+                FoundIn::Archive => format!("archive  {session}"),
+            };
+            out.spans(&[(Tone::Faint, heading.trim_end())]);
+        }
+        line(&mut out, found, now_ms);
+    }
+    let more = if page.total_is_at_least {
+        " or more"
+    } else {
+        ""
+    };
+    out.note(&match (page.hits.len(), page.total) {
+        (0, 0) => "nothing found".to_owned(),
+        (shown, total) => format!("{shown} of {}{more}", count(total, "hit", "hits")),
+    });
+    if let Some(cursor) = &page.cursor {
+        out.note(format!("more with --after {cursor}"));
+    }
+    if page.behind > 0 {
+        out.note(format!(
+            "the index is being built: {} not searched yet",
+            count(page.behind, "entry was", "entries were")
+        ));
+    }
+    out
+}
+
+fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
+    let hit = &found.hit;
+    let (place, what) = match found.kind {
+        FoundIn::Capsule => {
+            let freshness = found.freshness.map_or("", |freshness| freshness.as_str());
+            let whose = if found.foreign {
+                "  from elsewhere"
+            } else {
+                ""
+            };
+            (
+                format!("  {}  ", hit.id),
+                format!("{freshness}{whose}  #{}  ", hit.seq),
+            )
+        }
+        FoundIn::Record | FoundIn::Archive => {
+            let target = hit.target.as_deref();
+            let target = target.map_or_else(String::new, |target| format!(" → {target}"));
+            (
+                format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms)),
+                format!("{}  {}{target}  ", hit.entry_type, hit.source),
+            )
+        }
+    };
+    let pieces = pieces(&hit.snippet, &hit.marks);
+    let mut spans = vec![(Tone::Faint, place.as_str()), (Tone::Plain, what.as_str())];
+    spans.extend(pieces.iter().map(|(found, text)| {
+        let tone = if *found { Tone::Strong } else { Tone::Plain };
+        (tone, text.as_str())
+    }));
+    out.spans(&spans);
+}

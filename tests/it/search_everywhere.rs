@@ -1,0 +1,239 @@
+//! `ctxrelay search`: the record, sealed sessions and tasks together.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::ws::RpcSocket;
+
+/// Has notes recorded, as an agent's bridge.
+fn note(project: &Project, kind: &str, text: &str) {
+    let mut socket: RpcSocket = project.control_of("claude").unwrap();
+    // No pid of ours: what this test starts does not run below an agent.
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    let params = json!({"agent": "claude", "kind": kind, "text": text});
+    socket.expect("note/append", params);
+}
+
+/// Runs `ctxrelay …` in a terminal of the operator's.
+#[track_caller]
+fn operator(project: &Project, args: &[&str]) {
+    let mut pty = Pty::spawn(&project.ctxrelay(args.iter().copied()));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+}
+
+/// Seals the session; its id. Deletes it for good with `discard`.
+#[track_caller]
+fn clear(project: &Project, discard: bool) -> String {
+    let session = session(project);
+    let mut args = vec!["ledger", "clear", "--apply"];
+    args.extend(discard.then_some("--discard"));
+    let mut pty = Pty::spawn(&project.ctxrelay(args));
+    pty.wait_for_text("to go on, anything else");
+    let word = match discard {
+        true => &session[session.len() - 4..],
+        false => "clear",
+    };
+    pty.type_text(&format!("{word}\r"));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    session
+}
+
+fn session(project: &Project) -> String {
+    project.read(".contextrelay/current").trim().to_owned()
+}
+
+fn search(project: &Project, args: &[&str]) -> Value {
+    let args = ["search", "--json"].iter().chain(args).copied();
+    project.run(args).expect_success().json()
+}
+
+/// Kind, session and snippet of each hit.
+fn told(page: &Value) -> Vec<[&str; 3]> {
+    let hits = page["hits"].as_array().unwrap().iter();
+    hits.map(|hit| ["kind", "session", "snippet"].map(|name| hit[name].as_str().unwrap()))
+        .collect()
+}
+
+/// A task with a decision; its id.
+fn task(project: &Project, title: &str, decision: &str) -> String {
+    operator(project, &["capsule", "new", title]);
+    note(project, "decision", decision);
+    let list = project.run(["capsule", "list", "--json"]);
+    let list = list.expect_success().json();
+    list["capsules"][0]["id"].as_str().unwrap().to_owned()
+}
+
+/// Every file below a folder in which a text stands.
+fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+        } else if fs::read(&path).is_ok_and(|bytes| {
+            let mut parts = bytes.windows(text.len());
+            parts.any(|part| part == text.as_bytes())
+        }) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn words_are_found_in_tasks_the_record_and_archives_each_with_the_place_to_cite() {
+    let elsewhere = Project::without_git();
+    for args in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "Test"],
+        &["config", "user.email", "test@example.invalid"],
+        &["commit", "--allow-empty", "-qm", "another history"],
+    ] {
+        elsewhere.git(args);
+    }
+    let there = elsewhere.daemon();
+    let foreign = task(&elsewhere, "Sort the plums", "plums are sorted elsewhere");
+    let out = elsewhere.base().join("plums.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    operator(&elsewhere, &["capsule", "export", &foreign, "-o", file]);
+    there.stop();
+
+    let project = Project::new();
+    assert_eq!(search(&project, &["plums"])["total"], 0);
+    assert!(!project.state().exists(), "looking makes nothing");
+    let daemon = project.daemon();
+    let closed = task(&project, "Keep the plums", "plums are kept cold");
+    operator(&project, &["capsule", "close", &closed]);
+    let first = clear(&project, false);
+    note(&project, "note", "plums were eaten");
+    let second = clear(&project, false);
+    let open = task(&project, "Buy fruit", "plums are bought in May");
+    operator(&project, &["capsule", "import", file, "--apply"]);
+    project.write("fruit.txt", "plums");
+    project.git(&["add", "fruit.txt"]);
+    project.git(&["commit", "-qm", "other work"]);
+    let here = session(&project);
+
+    let look = || {
+        let all = search(&project, &["plums"]);
+        // Of each session what the words stand in.
+        let of = |kind: &str| -> Vec<&Value> {
+            let hits = all["hits"].as_array().unwrap().iter();
+            hits.filter(|hit| hit["kind"] == kind).collect()
+        };
+        let mut capsules: Vec<(&str, &str, bool)> = of("capsule")
+            .iter()
+            .map(|hit| {
+                let word = |name: &str| hit[name].as_str().unwrap();
+                (word("id"), word("snippet"), hit["foreign"] == true)
+            })
+            .collect();
+        capsules.sort_unstable();
+        let mut expected = vec![
+            (&*closed, "Keep the plums", false),
+            (&*open, "plums are bought in May", false),
+            (&*foreign, "Sort the plums", true),
+        ];
+        expected.sort_unstable();
+        assert_eq!(capsules, expected);
+        let cited = of("capsule").into_iter().find(|hit| hit["id"] == *open);
+        let cited = cited.unwrap();
+        let ledger = project.ledger();
+        let mut lines = ledger.iter();
+        let said = lines.find(|line| line["content"] == "plums are bought in May");
+        assert_eq!(cited["seq"], said.unwrap()["seq"]);
+        assert_eq!(
+            (&cited["session"], &cited["source"]),
+            (&json!(here), &json!("claude"))
+        );
+        let stale = of("capsule").into_iter().find(|hit| hit["id"] == *foreign);
+        assert_eq!(stale.unwrap()["freshness"], "foreign");
+
+        assert_eq!(of("record").len(), 1);
+        assert_eq!(of("record")[0]["session"], here);
+        let archived: Vec<_> = told(&all)
+            .into_iter()
+            .filter(|hit| hit[0] == "archive")
+            .collect();
+        assert_eq!(archived[0], ["archive", &second, "plums were eaten"]);
+        assert!(
+            archived[1..].iter().all(|hit| hit[1] == first),
+            "{archived:?}"
+        );
+        assert!(
+            archived.contains(&["archive", &first, "plums are kept cold"]),
+            "{archived:?}"
+        );
+        let total = all["total"].as_u64().unwrap();
+        assert_eq!(total, told(&all).len() as u64);
+        assert_eq!(all["cursor"], Value::Null);
+
+        // One after the other, none twice and none left out.
+        let mut paged = Vec::new();
+        let mut cursor: Option<String> = None;
+        while paged.len() <= told(&all).len() {
+            let mut args = vec!["plums", "--limit", "1"];
+            args.extend(cursor.iter().flat_map(|cursor| ["--after", cursor]));
+            let page = search(&project, &args);
+            assert_eq!(page["total"], total);
+            paged.extend(page["hits"].as_array().unwrap().clone());
+            cursor = page["cursor"].as_str().map(str::to_owned);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(json!(paged), all["hits"]);
+
+        for (place, kind) in [
+            ("record", "record"),
+            ("capsules", "capsule"),
+            ("archives", "archive"),
+        ] {
+            let some = search(&project, &["plums", "--in", place]);
+            assert_eq!(json!(of(kind)), some["hits"], "{place}");
+            assert_eq!(some["total"], of(kind).len());
+        }
+        let text = project.run(["search", "plums"]).expect_success().stdout;
+        for words in [
+            "foreign  from elsewhere",
+            "plums were eaten",
+            &first,
+            &closed,
+        ] {
+            assert!(text.contains(words), "no {words:?} in {text}");
+        }
+    };
+    look();
+    daemon.stop();
+    look();
+    assert_eq!(project.run(["search", "?!"]).code(), 2);
+    assert_eq!(project.run(["search", "plums", "--after", "x:1"]).code(), 2);
+    assert_eq!(project.run(["search", "plums", "--in", "attic"]).code(), 2);
+}
+
+#[test]
+fn what_was_deleted_for_good_is_found_nowhere_and_in_no_file() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let marker = "xq7velvetanchor";
+    let id = task(&project, "A secret plan", &format!("the word is {marker}"));
+    operator(&project, &["capsule", "close", &id]);
+    assert!(search(&project, &[marker])["total"].as_u64() >= Some(2));
+    clear(&project, true);
+    note(&project, "note", "a fresh beginning");
+    let look = || {
+        let none = search(&project, &[marker]);
+        assert_eq!((&none["total"], &none["hits"]), (&json!(0), &json!([])));
+    };
+    look();
+    daemon.stop();
+    look();
+    project.run(["ledger", "rebuild"]).expect_success();
+    look();
+    assert_eq!(holding(&project.state(), marker), Vec::<PathBuf>::new());
+}
