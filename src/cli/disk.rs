@@ -12,6 +12,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::SessionId;
+use crate::core::policy::SignOffMode;
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::config;
@@ -246,6 +247,12 @@ pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
     }
 }
 
+/// Who says that work is done, as it is trusted.
+fn sign_off_on_disk(setting: &ProjectContext) -> SignOffMode {
+    let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
+    trusted_policy(&trusted.keys).sign_off
+}
+
 /// The status as far as the disk tells.
 ///
 /// # Errors
@@ -259,7 +266,7 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         instance_id: dirs.instance_id(),
         project_root: dirs.root.display().to_string(),
         state_dir: dirs.state.display().to_string(),
-        finality: FinalityStatus::of(&Snapshot::default()),
+        finality: FinalityStatus::of(&Snapshot::default(), sign_off_on_disk(setting)),
         policy: policy_on_disk(setting),
         ..Status::default()
     };
@@ -367,7 +374,10 @@ fn whole(status: &mut Status, reading: &Reading) {
     status.handoffs = HandoffsStatus {
         open: world.open_handoffs.len() as u64,
     };
-    status.finality = FinalityStatus::of(world);
+    status.finality = FinalityStatus {
+        mode: std::mem::take(&mut status.finality.mode),
+        ..FinalityStatus::of(world, SignOffMode::default())
+    };
     status.queue.claude = lane(world, Agent::Claude);
     status.queue.codex = lane(world, Agent::Codex);
 }

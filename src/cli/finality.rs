@@ -16,6 +16,7 @@ use super::words::{age, now_ms, short};
 use crate::adapters::git::work_tree;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
+use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
 use crate::wire::control::{Command, DecideParams, GateReport, Reply};
 use look::Look;
@@ -65,15 +66,15 @@ pub struct RejectArgs {
 #[derive(Debug, clap::Args)]
 pub struct ModeArgs {
     /// The operator, or the gates
-    pub mode: SignOffMode,
+    pub mode: ModeWord,
 }
 
-/// Who signs off.
+/// The word for a mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SignOffMode {
+pub enum ModeWord {
     /// The operator alone.
     Manual,
-    /// The gates (not in this version).
+    /// The required gates, where all are green on the very tree that was proposed.
     Auto,
 }
 
@@ -83,22 +84,35 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Show(args) => show(context, &args.id),
         Verb::Approve(args) => decide(context, &args.id, None),
         Verb::Reject(args) => decide(context, &args.id, Some(args.reason)),
-        Verb::Mode(ModeArgs {
-            mode: SignOffMode::Auto,
-        }) => Err(Failure::state(
-            "not_in_this_version",
-            "finality `auto` is not in this version",
-            "decide in the deck, or with `ctxrelay finality approve`",
-        )),
-        Verb::Mode(ModeArgs {
-            mode: SignOffMode::Manual,
-        }) => {
-            let line = "manual: only you decide; it is the only mode of this version";
-            context
-                .out
-                .report(Report::new(&json!({"mode": "manual"}), line))
-        }
+        Verb::Mode(args) => set_mode(context, args.mode),
     }
+}
+
+fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
+    let (mode, what) = match word {
+        ModeWord::Manual => (SignOffMode::Manual, "Only you approve from now on."),
+        ModeWord::Auto => (
+            SignOffMode::Auto,
+            "From now on the daemon runs the required gates whenever an agent proposes, and approves \
+             without you what they find green.",
+        ),
+    };
+    let command = Command::SetPolicy(PolicyChange::SignOff { mode });
+    let reply = runtime()?.block_on(operator::ask(context, command, what, mode.as_str()))?;
+    let Reply::PolicySet(set) = reply else {
+        return Err(unexpected(&reply));
+    };
+    let mut text = ReportText::new();
+    text.note(format!(
+        "finality mode {mode}, recorded as entry {}",
+        set.seq
+    ));
+    let has_gate = look::gates(context).iter().any(|gate| gate.required);
+    if mode == SignOffMode::Auto && !has_gate {
+        text.note("no required gate is in force, so that nothing is approved: `ctxrelay trust`");
+    }
+    let value = json!({"mode": mode, "entryId": set.entry_id, "seq": set.seq});
+    context.out.report(Report::new(&value, text))
 }
 
 /// Those that wait, oldest first, then the others, newest first.
@@ -159,7 +173,7 @@ fn list(context: &CliContext) -> CliOutcome {
         .iter()
         .map(|proposal| to_json(&look, proposal))
         .collect();
-    let value = json!({"mode": "manual", "proposals": proposals});
+    let value = json!({"mode": look::mode(context), "proposals": proposals});
     context.out.report(Report::new(&value, text))
 }
 

@@ -22,6 +22,7 @@ mod secret_paths;
 mod shell;
 mod shell_lexer;
 mod shell_needs;
+mod sign_off_mode;
 mod subcommands;
 
 #[cfg(test)]
@@ -37,3 +38,4 @@ pub use policy_change::PolicyChange;
 pub use policy_rules::{PermissionRules, PolicyRules};
 pub use policy_verdict::PolicyVerdict;
 pub use rule_in_force::RuleInForce;
+pub use sign_off_mode::SignOffMode;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::core::policy::PolicyRules;
+use crate::core::policy::{PolicyRules, SignOffMode};
 use crate::store::dirs::UserDirs;
 use crate::wire::config::{Config, Gate, ShareMode, policy};
 
@@ -56,6 +56,11 @@ impl Configuration {
     /// The operator's rules for the agents.
     pub(super) fn policy(&self) -> PolicyRules {
         policy(&self.config)
+    }
+
+    /// Who says that work is done.
+    pub(super) fn sign_off(&self) -> SignOffMode {
+        self.config.finality.mode
     }
 
     /// Whether an agent is reminded that it has not said for long what it is at.

@@ -27,8 +27,12 @@ impl Daemon {
             return Vec::new();
         };
         let messages = to.iter().map(|agent| {
+            let by = match decision.is_auto() {
+                true => Party::System,
+                false => Party::Human,
+            };
             let mut message = self.entry(
-                Party::Human,
+                by,
                 Some((*agent).into()),
                 EntryKind::Message(Message {
                     on_busy: OnBusy::Queue,
@@ -86,7 +90,13 @@ impl Daemon {
 /// on one line that says whose they are: nobody's summary can pass for what the operator said.
 fn in_words(decision: &FinalityDecision, proposal: &ProposalSnapshot, to: Agent) -> String {
     let id = &proposal.id;
-    let mut text = format!("The operator {} proposal {id}.", decision.verdict());
+    let mut text = match decision.is_auto() {
+        true => format!(
+            "The gates approved proposal {id}: all that are required are green on its very tree \
+             (mode auto)."
+        ),
+        false => format!("The operator {} proposal {id}.", decision.verdict()),
+    };
     if let Some(reason) = &decision.reason {
         text.push_str("\nReason: ");
         text.push_str(reason);

@@ -199,6 +199,11 @@ pub enum TreePurpose {
         /// The answer; `None` when it was the last words of a turn.
         reply: Option<ReplySender>,
     },
+    /// The gates that were run for a proposal are done.
+    SignOff {
+        /// The proposal.
+        proposal: EntryId,
+    },
     /// The operator decides.
     Decide {
         /// What is decided.

@@ -6,12 +6,16 @@ use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
 use crate::core::id::EntryId;
+use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Gate;
 use crate::wire::control::EndedRun;
 use crate::wire::status::GateRunning;
 
 /// How many of the last lines are shown while a gate runs.
 const LINES_SHOWN: usize = 8;
+
+/// How many proposals wait for their gates at most.
+const PROPOSALS_MAX: usize = 16;
 
 /// How much of one of them is shown, in characters.
 const LINE_CHARS: usize = 200;
@@ -22,6 +26,9 @@ pub(super) struct Gates {
     runs: u64,
     run: Option<Run>,
     ended: Option<EndedRun>,
+    /// Proposals whose gates are to be run behind what runs now, oldest first, and what changed
+    /// for each.
+    proposals: VecDeque<(EntryId, Option<ChangedFiles>)>,
 }
 
 #[derive(Debug)]
@@ -31,6 +38,8 @@ struct Run {
     begun: Vec<String>,
     now: Option<Now>,
     is_release: bool,
+    /// The proposal that it is to prove by itself.
+    proposal: Option<EntryId>,
     is_stopped: bool,
     why: Option<String>,
 }
@@ -57,9 +66,34 @@ impl Gates {
             begun: Vec::new(),
             now: None,
             is_release,
+            proposal: None,
             is_stopped: false,
             why: None,
         });
+    }
+
+    /// Takes a run on that is to prove a proposal. Only when none is under way.
+    pub(super) fn begin_for(&mut self, proposal: EntryId, gates: Vec<Gate>) {
+        self.begin(gates, false);
+        if let Some(run) = &mut self.run {
+            run.proposal = Some(proposal);
+        }
+    }
+
+    /// A proposal is to be proven behind what is under way. Whoever comes when too many wait is
+    /// left to the operator.
+    pub(super) fn put_behind(&mut self, proposal: EntryId, changed: Option<ChangedFiles>) {
+        if self.proposals.len() < PROPOSALS_MAX {
+            self.proposals.push_back((proposal, changed));
+        }
+    }
+
+    /// The proposal that is to be proven next; nothing while a run is under way.
+    pub(super) fn next_proposal(&mut self) -> Option<(EntryId, Option<ChangedFiles>)> {
+        match self.is_idle() {
+            true => self.proposals.pop_front(),
+            false => None,
+        }
     }
 
     /// The gate that is to run now, and what stops it; `None` when the run is over.
@@ -119,17 +153,17 @@ impl Gates {
         (run.is_release && !run.is_stopped).then_some(&*run.begun)
     }
 
-    /// The run is over.
-    pub(super) fn end(&mut self, release: Option<EntryId>) {
-        if let Some(run) = self.run.take() {
-            self.ended = Some(EndedRun {
-                run: self.runs,
-                names: run.begun,
-                stopped: run.is_stopped,
-                why: run.why,
-                release,
-            });
-        }
+    /// The run is over; the proposal that it was for.
+    pub(super) fn end(&mut self, release: Option<EntryId>) -> Option<EntryId> {
+        let run = self.run.take()?;
+        self.ended = Some(EndedRun {
+            run: self.runs,
+            names: run.begun,
+            stopped: run.is_stopped,
+            why: run.why,
+            release,
+        });
+        run.proposal
     }
 
     /// The number of the run that is under way.

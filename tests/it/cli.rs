@@ -146,7 +146,7 @@ fn every_failure_is_one_json_value_with_the_next_step() {
         (&["ledger", "compact", "--json"], (3, "no_session")),
         (
             &["finality", "mode", "auto", "--json"],
-            (3, "not_in_this_version"),
+            (5, "operator_only"),
         ),
         (
             &["finality", "approve", "x", "--json"],

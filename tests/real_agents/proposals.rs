@@ -212,3 +212,50 @@ fn an_agent_that_claims_green_hears_of_the_gate_and_is_not_approved_while_it_is_
         });
     verify(&pair);
 }
+
+#[test]
+fn in_mode_auto_a_red_gate_is_told_to_the_agent_and_a_green_one_approves_by_the_system() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.project.write("state.txt", "broken\n");
+    pair.project.write(
+        ".contextrelay/config.json",
+        r#"{"gates": [{"name": "tests", "cmd": "! grep -q broken state.txt"}],
+            "finality": {"mode": "auto"}}"#,
+    );
+    let mut line = Pty::spawn(&pair.ctxrelay(["trust"]));
+    line.wait_for_text("Type `trust`");
+    line.type_text("trust");
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+
+    let (mut claude, red) = claude_proposes(&pair);
+    pair.messages
+        .wait_for_request("why not, at Claude's model", |request| {
+            request.mentions(&format!("The gates did not approve proposal {red}"))
+                && request.mentions("required gate tests is red: exit 1")
+        });
+    assert!(of_type(&pair, "finality_decision").is_empty());
+
+    pair.project.write("state.txt", "mended\n");
+    pair.claude_calls(
+        says("and now?"),
+        "propose_final",
+        json!({"summary": "mended", "evidence": ["the tests ran"]}),
+    );
+    claude.submit("and now?");
+    let decision = wait_until("the decision", timeout(), || {
+        of_type(&pair, "finality_decision").pop()
+    });
+    let green = of_type(&pair, "finality_proposal").pop().unwrap();
+    assert_eq!(decision["source"], "system");
+    assert_eq!(decision["finality"]["proposalId"], green["id"]);
+    assert_eq!(decision["finality"]["tree"], green["finality"]["tree"]);
+    let green = green["id"].as_str().unwrap().to_owned();
+    pair.messages
+        .wait_for_request("the approval at Claude's model", |request| {
+            request.mentions(&format!("The gates approved proposal {green}"))
+        });
+    verify(&pair);
+}

@@ -1,4 +1,5 @@
-//! `propose_final`: the work is done, says an agent. Only the operator decides.
+//! `propose_final`: the work is done, says an agent. The operator decides, or the gates in mode
+//! `auto`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,8 +24,8 @@ const BLOCKERS_MAX: usize = 20;
 
 pub(super) fn definition() -> Definition {
     Definition {
-        description: "Propose that the work is done. The operator alone decides, in the deck; \
-                      returns what stands in the way."
+        description: "Propose that the work is done. The operator decides, or the gates where he \
+                      set them to; returns what stands in the way."
             .to_owned(),
         schema: schema::object(
             &["summary", "evidence"],
@@ -61,7 +62,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     match call.ask(command).await? {
         Reply::Proposed(proposed) => {
             let mut text = format!(
-                "proposal {} (seq {}) waits for the operator; the decision reaches you by itself.",
+                "proposal {} (seq {}) waits for a decision, which reaches you by itself.",
                 proposed.proposal_id, proposed.seq
             );
             for earlier in &proposed.replaces {

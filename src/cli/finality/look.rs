@@ -2,6 +2,7 @@
 
 use crate::adapters::git::TreeReading;
 use crate::cli::context::CliContext;
+use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
     ChangedChecks, ChangedFiles, GateInForce, ProposalSnapshot, Snapshot, TreeInQuestion,
 };
@@ -65,8 +66,15 @@ impl<'a> Look<'a> {
 }
 
 /// The gates that are trusted now.
-fn gates(context: &CliContext) -> Vec<GateInForce> {
+pub(super) fn gates(context: &CliContext) -> Vec<GateInForce> {
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     loaded.config.gates.iter().map(GateInForce::from).collect()
+}
+
+/// Who says that work is done, as it is trusted now.
+pub(super) fn mode(context: &CliContext) -> SignOffMode {
+    let setting = &context.setting;
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    loaded.config.finality.mode
 }

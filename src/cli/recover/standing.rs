@@ -9,6 +9,7 @@ use crate::cli::output::Tone;
 use crate::cli::report::ReportText;
 use crate::cli::words::{age, short};
 use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
 use crate::wire::status::FinalityStatus;
 
@@ -72,7 +73,7 @@ impl RecoveredState {
             "blockers": world.open_blockers,
             "openQuestions": world.open_questions.values().collect::<Vec<_>>(),
             "proposals": proposals.collect::<Vec<_>>(),
-            "decided": FinalityStatus::of(world).decided,
+            "decided": FinalityStatus::of(world, SignOffMode::default()).decided,
         })
     }
 
@@ -129,7 +130,7 @@ impl RecoveredState {
             let text = format!("{}: {summary}", pending.by);
             line(out, now_ms - pending.at_ms, pending.id.as_str(), &text);
         }
-        let decided = FinalityStatus::of(world).decided;
+        let decided = FinalityStatus::of(world, SignOffMode::default()).decided;
         heading(out, "What you decided last", decided.len());
         for decision in &decided {
             let reason = decision.reason.as_deref().unwrap_or_default();

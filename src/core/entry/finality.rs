@@ -57,9 +57,17 @@ pub struct FinalityDecision {
     pub handles: Vec<EntryId>,
     /// Agents that a message tells of it. None in a record of a version that told nobody.
     pub tells: Vec<Agent>,
+    /// The runs of gates by which mode `auto` approved; none where the operator decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<EntryId>,
 }
 
 impl FinalityDecision {
+    /// Whether the gates decided, and not the operator.
+    pub fn is_auto(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
     /// The verdict in a word.
     pub fn verdict(&self) -> &'static str {
         if self.approved {

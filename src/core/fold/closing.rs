@@ -122,6 +122,9 @@ pub(super) fn fold_decision(
     entry: &Entry,
     decision: &FinalityDecision,
 ) -> bool {
+    if decision.is_auto() && !is_proven(world, entry, decision) {
+        return false;
+    }
     let Some(mut proposal) = take_undecided(world, &decision.proposal_id) else {
         return false;
     };
@@ -148,6 +151,23 @@ pub(super) fn fold_decision(
     proposal.ended = None;
     push_recent(&mut world.decided_proposals, proposal);
     true
+}
+
+/// Whether what the gates decided is what the record has of them: the daemon's word, and each run
+/// that it names green on the very tree that it approves. One that was carried over was proven where
+/// it was made; the runs may be gone.
+fn is_proven(world: &Snapshot, entry: &Entry, decision: &FinalityDecision) -> bool {
+    let is_green = |id: &EntryId| {
+        let mut runs = world.gates.values();
+        runs.any(|gate| {
+            let is_of_tree = gate.run.tree.as_ref().map(|tree| &tree.tree)
+                == decision.tree.as_ref().map(|tree| &tree.tree);
+            gate.id == *id && gate.is_green() && is_of_tree
+        })
+    };
+    let is_of_system = entry.source == Party::System && decision.approved;
+    let is_named = decision.tree.is_some() && decision.runs.iter().all(is_green);
+    is_of_system && (entry.carried.is_some() || is_named)
 }
 
 /// An agent has its message about a decision.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Coordinator, Permission, PermissionRule};
+use super::{Coordinator, Permission, PermissionRule, SignOffMode};
 use crate::agent::Agent;
 
 /// One change of the rules.
@@ -25,6 +25,11 @@ pub enum PolicyChange {
         /// On.
         on: bool,
     },
+    /// Who says that work is done.
+    SignOff {
+        /// Who.
+        mode: SignOffMode,
+    },
     /// What a permission comes to.
     Permission {
         /// Which.
@@ -44,6 +49,7 @@ impl fmt::Display for PolicyChange {
             Self::Coordinator { to: None } => f.write_str("coordinator: nobody"),
             Self::ReadOnly { on: true } => f.write_str("read only: on"),
             Self::ReadOnly { on: false } => f.write_str("read only: off"),
+            Self::SignOff { mode } => write!(f, "finality mode: {mode}"),
             Self::Permission {
                 permission,
                 agent,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::needs::{Certainty, Need, ToolUse, needs};
-use super::{Coordinator, Permission, PermissionRule, PolicyChange, PolicyVerdict};
+use super::{Coordinator, Permission, PermissionRule, PolicyChange, PolicyVerdict, SignOffMode};
 use crate::agent::Agent;
 
 /// What each permission comes to; one that is not named is allowed.
@@ -16,6 +16,8 @@ pub struct PolicyRules {
     pub coordinator: Option<Coordinator>,
     /// Nobody's tools change files or git.
     pub read_only: bool,
+    /// Who says that work is done.
+    pub sign_off: SignOffMode,
     /// For both agents.
     pub both: PermissionRules,
     /// For one agent; they count before those for both.
@@ -96,6 +98,7 @@ impl PolicyRules {
         match change {
             PolicyChange::Coordinator { to } => self.coordinator = to,
             PolicyChange::ReadOnly { on } => self.read_only = on,
+            PolicyChange::SignOff { mode } => self.sign_off = mode,
             PolicyChange::Permission {
                 permission,
                 agent,

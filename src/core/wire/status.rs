@@ -6,7 +6,7 @@ use crate::agent::AgentState;
 use crate::context_fill::ContextFill;
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
-use crate::policy::{Coordinator, RuleInForce};
+use crate::policy::{Coordinator, RuleInForce, SignOffMode};
 use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::words;
 
@@ -371,10 +371,10 @@ pub struct DecidedStatus {
 
 impl FinalityStatus {
     /// As the folded world tells it.
-    pub fn of(world: &Snapshot) -> Self {
+    pub fn of(world: &Snapshot, mode: SignOffMode) -> Self {
         let latest = world.decided_proposals.iter().rev().take(DECIDED_MAX);
         Self {
-            mode: "manual".to_owned(),
+            mode: mode.to_string(),
             pending: world.pending_proposals.keys().cloned().collect(),
             decided: latest
                 .filter_map(|proposal| {

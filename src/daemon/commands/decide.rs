@@ -6,7 +6,8 @@ use super::gates::not_green;
 use super::pending::not_pending;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
-use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
+use crate::core::id::EntryId;
+use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -25,6 +26,9 @@ impl Daemon {
                 params,
                 reply,
             } => self.propose(conn, params, tree, changed, reply),
+            TreePurpose::SignOff { proposal } => {
+                self.end_sign_off(&proposal, tree, changed.as_ref());
+            }
             TreePurpose::Decide { params, reply } => {
                 self.decide(params, tree, changed.as_ref(), reply)
             }
@@ -86,9 +90,31 @@ impl Daemon {
             return answer(reply, Err(refusal));
         }
         let proposal = pending.clone();
-        let proposal_id = params.proposal_id.clone();
+        let verdict = DecisionVerdict {
+            approved: params.approve,
+            reason,
+            tree,
+            runs: Vec::new(),
+        };
+        self.record_decision(&proposal, verdict, Some(reply));
+    }
+
+    /// Records a decision on a proposal that waits, with the messages that tell the agents.
+    pub(super) fn record_decision(
+        &mut self,
+        proposal: &ProposalSnapshot,
+        verdict: DecisionVerdict,
+        reply: Option<ReplySender>,
+    ) {
+        let DecisionVerdict {
+            approved,
+            reason,
+            tree,
+            runs,
+        } = verdict;
+        let proposal_id = proposal.id.clone();
         let summary = &proposal.proposal.summary;
-        let handles = if params.approve {
+        let handles = if approved {
             proposal.proposal.handles.clone()
         } else {
             Vec::new()
@@ -99,7 +125,12 @@ impl Daemon {
             &self.clients,
             &proposal.by,
         );
-        let content = match (&reason, params.approve) {
+        let content = match (&reason, approved) {
+            (None, true) if !runs.is_empty() => {
+                let ids: Vec<&str> = runs.iter().map(EntryId::as_str).collect();
+                let (tree, ids) = (WorkTree::pin(tree.as_ref()), ids.join(", "));
+                format!("approved in mode auto on tree {tree} by the gate runs {ids}: {summary}")
+            }
             (Some(reason), true) => format!("approved: {summary}\nreason: {reason}"),
             (None, true) => format!("approved: {summary}"),
             (reason, false) => format!(
@@ -107,22 +138,27 @@ impl Daemon {
                 reason.as_deref().unwrap_or_default()
             ),
         };
+        let by = match runs.is_empty() {
+            true => Party::Human,
+            false => Party::System,
+        };
         let entry = self.entry(
-            Party::Human,
+            by,
             Some(proposal.by.clone()),
             EntryKind::FinalityDecision(FinalityDecision {
-                proposal_id: params.proposal_id,
-                approved: params.approve,
+                proposal_id: proposal_id.clone(),
+                approved,
                 reason,
                 tree,
                 handles,
                 tells: tells.clone(),
+                runs,
             }),
             content,
             None,
         );
         let entry_id = entry.id.clone();
-        let mut entries = self.decision_messages(&entry, &proposal, &tells);
+        let mut entries = self.decision_messages(&entry, proposal, &tells);
         entries.insert(0, entry);
         self.deciding.begin(proposal_id.clone());
         self.record(
@@ -132,6 +168,12 @@ impl Daemon {
                 for stored in result.unwrap_or_default() {
                     daemon.track_recorded(&stored.entry.id);
                 }
+                let Some(reply) = reply else {
+                    if let Err(refusal) = result {
+                        tracing::warn!(code = %refusal.code, "an approval could not be recorded");
+                    }
+                    return;
+                };
                 answer(
                     reply,
                     result
@@ -146,6 +188,19 @@ impl Daemon {
             }),
         );
     }
+}
+
+/// What is said of a proposal.
+#[derive(Debug)]
+pub(super) struct DecisionVerdict {
+    /// Yes or no.
+    pub(super) approved: bool,
+    /// Why.
+    pub(super) reason: Option<String>,
+    /// The work tree of now.
+    pub(super) tree: Option<WorkTree>,
+    /// The gates' runs that decided; none where the operator does.
+    pub(super) runs: Vec<EntryId>,
 }
 
 /// What is approved is what was proposed, or else exactly what the operator saw and named.

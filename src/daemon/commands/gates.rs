@@ -88,7 +88,7 @@ impl Daemon {
     }
 
     /// Begins the next gate of the run, or ends the run.
-    fn next_gate(&mut self) {
+    pub(super) fn next_gate(&mut self) {
         let next = self.gates.next(self.clock.now_ms());
         self.status_changed();
         let Some((gate, stop)) = next else {
@@ -206,8 +206,14 @@ impl Daemon {
     }
 
     fn end_gates(&mut self, release: Option<EntryId>) {
-        self.gates.end(release);
+        if let Some(proposal) = self.gates.end(release) {
+            self.gates_ran_for(proposal);
+        }
         self.status_changed();
+        // One that needs no gate any more begins none.
+        while let Some((proposal, changed)) = self.gates.next_proposal() {
+            self.begin_sign_off(&proposal, changed.as_ref());
+        }
     }
 
     /// One artifact about all that was run.

@@ -4,6 +4,7 @@
 mod answers;
 mod approve;
 mod attend;
+mod auto_sign_off;
 mod capsules;
 pub(super) mod checks;
 mod clear;

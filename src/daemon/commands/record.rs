@@ -138,12 +138,17 @@ impl Daemon {
         );
         let Some(reply) = reply else {
             // Nobody is there who could try again.
-            return self.record_fact(vec![entry], Box::new(|_, _| {}));
+            let id = entry.id.clone();
+            return self.record_fact(
+                vec![entry],
+                Box::new(move |daemon, _| daemon.begin_sign_off(&id, changed.as_ref())),
+            );
         };
         let proposal_id = entry.id.clone();
         self.record(
             vec![entry],
             Box::new(move |daemon, result| {
+                let recorded = result.is_ok().then(|| proposal_id.clone());
                 answer(
                     reply,
                     result
@@ -170,6 +175,9 @@ impl Daemon {
                         })
                         .map_err(Clone::clone),
                 );
+                if let Some(proposal) = recorded {
+                    daemon.begin_sign_off(&proposal, changed.as_ref());
+                }
             }),
         );
     }

@@ -1,5 +1,6 @@
 //! The project's own evidence: commands that the operator trusts, run by the daemon.
 
+mod auto;
 mod bad;
 mod changed_checks;
 mod isolated;

@@ -183,6 +183,7 @@ pub fn forge(path: &Path, proposal: &str) {
         tree: None,
         handles: Vec::new(),
         tells: Vec::new(),
+        runs: Vec::new(),
     });
     let message = EntryKind::Message(Message {
         on_busy: Default::default(),

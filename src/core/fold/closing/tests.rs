@@ -126,6 +126,7 @@ fn decision_on(proposal: &str, approved: bool, handles: &[&str]) -> EntryKind {
         tree: None,
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
         tells: Agent::ALL.to_vec(),
+        runs: Vec::new(),
     })
 }
 

@@ -46,8 +46,7 @@ impl Told {
         self.tell(Party::Agent(Agent::Codex), kind);
     }
 
-    /// The operator approves what is proposed on this tree.
-    fn approve(&mut self, tree: Option<WorkTree>) {
+    fn propose(&mut self) -> EntryId {
         let proposal = EntryKind::FinalityProposal(FinalityProposal {
             summary: "done".to_owned(),
             evidence: Vec::new(),
@@ -55,7 +54,12 @@ impl Told {
             handles: Vec::new(),
             tree: None,
         });
-        let proposal_id = self.tell(Party::Agent(Agent::Codex), proposal);
+        self.tell(Party::Agent(Agent::Codex), proposal)
+    }
+
+    /// The operator approves what is proposed on this tree.
+    fn approve(&mut self, tree: Option<WorkTree>) {
+        let proposal_id = self.propose();
         let decision = EntryKind::FinalityDecision(FinalityDecision {
             proposal_id,
             approved: true,
@@ -63,6 +67,7 @@ impl Told {
             tree,
             handles: Vec::new(),
             tells: Vec::new(),
+            runs: Vec::new(),
         });
         self.tell(Party::Human, decision);
     }
@@ -350,6 +355,44 @@ fn a_gate_for_some_files_is_needed_where_one_of_them_changed_or_nobody_can_tell(
             .len(),
         1
     );
+}
+
+#[test]
+fn what_the_gates_decided_counts_only_as_the_record_proves_it() {
+    let one = tree("aa");
+    let decided = |by: Party, ran: ArtifactStatus, on: Option<&WorkTree>, named: &str| {
+        let mut told = Told::default();
+        let proposal = told.propose();
+        told.ran(Party::System, ran, run(Some(&one), 0));
+        let decision = FinalityDecision {
+            proposal_id: proposal,
+            approved: true,
+            reason: None,
+            tree: on.cloned(),
+            handles: Vec::new(),
+            tells: Vec::new(),
+            runs: vec![EntryId::new(named)],
+        };
+        told.tell(by, EntryKind::FinalityDecision(decision));
+        told.world.pending_proposals.is_empty()
+    };
+    let green = ArtifactStatus::Passed;
+    assert!(decided(Party::System, green, Some(&one), "e2"));
+    assert!(!decided(
+        Party::Agent(Agent::Codex),
+        green,
+        Some(&one),
+        "e2"
+    ));
+    assert!(!decided(
+        Party::System,
+        ArtifactStatus::Failed,
+        Some(&one),
+        "e2"
+    ));
+    assert!(!decided(Party::System, green, Some(&tree("bb")), "e2"));
+    assert!(!decided(Party::System, green, None, "e2"));
+    assert!(!decided(Party::System, green, Some(&one), "e1"));
 }
 
 #[test]

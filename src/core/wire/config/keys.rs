@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
-use super::policy_keys::{CollaborationKeys, PolicyKeys};
+use super::policy_keys::{CollaborationKeys, FinalityKeys, PolicyKeys};
 use crate::delivery::LimitMode;
 
 /// The shape of the file that this version writes.
@@ -47,6 +47,8 @@ pub struct Config {
     /// What the agents may do. Counts only as the operator last trusted it; `ctxrelay permissions`
     /// says of each rule whether it is enforced.
     pub permissions: PolicyKeys,
+    /// Who says that work is done.
+    pub finality: FinalityKeys,
 }
 
 /// Keys of `redaction`.
@@ -199,6 +201,7 @@ impl Default for Config {
             gates: Vec::new(),
             collaboration: CollaborationKeys::default(),
             permissions: PolicyKeys::default(),
+            finality: FinalityKeys::default(),
         }
     }
 }

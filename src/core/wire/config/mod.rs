@@ -22,7 +22,8 @@ pub use keys::{
 };
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
 pub use policy_keys::{
-    AgentPolicyKeys, CollaborationKeys, PermissionKeys, PolicyKeys, keys_of, policy, trusted_policy,
+    AgentPolicyKeys, CollaborationKeys, FinalityKeys, PermissionKeys, PolicyKeys, keys_of, policy,
+    trusted_policy,
 };
 pub use power::{Waiting, digest, only_trusted, power, waiting};
 pub use read::{Problem, changed_keys, own_rules, read};

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 use super::keys::Config;
 use super::read::read;
 use crate::agent::Agent;
-use crate::policy::{Coordinator, Permission, PermissionRule, PermissionRules, PolicyRules};
+use crate::policy::{
+    Coordinator, Permission, PermissionRule, PermissionRules, PolicyRules, SignOffMode,
+};
 
 /// Keys of `collaboration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
@@ -16,6 +18,16 @@ pub struct CollaborationKeys {
     /// Who alone writes to git: `ctxrelay coordinator`. `null`: whoever wants to.
     #[schemars(with = "Option<CoordinatorWord>")]
     pub coordinator: Option<Coordinator>,
+}
+
+/// Keys of `finality`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FinalityKeys {
+    /// Who says that work is done: the operator, or the required gates. Counts only as the
+    /// operator last trusted it; `ctxrelay finality mode` sets it.
+    #[schemars(with = "SignOffWord")]
+    pub mode: SignOffMode,
 }
 
 /// Keys of `permissions`.
@@ -81,6 +93,15 @@ enum CoordinatorWord {
     Human,
 }
 
+/// The words of [`SignOffMode`], for the schema.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum SignOffWord {
+    Manual,
+    Auto,
+}
+
 /// The words of [`PermissionRule`], for the schema.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase", inline)]
@@ -129,6 +150,7 @@ pub fn policy(config: &Config) -> PolicyRules {
     PolicyRules {
         coordinator: config.collaboration.coordinator,
         read_only: config.permissions.read_only,
+        sign_off: config.finality.mode,
         both: config.permissions.both.rules(),
         own: own
             .into_iter()
@@ -141,6 +163,7 @@ pub fn policy(config: &Config) -> PolicyRules {
 pub(super) fn set_policy(config: &mut Config, rules: &PolicyRules) {
     let of = |agent| rules.own.get(&agent).map(PermissionKeys::of);
     config.collaboration.coordinator = rules.coordinator;
+    config.finality.mode = rules.sign_off;
     config.permissions = PolicyKeys {
         read_only: rules.read_only,
         both: PermissionKeys::of(&rules.both),
@@ -161,6 +184,9 @@ pub fn trusted_policy(trusted: &Map<String, Value>) -> PolicyRules {
     if let Some(permissions) = trusted.get("permissions") {
         file.insert("permissions".to_owned(), permissions.clone());
     }
+    if let Some(finality) = trusted.get("finality") {
+        file.insert("finality".to_owned(), finality.clone());
+    }
     match file.is_empty() {
         true => PolicyRules::default(),
         false => policy(&read(&file).0),
@@ -169,7 +195,7 @@ pub fn trusted_policy(trusted: &Map<String, Value>) -> PolicyRules {
 
 /// The rules as keys of the file, dotted, as the operator trusts them; `None` where nothing is to
 /// stand.
-pub fn keys_of(rules: &PolicyRules) -> [(&'static str, Option<Value>); 2] {
+pub fn keys_of(rules: &PolicyRules) -> [(&'static str, Option<Value>); 3] {
     let of = |rules: &PermissionRules| {
         let pairs = rules.iter();
         pairs
@@ -194,5 +220,9 @@ pub fn keys_of(rules: &PolicyRules) -> [(&'static str, Option<Value>); 2] {
             rules.coordinator.map(|it| json!(it)),
         ),
         ("permissions", permissions.map(Value::Object)),
+        (
+            "finality",
+            (rules.sign_off != SignOffMode::Manual).then(|| json!({"mode": rules.sign_off})),
+        ),
     ]
 }

@@ -23,11 +23,12 @@ const POWER_KEYS: [&str; 8] = [
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 4] = [
+const ACTS_UPON: [&str; 5] = [
     "redaction.allow",
     "gates",
     "collaboration.coordinator",
     "permissions",
+    "finality",
 ];
 
 /// Lists of which fewer entries allow less, so that taking one away needs no trust. A gate that is

@@ -6,8 +6,7 @@ use super::keys::Config;
 
 /// Keys that have a meaning elsewhere, in a later version or in ContextRelay 3, and none here: they
 /// are kept as they are.
-pub const KEPT_KEYS: [(&str, &str); 7] = [
-    ("finality", "Who signs off."),
+pub const KEPT_KEYS: [(&str, &str); 6] = [
     ("autonomy", "What may happen without a person."),
     ("notify", "A command that tells a person."),
     ("headless", "Agents without a terminal."),

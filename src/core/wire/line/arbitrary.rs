@@ -239,17 +239,21 @@ fn decision() -> impl Strategy<Value = EntryKind> {
         tree,
         ids(),
         tells,
+        ids(),
     )
-        .prop_map(|(proposal_id, approved, reason, tree, handles, tells)| {
-            EntryKind::FinalityDecision(FinalityDecision {
-                proposal_id,
-                approved,
-                reason,
-                tree,
-                handles,
-                tells,
-            })
-        })
+        .prop_map(
+            |(proposal_id, approved, reason, tree, handles, tells, runs)| {
+                EntryKind::FinalityDecision(FinalityDecision {
+                    proposal_id,
+                    approved,
+                    reason,
+                    tree,
+                    handles,
+                    tells,
+                    runs,
+                })
+            },
+        )
 }
 
 fn delivery() -> impl Strategy<Value = EntryKind> {

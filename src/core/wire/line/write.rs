@@ -192,6 +192,10 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
     if !decision.tells.is_empty() {
         put(&mut object, "tells", json!(decision.tells));
     }
+    if decision.is_auto() {
+        put(&mut object, "mode", "auto");
+        put(&mut object, "runs", json!(decision.runs));
+    }
     object
 }
 

@@ -174,6 +174,7 @@ fn decision(source: Party) -> Entry {
         tree: None,
         handles: Vec::new(),
         tells: Vec::new(),
+        runs: Vec::new(),
     });
     entry("d1", source, kind)
 }

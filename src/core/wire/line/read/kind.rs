@@ -150,6 +150,7 @@ fn read_decision(mut line: Map<String, Value>) -> EntryKind {
         tree: take(&mut object, "tree"),
         handles: take_handles(&mut line),
         tells: take(&mut object, "tells").unwrap_or_default(),
+        runs: ids(object.shift_remove("runs")),
     })
 }
 

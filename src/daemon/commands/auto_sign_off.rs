@@ -1,0 +1,187 @@
+//! Mode `auto`: the gates sign off. The daemon runs the required ones once a proposal is recorded,
+//! and approves it where all are green on the very tree that was proposed and nothing else stands
+//! in the way. In every other case the proposal waits for the operator, and its agent hears why.
+
+use super::decide::DecisionVerdict;
+use crate::core::agent::Party;
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, Message, WorkTree};
+use crate::core::id::EntryId;
+use crate::core::policy::SignOffMode;
+use crate::core::snapshot::{
+    ChangedFiles, GateInForce, GateStanding, ProposalSnapshot, TreeInQuestion,
+};
+use crate::daemon::event::TreePurpose;
+use crate::daemon::owners::Daemon;
+use crate::wire::config::Gate;
+
+/// How many reasons an agent is told.
+const REASONS_MAX: usize = 10;
+
+impl Daemon {
+    /// A proposal was recorded: in mode `auto` the gates that it needs are run now, or behind the
+    /// run that is under way.
+    pub(super) fn begin_sign_off(&mut self, proposal: &EntryId, changed: Option<&ChangedFiles>) {
+        if self.configuration.sign_off() != SignOffMode::Auto {
+            return;
+        }
+        if !self.gates.is_idle() {
+            // What is trusted, and whether it still waits, is looked at when its turn comes.
+            return self.gates.put_behind(proposal.clone(), changed.cloned());
+        }
+        let world = self.recorder.world();
+        let Some(pending) = world.pending_proposals.get(proposal) else {
+            return;
+        };
+        let on = question(pending, pending.proposal.tree.as_ref(), changed);
+        // Without git nothing names what would be approved.
+        if on.tree.is_none() {
+            return;
+        }
+        let is_needed =
+            |gate: &&Gate| gate.required && world.is_needed(&GateInForce::from(*gate), &on);
+        let gates = self.configuration.gates().iter().filter(is_needed);
+        let gates: Vec<Gate> = gates.cloned().collect();
+        if gates.is_empty() {
+            return;
+        }
+        self.gates.begin_for(proposal.clone(), gates);
+        self.next_gate();
+    }
+
+    /// The gates that were run for a proposal are done.
+    pub(super) fn gates_ran_for(&mut self, proposal: EntryId) {
+        self.read_tree(TreePurpose::SignOff { proposal });
+    }
+
+    /// Approves what the gates have shown, or tells its agent what stands in the way.
+    pub(super) fn end_sign_off(
+        &mut self,
+        proposal: &EntryId,
+        tree: Option<WorkTree>,
+        changed: Option<&ChangedFiles>,
+    ) {
+        let world = self.recorder.world();
+        let Some(pending) = world.pending_proposals.get(proposal).cloned() else {
+            return;
+        };
+        if self.deciding.check(proposal).is_err() {
+            return;
+        }
+        let judged = match self.configuration.sign_off() {
+            SignOffMode::Auto => self.judge(&pending, tree.as_ref(), changed),
+            SignOffMode::Manual => Err(vec![
+                "the operator switched to mode manual meanwhile".to_owned(),
+            ]),
+        };
+        match judged {
+            Ok(runs) => {
+                let verdict = DecisionVerdict {
+                    approved: true,
+                    reason: None,
+                    tree,
+                    runs,
+                };
+                self.record_decision(&pending, verdict, None);
+            }
+            Err(why) => self.tell_not_signed_off(&pending, &why),
+        }
+    }
+
+    /// The runs that prove a proposal, or what stands in the way.
+    fn judge(
+        &self,
+        pending: &ProposalSnapshot,
+        tree: Option<&WorkTree>,
+        changed: Option<&ChangedFiles>,
+    ) -> Result<Vec<EntryId>, Vec<String>> {
+        let world = self.recorder.world();
+        let proposed = pending.proposal.tree.as_ref();
+        if tree.is_none() || WorkTree::pin(tree) != WorkTree::pin(proposed) {
+            return Err(vec![
+                "the work tree is not the one that was proposed any more".to_owned(),
+            ]);
+        }
+        let on = question(pending, tree, changed);
+        let gates = self.told_gates();
+        let mut why = world.blockers(&pending.proposal);
+        why.extend(world.gate_blockers(&gates, &on));
+        let mut runs = Vec::new();
+        let required = gates.iter().filter(|gate| gate.required);
+        for gate in required.filter(|gate| world.is_needed(gate, &on)) {
+            let Some(latest) = world.gates.get(&gate.name) else {
+                continue;
+            };
+            let is_green = world.gate_standing(gate, &on) == GateStanding::Green;
+            if is_green && latest.flaky {
+                let name = &gate.name;
+                why.push(format!(
+                    "required gate {name} is FLAKY: it was red on this tree before"
+                ));
+            } else if is_green && latest.seq > pending.seq {
+                runs.push(latest.id.clone());
+            } else if is_green {
+                why.push(format!("required gate {} was not run again", gate.name));
+            }
+        }
+        if why.is_empty() && runs.is_empty() {
+            why.push("no required gate is in force".to_owned());
+        }
+        if why.is_empty() { Ok(runs) } else { Err(why) }
+    }
+
+    /// The agent hears it, so that it can go on; the proposal waits for the operator.
+    fn tell_not_signed_off(&mut self, pending: &ProposalSnapshot, why: &[String]) {
+        let Some(agent) = pending.by.agent() else {
+            return;
+        };
+        let mut text = format!(
+            "The gates did not approve proposal {}; it waits for the operator.",
+            pending.id
+        );
+        for why in why.iter().take(REASONS_MAX) {
+            text.push_str("\n- ");
+            text.push_str(why);
+        }
+        if why.len() > REASONS_MAX {
+            text.push_str(&format!("\n- and {} more", why.len() - REASONS_MAX));
+        }
+        text.push_str("\nMend what stands in the way and propose again; no answer is needed.");
+        let message = Message {
+            on_busy: OnBusy::Queue,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: Some(pending.id.clone()),
+            from_turn: None,
+            decision: None,
+        };
+        let mut entry = self.entry(
+            Party::System,
+            Some(agent.into()),
+            EntryKind::Message(message),
+            text,
+            pending.runtime_session.clone(),
+        );
+        self.note_head(&mut entry);
+        self.record_fact(
+            vec![entry],
+            Box::new(|daemon, stored| {
+                for stored in stored {
+                    daemon.track_recorded(&stored.entry.id);
+                }
+            }),
+        );
+    }
+}
+
+fn question<'a>(
+    pending: &ProposalSnapshot,
+    tree: Option<&'a WorkTree>,
+    changed: Option<&'a ChangedFiles>,
+) -> TreeInQuestion<'a> {
+    TreeInQuestion {
+        tree,
+        since: Some(pending.seq),
+        changed,
+    }
+}
