@@ -237,3 +237,29 @@ fn what_was_deleted_for_good_is_found_nowhere_and_in_no_file() {
     look();
     assert_eq!(holding(&project.state(), marker), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn a_kept_file_that_somebody_spoilt_hides_no_other_task() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let kept = task(&project, "Keep the plums", "plums are kept cold");
+    operator(&project, &["capsule", "close", &kept]);
+    let open = task(&project, "Buy fruit", "plums are bought in May");
+    let spoilt = format!(".contextrelay/capsules/{open}.json");
+    project.write(&spoilt, "{}");
+
+    let found = search(&project, &["plums", "--in", "capsules"]);
+    let hits = found["hits"].as_array().unwrap();
+    assert_eq!(hits.len(), 2, "{found}");
+    assert_eq!(hits[0]["id"], open);
+    assert_eq!(hits[0]["freshness"], Value::Null);
+    assert_eq!(
+        (&hits[1]["id"], &hits[1]["freshness"]),
+        (&json!(kept), &json!("fresh"))
+    );
+    let list = project.run(["capsule", "list", "--json"]);
+    let list = list.expect_success().json();
+    let error = list["capsules"][0]["error"].as_str().unwrap();
+    assert!(error.contains("not what it was"), "{error}");
+    assert_eq!(list["capsules"][1]["id"], kept);
+}

@@ -27,10 +27,13 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
     }
     for id in &ids {
         let is_current = current.as_ref() == Some(id);
-        match maker.named(id.as_str()) {
-            Ok(made) => {
-                let kept = maker.last_kept(id)?;
-                let (freshness, _) = maker.compare(&kept.capsule);
+        let looked = maker.named(id.as_str()).and_then(|made| {
+            let kept = maker.last_kept(id)?;
+            let (freshness, _) = maker.compare(&kept.capsule);
+            Ok((made, freshness))
+        });
+        match looked {
+            Ok((made, freshness)) => {
                 rows.push(row(&made, freshness, is_current));
                 line(&mut text, &made, freshness, is_current);
             }

@@ -1,7 +1,6 @@
 //! [`find`]: words in tasks that can travel.
 
 use crate::cli::capsule::maker::CapsuleMaker;
-use crate::cli::exit::Failure;
 use crate::core::capsule::{Capsule, CapsulePassage};
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::redact::Redactor;
@@ -14,15 +13,7 @@ const TYPE: &str = "capsule";
 
 /// All of them that have the words: the tasks of the record, latest first, then what else is kept.
 /// What cannot be believed is not looked at; `capsule list` says which that is.
-///
-/// # Errors
-///
-/// When the record cannot be read.
-pub(super) fn find(
-    maker: &CapsuleMaker,
-    query: &Query,
-    redactor: &Redactor,
-) -> Result<Vec<FoundHit>, Failure> {
+pub(super) fn find(maker: &CapsuleMaker, query: &Query, redactor: &Redactor) -> Vec<FoundHit> {
     let mut found = Vec::new();
     for id in maker.ids() {
         let made = match maker.named(id.as_str()) {
@@ -35,16 +26,17 @@ pub(super) fn find(
         let Some(hit) = hit(&made.capsule, query, redactor) else {
             continue;
         };
-        let kept = maker.last_kept(&id)?;
-        let (freshness, _) = maker.compare(&kept.capsule);
+        // What is kept of an open task may be no capsule any more; the record still tells of it.
+        let kept = maker.last_kept(&id).ok();
+        let freshness = kept.map(|kept| maker.compare(&kept.capsule).0);
         found.push(FoundHit {
             kind: FoundIn::Capsule,
             hit,
-            freshness: Some(freshness),
+            freshness,
             foreign: made.owner == CapsuleOwner::Foreign,
         });
     }
-    Ok(found)
+    found
 }
 
 fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHit> {
