@@ -146,7 +146,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             event: LifecycleEvent::DaemonStarted,
         } => {
             // What asked hung on the daemon before this one.
-            world.open_approvals.clear();
+            world
+                .open_approvals
+                .retain(|_, asked| asked.request.is_user_question());
             // Whoever was attached was attached to the daemon before this one.
             for agent in world.agents.values_mut() {
                 agent.leave(entry.timestamp_ms);
@@ -165,7 +167,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 claude.leave(entry.timestamp_ms);
             }
             let open = &mut world.open_approvals;
-            open.retain(|_, asked| asked.agent != Agent::Claude);
+            open.retain(|_, asked| {
+                asked.agent != Agent::Claude || asked.request.is_user_question()
+            });
         }
         EntryKind::Lifecycle {
             event: LifecycleEvent::ContextRelay3Adopted,

@@ -46,6 +46,11 @@ impl Approvals {
         id.or_else(|| self.asked.get(key)).cloned()
     }
 
+    /// How many requests are on their way to the record.
+    pub(super) fn on_their_way(&self) -> usize {
+        self.asked.len()
+    }
+
     /// A new request is on its way to the record.
     pub(super) fn asked(&mut self, key: String, id: EntryId) {
         self.asked.insert(key, id);
@@ -78,7 +83,8 @@ impl Approvals {
     pub(super) fn forget_codex(&mut self, world: &Snapshot) -> BTreeSet<EntryId> {
         let waiting = std::mem::take(&mut self.codex).into_values();
         let open = world.open_approvals.values();
-        let open = open.filter(|asked| asked.agent == Agent::Codex);
+        let open =
+            open.filter(|asked| asked.agent == Agent::Codex && !asked.request.is_user_question());
         waiting.chain(open.map(|asked| asked.id.clone())).collect()
     }
 
@@ -146,7 +152,7 @@ impl Approvals {
         ))
     }
 
-    /// The answer reached nobody: another one may be given.
+    /// The answer is not on its way any more. One that reached nobody may be given again.
     pub(super) fn failed(&mut self, id: &EntryId) {
         self.answering.remove(id);
     }

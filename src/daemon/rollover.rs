@@ -226,9 +226,11 @@ impl Daemon {
         entries
     }
 
-    /// What the agents ask still waits.
+    /// What the agents ask still waits. A question of `ask_user` of which no word is kept nobody
+    /// could answer; what a vendor asks has to be answered all the same.
     fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
         let open = self.recorder.world().open_approvals.values();
+        let open = open.filter(|asked| is_kept || !asked.request.is_user_question());
         let asked = open.map(|asked| {
             let mut request = asked.request.clone();
             let mut text = asked.text.clone();
@@ -239,7 +241,8 @@ impl Daemon {
             }
             let by = Party::Agent(asked.agent);
             let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
-            self.entry(by, Some(Party::Human), kind, text, None)
+            let pair = asked.runtime_session.clone();
+            self.entry(by, Some(Party::Human), kind, text, pair)
         });
         asked.collect()
     }

@@ -102,17 +102,22 @@ impl Daemon {
                 running: self.gates.running(),
             },
             approvals: ApprovalsStatus {
-                // Those of helper threads are not in the record, and those of a daemon that records
-                // again are not counted by the adapter yet.
-                pending: parts
-                    .approvals
-                    .max(self.recorder.world().open_approvals.len() as u64),
+                pending: self.approvals_pending(parts.approvals),
             },
             policy: self.policy_status(),
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),
             detached: self.identity.detached,
         }
+    }
+
+    /// How much waits for the person's answer. Those of helper threads are not in the record, and
+    /// those of a daemon that records again are not counted by the adapter (`of_codex`) yet.
+    fn approvals_pending(&self, of_codex: u64) -> u64 {
+        let open = self.recorder.world().open_approvals.values();
+        let (questions, of_vendors): (Vec<_>, Vec<_>) =
+            open.partition(|asked| asked.request.is_user_question());
+        of_codex.max(of_vendors.len() as u64) + questions.len() as u64
     }
 
     /// How the chain is in the file as it lies there, not only in what this process wrote.

@@ -4,6 +4,7 @@
 
 mod answers;
 mod approvals;
+mod ask_user;
 mod bounds;
 mod claude;
 mod clear;

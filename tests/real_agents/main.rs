@@ -7,6 +7,7 @@
 
 mod altered;
 mod approvals;
+mod ask_user;
 mod capsule;
 mod codex_continuity;
 mod continuity;

@@ -19,7 +19,7 @@ use crate::msg::Msg;
 use crate::update::update;
 use crate::view::view;
 
-pub use asked::asked;
+pub use asked::{asked, asked_user};
 pub use far_back::far_back;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
@@ -73,6 +73,13 @@ pub const SCENES: &[Scene] = &[
         keys: "3<enter>a",
         told: None,
         size: (80, 24),
+    },
+    Scene {
+        name: "question_card",
+        world: asked_user,
+        keys: "3<enter>",
+        told: None,
+        size: (120, 40),
     },
     Scene {
         name: "stale",

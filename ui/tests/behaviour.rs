@@ -7,8 +7,8 @@ use ctxrelay_ui::model::{
     Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, asked, empty_first_run, handed_over, held_up, keys, long_session, pair_at_work, quiet,
-    ruled, terminal,
+    NOW_MS, asked, asked_user, empty_first_run, handed_over, held_up, keys, long_session,
+    pair_at_work, quiet, ruled, terminal,
 };
 use ctxrelay_ui::{
     Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -143,6 +143,43 @@ fn what_an_agent_asks_is_answered_on_its_card_with_one_of_the_vendors_answers() 
     let mut given = deck(given);
     keys(&mut given, "3<enter>");
     assert!(shown(&given).contains("allow once; nobody has said yet"));
+}
+
+#[test]
+fn a_question_to_the_person_is_answered_by_a_choice_or_in_own_words() {
+    let answer = |choice: &str, note: Option<&str>| Effect::AnswerApproval {
+        id: "q-1206".into(),
+        choice: choice.into(),
+        note: note.map(str::to_owned),
+    };
+    let mut chosen = deck_at(asked_user(), NO_DETAIL);
+    keys(&mut chosen, "3<enter>");
+    let card = shown(&chosen);
+    assert!(card.contains("Two clients of the mobile team"), "{card}");
+    assert!(card.contains("It waits for your answer until "), "{card}");
+    assert!(!card.contains("do not allow"), "{card}");
+    assert_eq!(keys(&mut chosen, "<enter>"), [], "reading answers nothing");
+    assert!(shown(&chosen).contains("a answers"));
+    assert_eq!(keys(&mut chosen, "aj<enter>"), [answer("choice/2", None)]);
+    assert!(!shown(&chosen).contains("It asks"));
+
+    let mut typed = deck(asked_user());
+    assert_eq!(keys(&mut typed, "3<enter>ajj<enter>"), []);
+    assert!(shown(&typed).contains("Your answer"));
+    assert_eq!(keys(&mut typed, "<enter>"), []);
+    assert!(shown(&typed).contains("an answer needs words"));
+    let words = answer("own_words", Some("ask them first"));
+    assert_eq!(keys(&mut typed, "ask them first<enter>"), [words]);
+
+    let mut left = deck(asked_user());
+    keys(&mut left, "3<enter>ajj<enter>no");
+    assert_eq!(keys(&mut left, "<esc><esc>"), []);
+
+    let mut late = asked_user();
+    late.now_ms += 60_000;
+    let mut late = deck(late);
+    keys(&mut late, "3<enter>");
+    assert!(shown(&late).contains("It waits no longer"));
 }
 
 #[test]

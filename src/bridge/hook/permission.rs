@@ -97,6 +97,7 @@ impl PermissionAsk {
                 choices,
                 thread_id: None,
                 turn_id: None,
+                call_waits_until_ms: None,
             },
             details: cut(&details, DETAILS_CHARS_MAX),
             suggestions,

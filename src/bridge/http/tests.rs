@@ -87,7 +87,7 @@ async fn a_codex_session_works_without_a_daemon_until_a_tool_needs_one() {
     );
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     let tools = post(port, session, &list.to_string()).await.body;
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12);
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 13);
     let wrong = post(port, session, &call(2, "append_note", &json!({})))
         .await
         .body;

@@ -134,7 +134,7 @@ async fn initialize_and_tools_are_answered_without_a_daemon_and_capped_at_2025_1
             .await;
         let answer = claude.hear().await;
         assert_eq!(answer["id"], "x");
-        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 14);
+        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 15);
     }
 }
 

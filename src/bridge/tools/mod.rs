@@ -6,6 +6,7 @@
 pub(super) mod answer;
 mod argument;
 mod artifact;
+mod ask_user;
 pub(super) mod call;
 mod capsule;
 mod context;

@@ -15,8 +15,8 @@ use crate::core::entry::{Artifact, ArtifactStatus};
 use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
-    AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Refusal, RefusalCode, Reply,
-    Role, Sent, TextPart,
+    AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Recorded, Refusal, RefusalCode,
+    Reply, Role, Sent, TextPart,
 };
 
 async fn run(
@@ -164,6 +164,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "record_artifact",
             "task_state",
             "session_info",
+            "ask_user",
             "propose_final"
         ]
     );
@@ -181,6 +182,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "record_artifact",
             "task_state",
             "session_info",
+            "ask_user",
             "propose_final"
         ]
     );
@@ -238,6 +240,18 @@ async fn wrong_arguments_are_refused_by_name_and_reach_no_daemon() {
             "propose_final",
             json!({"summary": "x", "evidence": []}),
             "evidence",
+        ),
+        ("ask_user", json!({}), "question"),
+        ("ask_user", json!({"question": " "}), "question"),
+        (
+            "ask_user",
+            json!({"question": "x", "choices": "y"}),
+            "choices",
+        ),
+        (
+            "ask_user",
+            json!({"question": "x", "timeout_s": 51}),
+            "timeout_s",
         ),
         ("task_state", json!({"x": 1}), "x"),
     ] {
@@ -400,6 +414,64 @@ async fn a_deliberation_without_an_answer_says_on_what_to_wait_whatever_went_wro
         .await;
         let arguments = json!({"question": "?", "timeout_s": 0});
         let answer = run(&place, Agent::Codex, "deliberate_with_claude", arguments)
+            .await
+            .unwrap();
+        assert_eq!(answer.structured["status"], "still_waiting");
+        assert_eq!(answer.structured["wait_on"], "q1");
+        assert!(answer.text.contains("wait_for_claude"), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_question_to_the_person_waits_for_its_answer_and_marks_it_delivered() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| {
+        Answering::Reply(match command {
+            Command::AskUser(_) => Reply::Recorded(Recorded {
+                entry_id: EntryId::new("q1"),
+                seq: Seq(3),
+            }),
+            Command::WaitMessages(_) => page(vec![message("a1", 9, "tabs".to_owned())]),
+            _ => Reply::Done,
+        })
+    })
+    .await;
+    let arguments = json!({"question": "which?", "choices": ["tabs", "spaces"], "timeout_s": 1});
+    let answer = run(&place, Agent::Claude, "ask_user", arguments)
+        .await
+        .unwrap();
+    assert_eq!(answer.structured["status"], "answered");
+    assert_eq!(answer.structured["question_id"], "q1");
+    assert_eq!(answer.structured["answers"][0]["text"], "tabs");
+    let asked = daemon.so_far();
+    let Command::AskUser(params) = &asked[0] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!((params.agent, params.timeout_ms), (Agent::Claude, 1_000));
+    assert_eq!(params.choices, ["tabs", "spaces"]);
+    let Command::WaitMessages(params) = &asked[1] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(params.reply_to, Some(EntryId::new("q1")));
+    assert_eq!(params.timeout_ms, 1_000);
+    assert!(matches!(&asked[2], Command::Fetched(params) if params.ids == [EntryId::new("a1")]));
+}
+
+#[tokio::test]
+async fn a_question_without_an_answer_yet_says_on_what_to_wait_whatever_went_wrong() {
+    for waited in ["empty", "refused"] {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, move |command| match command {
+            Command::AskUser(_) => Answering::Reply(Reply::Recorded(Recorded {
+                entry_id: EntryId::new("q1"),
+                seq: Seq(3),
+            })),
+            _ if waited == "empty" => Answering::Reply(page(Vec::new())),
+            _ => Answering::Refuse(Refusal::new(RefusalCode::Busy, "no", "")),
+        })
+        .await;
+        let arguments = json!({"question": "?", "timeout_s": 0});
+        let answer = run(&place, Agent::Codex, "ask_user", arguments)
             .await
             .unwrap();
         assert_eq!(answer.structured["status"], "still_waiting");

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::answer::ToolResult;
 use super::call::ToolCall;
 use super::{
-    artifact, capsule, context, deliberate, finality, handoff, message, note, search, send,
-    session, task,
+    artifact, ask_user, capsule, context, deliberate, finality, handoff, message, note, search,
+    send, session, task,
 };
 use crate::core::agent::Agent;
 use crate::wire::control::Refusal;
@@ -41,6 +41,8 @@ pub(in crate::bridge) enum Tool {
     TaskState,
     /// Counts and states.
     SessionInfo,
+    /// A question to the person, with the wait for the answer.
+    AskUser,
     /// The work is done, says the agent.
     ProposeFinal,
 }
@@ -56,7 +58,7 @@ pub(super) struct Definition {
 
 impl Tool {
     /// All of them, in the order in which they are listed.
-    pub(in crate::bridge) const ALL: [Self; 14] = [
+    pub(in crate::bridge) const ALL: [Self; 15] = [
         Self::Send,
         Self::Handoff,
         Self::Deliberate,
@@ -70,6 +72,7 @@ impl Tool {
         Self::RecordArtifact,
         Self::TaskState,
         Self::SessionInfo,
+        Self::AskUser,
         Self::ProposeFinal,
     ];
 
@@ -89,6 +92,7 @@ impl Tool {
             Self::RecordArtifact => ("record_artifact", Some("record_artifact")),
             Self::TaskState => ("task_state", Some("task_state")),
             Self::SessionInfo => ("session_info", Some("session_info")),
+            Self::AskUser => ("ask_user", Some("ask_user")),
             Self::ProposeFinal => ("propose_final", Some("propose_final")),
         };
         match side {
@@ -150,6 +154,7 @@ impl Tool {
             Self::RecordArtifact => artifact::definition(),
             Self::TaskState => task::definition(),
             Self::SessionInfo => session::definition(),
+            Self::AskUser => ask_user::definition(),
             Self::ProposeFinal => finality::definition(),
         }
     }
@@ -169,6 +174,7 @@ impl Tool {
             Self::RecordArtifact => artifact::call(call).await,
             Self::TaskState => task::call(call).await,
             Self::SessionInfo => session::call(call).await,
+            Self::AskUser => ask_user::call(call).await,
             Self::ProposeFinal => finality::call(call).await,
         }
     }

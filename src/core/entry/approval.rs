@@ -20,6 +20,8 @@ words! {
         Tool = "tool",
         /// A question with answers to choose from.
         Question = "question",
+        /// A question of the agent's own to the person, by the tool `ask_user`.
+        UserQuestion = "user_question",
     }
 }
 
@@ -125,9 +127,19 @@ pub struct ApprovalRequest {
     /// Codex: the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// Until when the call that asks waits at most, ms since the epoch; only of a
+    /// [`ApprovalKind::UserQuestion`], which waits on without its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_waits_until_ms: Option<i64>,
 }
 
 impl ApprovalRequest {
+    /// Whether it hangs on no process and no connection: it waits until the operator answers, and
+    /// the answer is a message.
+    pub fn is_user_question(&self) -> bool {
+        self.kind == ApprovalKind::UserQuestion
+    }
+
     /// The choice with this id.
     pub fn choice(&self, id: &str) -> Option<&ApprovalChoice> {
         self.choices.iter().find(|choice| choice.id == id)
@@ -160,4 +172,6 @@ pub enum ChoiceEffect {
     Stop,
     /// The answer to a question.
     Answer,
+    /// The answer to a question, in words of the operator's own.
+    OwnWords,
 }

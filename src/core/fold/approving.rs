@@ -22,6 +22,7 @@ pub(super) fn fold_approval(world: &mut Snapshot, entry: &Entry, record: &Approv
                 request: request.clone(),
                 text: cut(&entry.content),
                 given: None,
+                runtime_session: entry.runtime_session.clone(),
             };
             world.open_approvals.entry(id.clone()).or_insert(asked);
         }

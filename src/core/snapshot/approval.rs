@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::entry::ApprovalRequest;
-use crate::id::{EntryId, Seq};
+use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// How many requests can wait at one time; further ones are answered in the agent's terminal.
 pub const APPROVALS_OPEN_MAX: usize = 256;
@@ -27,4 +27,7 @@ pub struct ApprovalSnapshot {
     /// The operator's answer that nobody has heard the effect of yet: the choice's id, and when it
     /// was given.
     pub given: Option<(String, i64)>,
+    /// The pair, where the request names one.
+    #[serde(default)]
+    pub runtime_session: Option<RuntimeSession>,
 }

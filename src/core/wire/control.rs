@@ -24,7 +24,7 @@ use crate::agent::Agent;
 use crate::id::{RuntimeSession, SessionId};
 use crate::wire::line::Stored;
 
-pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams};
+pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, AskUserParams};
 pub use capsules::{
     CAPSULES_LISTED_MAX, CapsuleCheck, CapsuleList, CapsuleQuestion, CapsuleRow, CapsuleText,
     ReadCapsulesParams,

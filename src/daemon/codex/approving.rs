@@ -106,6 +106,7 @@ fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
         ApprovalKind::Permissions => "for more than its sandbox allows",
         ApprovalKind::Tool => "to use a tool",
         ApprovalKind::Question => "a question",
+        ApprovalKind::UserQuestion => "you a question",
         ApprovalKind::Other(_) => "something that this version does not know",
     };
     let mut lines = vec![

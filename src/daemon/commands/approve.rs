@@ -6,10 +6,10 @@ use super::checks::{ID_CHARS_MAX, check_length, not_found};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{
-    ApprovalChoice, ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
-    Message,
+    ApprovalChoice, ApprovalEnd, ApprovalStep, ChoiceEffect, Entry, EntryKind, Message,
 };
 use crate::core::id::EntryId;
+use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -22,9 +22,7 @@ const SUBJECT_NAMED_CHARS: usize = 200;
 
 /// An answer that was checked.
 struct Approved {
-    id: EntryId,
-    agent: Agent,
-    request: ApprovalRequest,
+    asked: ApprovalSnapshot,
     choice: ApprovalChoice,
     note: Option<String>,
 }
@@ -38,6 +36,9 @@ impl Daemon {
             Ok(approved) => approved,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
+        if approved.asked.request.is_user_question() {
+            return self.answer_user_question(&approved, reply);
+        }
         let entries = self.answer_entries(&approved);
         let given = ApprovalAnswer {
             choice: approved.choice.id,
@@ -65,6 +66,34 @@ impl Daemon {
         );
     }
 
+    /// Nothing waits for this answer but the record: with the message it is over.
+    fn answer_user_question(&mut self, approved: &Approved, reply: ReplySender) {
+        let Approved {
+            asked,
+            choice,
+            note,
+        } = approved;
+        let id = asked.id.clone();
+        let entries = self.user_answer_entries(asked, choice, note.as_deref());
+        self.record(
+            entries,
+            Box::new(move |daemon, result| {
+                daemon.approvals.failed(&id);
+                let recorded = result.map_err(Clone::clone).map(|stored| {
+                    for stored in stored {
+                        daemon.track_recorded(&stored.entry.id);
+                    }
+                    Reply::Recorded(Recorded {
+                        entry_id: stored[0].entry.id.clone(),
+                        seq: stored[0].entry.seq,
+                    })
+                });
+                answer(reply, recorded);
+                daemon.status_changed();
+            }),
+        );
+    }
+
     fn check_answer(&self, params: AnswerApprovalParams) -> Result<Approved, Refusal> {
         let AnswerApprovalParams { id, choice, note } = params;
         let Some(asked) = self.recorder.world().open_approvals.get(&id) else {
@@ -88,13 +117,18 @@ impl Daemon {
         if let Some(note) = &note {
             check_length("note", note)?;
         }
-        if !self.approvals.is_answerable(&id) {
+        if note.is_none() && chosen.effect == ChoiceEffect::OwnWords {
+            return Err(Refusal::new(
+                RefusalCode::InvalidArguments,
+                "an answer in own words needs the words",
+                "say them in `note`",
+            ));
+        }
+        if !asked.request.is_user_question() && !self.approvals.is_answerable(&id) {
             return Err(reconnecting(asked.agent));
         }
         Ok(Approved {
-            id,
-            agent: asked.agent,
-            request: asked.request.clone(),
+            asked: asked.clone(),
             choice: chosen,
             note,
         })
@@ -103,12 +137,13 @@ impl Daemon {
     /// The answer; and where nothing else carries it, the operator's word to the agent.
     fn answer_entries(&self, approved: &Approved) -> Vec<Entry> {
         let Approved {
-            id,
-            agent,
-            request,
+            asked,
             choice,
             note,
         } = approved;
+        let ApprovalSnapshot {
+            id, agent, request, ..
+        } = asked;
         let subject = request.subject.lines().next().unwrap_or_default();
         let subject: String = subject.chars().take(SUBJECT_NAMED_CHARS).collect();
         let mut content = format!("{}: {subject}", choice.label);

@@ -3,6 +3,7 @@
 
 mod answers;
 mod approve;
+mod ask_user;
 mod attend;
 mod auto_sign_off;
 mod capsules;
@@ -138,6 +139,7 @@ impl Daemon {
             }
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::AskUser(params) => self.ask_user(conn, params, reply),
             Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::StateWork(params) => self.state_work(conn, params, reply),

@@ -35,6 +35,7 @@ fn request(key: &str) -> ApprovalRequest {
         ],
         thread_id: Some(ThreadId::new("thread-1")),
         turn_id: Some(TurnId::new("turn-1")),
+        call_waits_until_ms: None,
     }
 }
 

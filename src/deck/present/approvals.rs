@@ -1,10 +1,13 @@
 //! The cards of what the agents ask before they go on.
 
+use std::collections::BTreeMap;
+
 use ctxrelay_ui::model as ui;
 
 use super::{agent_of, small};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{ApprovalKind, ChoiceEffect};
+use crate::core::id::EntryId;
 use crate::core::policy::{GitUse, RuleInForce, git_use};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
@@ -30,8 +33,8 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             "Codex waits for your approval: answer it in its terminal.",
         ));
     }
-    let of_claude = open.values().any(|asked| asked.agent == Agent::Claude);
-    if model.status.agents.claude.state == AgentState::Waiting && !of_claude {
+    let is_waiting = model.status.agents.claude.state == AgentState::Waiting;
+    if is_waiting && !has_dialog(open, Agent::Claude) {
         cards.push(ui::InboxCard::new(
             ui::InboxKind::Approval,
             "claude-waits",
@@ -41,6 +44,12 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
         ));
     }
     cards
+}
+
+/// Whether what an agent waits for at a dialog of its own is a card already.
+fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, agent: Agent) -> bool {
+    let mut open = open.values();
+    open.any(|asked| asked.agent == agent && !asked.request.is_user_question())
 }
 
 fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
@@ -55,6 +64,7 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
         effect: match choice.effect {
             ChoiceEffect::Deny => ui::AnswerEffect::Deny,
             ChoiceEffect::Stop => ui::AnswerEffect::Stop,
+            ChoiceEffect::OwnWords => ui::AnswerEffect::OwnWords,
             _ => ui::AnswerEffect::Allow,
         },
     });
@@ -73,9 +83,14 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
                 .collect(),
             choices: choices.collect(),
             given,
+            call_waits_until_ms: request.call_waits_until_ms,
         })),
         ..ui::InboxCard::new(
-            ui::InboxKind::Approval,
+            if request.is_user_question() {
+                ui::InboxKind::Question
+            } else {
+                ui::InboxKind::Approval
+            },
             asked.id.to_string(),
             agent_of(asked.agent),
             asked.at_ms,
@@ -123,6 +138,7 @@ fn what(kind: &ApprovalKind) -> &'static str {
         ApprovalKind::Permissions => "for more than its sandbox allows",
         ApprovalKind::Tool => "to use a tool",
         ApprovalKind::Question => "a question",
+        ApprovalKind::UserQuestion => "you a question",
         ApprovalKind::Other(_) => "something new",
     }
 }
@@ -131,8 +147,8 @@ fn what(kind: &ApprovalKind) -> &'static str {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::core::entry::ApprovalRequest;
-    use crate::core::id::{EntryId, Seq};
+    use crate::core::entry::{ApprovalChoice, ApprovalRequest};
+    use crate::core::id::Seq;
     use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
@@ -155,9 +171,11 @@ mod tests {
                 choices: Vec::new(),
                 thread_id: None,
                 turn_id: None,
+                call_waits_until_ms: None,
             },
             text: format!("asks\n{subject}"),
             given: None,
+            runtime_session: None,
         };
         card(&asked, &rules).asked.unwrap().hints
     }
@@ -171,6 +189,43 @@ mod tests {
         assert_eq!(hints("git push"), ["writes to git: git push", rule]);
         assert_eq!(hints("$TOOL run")[1], rule);
         assert!(hints("git log -3").is_empty());
+    }
+
+    #[test]
+    fn a_question_to_the_person_is_a_card_of_its_own_and_hides_no_dialog() {
+        let request = ApprovalRequest {
+            kind: ApprovalKind::UserQuestion,
+            key: "k".to_owned(),
+            subject: "Which?".to_owned(),
+            cwd: None,
+            reason: None,
+            choices: vec![ApprovalChoice {
+                id: "own_words".to_owned(),
+                label: "other".to_owned(),
+                effect: ChoiceEffect::OwnWords,
+            }],
+            thread_id: None,
+            turn_id: None,
+            call_waits_until_ms: Some(7),
+        };
+        let asked = ApprovalSnapshot {
+            id: EntryId::new("q-1"),
+            seq: Seq(1),
+            agent: Agent::Claude,
+            at_ms: 0,
+            request,
+            text: "Claude asks you a question\nWhich?".to_owned(),
+            given: None,
+            runtime_session: None,
+        };
+        let shown = card(&asked, &[]);
+        assert_eq!(shown.kind, ui::InboxKind::Question);
+        let part = shown.asked.unwrap();
+        assert_eq!(part.details, "");
+        assert_eq!(part.call_waits_until_ms, Some(7));
+        assert_eq!(part.choices[0].effect, ui::AnswerEffect::OwnWords);
+        let open = BTreeMap::from([(asked.id.clone(), asked)]);
+        assert!(!has_dialog(&open, Agent::Claude));
     }
 
     #[test]

@@ -14,9 +14,18 @@ pub struct AskedCard {
     pub choices: Vec<AskedChoice>,
     /// The operator's answer, given and not heard of since.
     pub given: Option<String>,
+    /// A question of `ask_user`: until when its call waits at most, ms since the epoch. A later
+    /// answer reaches the agent too.
+    pub call_waits_until_ms: Option<i64>,
 }
 
 impl AskedCard {
+    /// Whether this answer is words that the operator types.
+    pub(crate) fn is_own_words(&self, choice: &str) -> bool {
+        let mut choices = self.choices.iter();
+        choices.any(|it| it.id == choice && it.effect == AnswerEffect::OwnWords)
+    }
+
     /// The first choice that says no.
     pub(crate) fn denial(&self) -> Option<&AskedChoice> {
         let mut choices = self.choices.iter();
@@ -40,6 +49,8 @@ pub struct AskedChoice {
 pub enum AnswerEffect {
     /// Allows something, or answers a question.
     Allow,
+    /// Answers a question in words that are typed first.
+    OwnWords,
     /// Says no; the agent goes on.
     Deny,
     /// Says no and stops the turn.

@@ -5,6 +5,7 @@ use super::document::Document;
 use crate::effect::Effect;
 use crate::model::{AskedCard, InboxCard};
 use crate::sanitize;
+use crate::text;
 use crate::theme::ThemeRole;
 
 /// What is asked, why, and what may be answered.
@@ -18,6 +19,17 @@ pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
     if !asked.details.is_empty() {
         document.gap();
         document.body(&asked.details, ThemeRole::Text);
+    }
+    if let Some(until_ms) = asked.call_waits_until_ms {
+        document.gap();
+        let view = &document.deck.view;
+        let text = if view.now_ms < until_ms {
+            let until = text::clock_seconds(until_ms, view.utc_offset_s);
+            format!("It waits for your answer until {until}; a later one reaches it as a message.")
+        } else {
+            "It waits no longer: your answer reaches it as a message.".to_owned()
+        };
+        document.body(&text, ThemeRole::TextMuted);
     }
     if let Some(given) = &asked.given {
         document.heading("Your answer", "");

@@ -32,6 +32,8 @@ pub(crate) enum CardStage {
     Approving,
     /// Types a reason; `enter` records the rejection.
     Rejecting(TextField),
+    /// Types an answer of its own to the request with this choice; `enter` records it.
+    Answering { choice: String, field: TextField },
     /// Has pressed retry; `enter` does it.
     Retrying,
     /// Has pressed acknowledge; `enter` records it.
@@ -82,6 +84,12 @@ impl CardSheet {
             CardStage::Rejecting(field) => Some(Effect::Reject {
                 proposal_id: self.id.clone(),
                 reason: field.text().trim().to_owned(),
+            }),
+            CardStage::Answering { field, .. } if field.is_blank() => None,
+            CardStage::Answering { choice, field } => Some(Effect::AnswerApproval {
+                id: self.id.clone(),
+                choice: choice.clone(),
+                note: Some(field.text().trim().to_owned()),
             }),
             CardStage::Retrying => Some(Effect::Retry {
                 ids: vec![self.id.clone()],
@@ -169,7 +177,7 @@ impl CardSheet {
                     ]),
                     InboxKind::Alarm => keys.push((Action::Retry, "try again")),
                     InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
-                    InboxKind::Approval if card.asked.is_some() => {
+                    InboxKind::Approval | InboxKind::Question if card.asked.is_some() => {
                         keys.push((Action::Approve, "answer"));
                         if card
                             .asked
@@ -251,38 +259,65 @@ impl CardSheet {
                 ));
                 out
             }
-            // The reason is typed in a box of its own.
-            CardStage::Rejecting(_) => Vec::new(),
+            // What is typed has a box of its own.
+            CardStage::Rejecting(_) | CardStage::Answering { .. } => Vec::new(),
         }
     }
 
-    /// The reason, in a box at the foot of the card.
-    pub(crate) fn draw_reason(field: &TextField, deck: &Deck, screen: Rect, buf: &mut Buffer) {
-        let theme = &deck.theme;
-        let area = overlay_area(screen, 84, 5);
-        let inner = draw_box(
+    /// The field that is typed into.
+    pub(crate) fn field_mut(&mut self) -> Option<&mut TextField> {
+        match &mut self.stage {
+            CardStage::Rejecting(field) | CardStage::Answering { field, .. } => Some(field),
+            _ => None,
+        }
+    }
+
+    /// What is typed, in a box at the foot of the card.
+    pub(crate) fn draw_typed(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        match &self.stage {
+            CardStage::Rejecting(field) => {
+                draw_field(field, ("Reject: why?", "reject"), deck, screen, buf);
+            }
+            CardStage::Answering { field, .. } => {
+                draw_field(field, ("Your answer", "answer"), deck, screen, buf);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A line to type, under a title, with the word for what `enter` does.
+fn draw_field(
+    field: &TextField,
+    (title, does): (&'static str, &'static str),
+    deck: &Deck,
+    screen: Rect,
+    buf: &mut Buffer,
+) {
+    let theme = &deck.theme;
+    let area = overlay_area(screen, 84, 5);
+    let inner = draw_box(
+        deck,
+        area,
+        buf,
+        Line::styled(title, theme.style(ThemeRole::TitleFocus)),
+        Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
+    );
+    if inner.height < 1 {
+        return;
+    }
+    field.draw(Rect { height: 1, ..inner }, buf, theme, true);
+    if inner.height >= 3 {
+        let keys = key_footer(
             deck,
-            area,
-            buf,
-            Line::styled("Reject: why?", theme.style(ThemeRole::TitleFocus)),
-            Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
+            &[(Action::Open, does), (Action::Back, "back to the card")],
         );
-        if inner.height < 1 {
-            return;
-        }
-        field.draw(Rect { height: 1, ..inner }, buf, theme, true);
-        if inner.height >= 3 {
-            let keys = key_footer(
-                deck,
-                &[(Action::Open, "reject"), (Action::Back, "back to the card")],
-            );
-            buf.set_line(
-                inner.x,
-                inner.bottom() - 1,
-                &fit_line(keys, usize::from(inner.width)),
-                inner.width,
-            );
-        }
+        buf.set_line(
+            inner.x,
+            inner.bottom() - 1,
+            &fit_line(keys, usize::from(inner.width)),
+            inner.width,
+        );
     }
 }
 

@@ -43,7 +43,7 @@ impl Overlay {
                 | CardStage::Retrying
                 | CardStage::Acknowledging
                 | CardStage::Gates => &[KeyContext::Overlay],
-                CardStage::Rejecting(_) => &[KeyContext::Input],
+                CardStage::Rejecting(_) | CardStage::Answering { .. } => &[KeyContext::Input],
             },
             Self::Messages(sheet) => match sheet.stage {
                 MessagesStage::Reading => &[KeyContext::Messages, KeyContext::Overlay],
@@ -72,10 +72,7 @@ impl Overlay {
     pub(crate) fn field_mut(&mut self) -> Option<&mut TextField> {
         match self {
             Self::Palette(palette) => Some(&mut palette.field),
-            Self::Card(CardSheet {
-                stage: CardStage::Rejecting(field),
-                ..
-            }) => Some(field),
+            Self::Card(card) => card.field_mut(),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
@@ -187,12 +184,8 @@ impl Overlay {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });
-                if let Self::Card(CardSheet {
-                    stage: CardStage::Rejecting(field),
-                    ..
-                }) = self
-                {
-                    CardSheet::draw_reason(field, deck, screen, buf);
+                if let Self::Card(card) = self {
+                    card.draw_typed(deck, screen, buf);
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! What an agent asks to be allowed.
+//! What an agent asks: to be allowed something, or what only the person can decide.
 
-use super::pieces::ago;
+use super::pieces::{NOW_MS, ago};
 use super::worlds::pair_at_work;
 use crate::model::{
     Agent, AgentState, AnswerEffect, AskedCard, AskedChoice, DeckView, InboxCard, InboxKind,
@@ -44,6 +44,41 @@ pub fn asked() -> DeckView {
         ],
         hints: Vec::new(),
         given: None,
+        call_waits_until_ms: None,
+    }));
+    view.inbox.insert(0, card);
+    view
+}
+
+/// Claude asks the person a question, whose call still waits for the answer.
+pub fn asked_user() -> DeckView {
+    let mut view = pair_at_work();
+    let choice = |id: &str, label: &str, effect| AskedChoice {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        effect,
+    };
+    let mut card = InboxCard::new(
+        InboxKind::Question,
+        "q-1206",
+        Agent::Claude,
+        ago(9),
+        "Keep the old endpoint until March?\nTwo clients of the mobile team still call it.",
+    );
+    card.seq = Some(1_206);
+    card.asked = Some(Box::new(AskedCard {
+        what: "you a question".to_owned(),
+        choices: vec![
+            choice("choice/1", "keep it", AnswerEffect::Allow),
+            choice("choice/2", "take it out now", AnswerEffect::Allow),
+            choice(
+                "own_words",
+                "an answer in words of your own",
+                AnswerEffect::OwnWords,
+            ),
+        ],
+        call_waits_until_ms: Some(NOW_MS + 36_000),
+        ..AskedCard::default()
     }));
     view.inbox.insert(0, card);
     view

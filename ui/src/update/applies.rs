@@ -35,6 +35,11 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         | Action::NoTries => {
             selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
         }
+        Action::Approve
+            if deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Question) =>
+        {
+            true
+        }
         Action::Approve | Action::Reject => {
             let kind = selected_kind(deck);
             let decided = [Some(InboxKind::Finality), Some(InboxKind::Approval)];

@@ -12,10 +12,11 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
-use crate::model::Level;
+use crate::model::{InboxKind, Level};
 use crate::overlays::{
     CardStage, Choice, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers,
 };
+use crate::widgets::TextField;
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -207,6 +208,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Card(mut card) => {
             let shown = deck.card(&card.id);
             let (waits, decided) = (shown.is_some(), shown.and_then(|shown| card.decide(shown)));
+            let shown_kind = shown.map(|shown| shown.kind);
             let can_act = deck.view.daemon.state.can_act();
             match (waits, decided) {
                 // The card stays: what they come to is read on it.
@@ -226,8 +228,15 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                 }
                 (true, None) => {
                     let rejecting = matches!(card.stage, CardStage::Rejecting(_));
+                    let answering = matches!(card.stage, CardStage::Answering { .. });
+                    let asks = shown_kind == Some(InboxKind::Question);
                     deck.overlays.push(Overlay::Card(card));
-                    if rejecting {
+                    if answering {
+                        deck.say(Level::Info, "an answer needs words: the agent reads them");
+                    } else if asks && super::applies(deck, Action::Approve) {
+                        let answer = deck.key_in(&deck.contexts(), Action::Approve);
+                        deck.say(Level::Info, format!("{answer} answers"));
+                    } else if rejecting {
                         deck.say(
                             Level::Info,
                             "a rejection needs a reason: the agent reads it",
@@ -350,6 +359,19 @@ fn answer_card(deck: &mut Deck, answer: Effect) -> Vec<Effect> {
         deck.say(Level::Warn, text);
         return Vec::new();
     }
+    if let Effect::AnswerApproval {
+        id,
+        choice,
+        note: None,
+    } = &answer
+        && let Some(asked) = deck.card(id).and_then(|card| card.asked.as_ref())
+        && asked.is_own_words(choice)
+    {
+        let choice = choice.clone();
+        let field = TextField::line("in words of your own");
+        stage(deck, CardStage::Answering { choice, field });
+        return Vec::new();
+    }
     deck.overlays.pop();
     vec![answer]
 }
@@ -360,6 +382,8 @@ fn stage(deck: &mut Deck, next: CardStage) {
         CardStage::Gates => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
         CardStage::Rejecting(_) => Action::Reject,
+        // Of the choices that `a` shows.
+        CardStage::Answering { .. } => Action::Approve,
         _ => Action::Approve,
     };
     if !super::applies(deck, action) {

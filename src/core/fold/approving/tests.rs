@@ -25,6 +25,7 @@ fn request() -> ApprovalRequest {
         }],
         thread_id: None,
         turn_id: None,
+        call_waits_until_ms: None,
     }
 }
 
@@ -125,4 +126,25 @@ fn what_hung_on_a_daemon_ends_with_it_and_codex_outlives_a_takeover() {
     let started = EntryKind::from(LifecycleEvent::DaemonStarted);
     fold(&mut world, &entry(4, Party::System, started));
     assert!(world.open_approvals.is_empty());
+}
+
+#[test]
+fn a_question_to_the_person_waits_on_whatever_becomes_of_the_daemon_that_was_asked() {
+    let mut world = Snapshot::default();
+    for (seq, agent) in [(1, Agent::Claude), (2, Agent::Codex)] {
+        let question = ApprovalRequest {
+            kind: ApprovalKind::UserQuestion,
+            ..request()
+        };
+        let asked = ApprovalStep::Asked(question);
+        let by = Party::Agent(agent);
+        fold(&mut world, &step(seq, by, agent, agent.as_str(), asked));
+    }
+    for (seq, event) in [
+        (3, LifecycleEvent::DaemonTakenOver),
+        (4, LifecycleEvent::DaemonStarted),
+    ] {
+        fold(&mut world, &entry(seq, Party::System, event.into()));
+        assert_eq!(world.open_approvals.len(), 2);
+    }
 }

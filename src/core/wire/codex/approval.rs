@@ -68,6 +68,7 @@ impl CodexQuestion {
                 choices,
                 thread_id: request.thread_id.clone().map(ThreadId::new),
                 turn_id: params.turn_id.map(TurnId::new),
+                call_waits_until_ms: None,
             },
             details: question.details,
             results,

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::entry::ApprovalRequest;
-use crate::id::EntryId;
+use crate::id::{EntryId, RuntimeSession};
 
 /// Arguments of [`Command::AnswerApproval`](super::Command::AnswerApproval).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +14,8 @@ pub struct AnswerApprovalParams {
     pub id: EntryId,
     /// One of its choices, by id.
     pub choice: String,
-    /// What the agent is told with a refusal.
+    /// What the agent is told with a refusal or with the answer to its question, and where the
+    /// choice is an answer in own words, that answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -35,6 +37,25 @@ pub struct AskApprovalParams {
     /// [`HookParams::tool_use`]: super::HookParams::tool_use
     #[serde(default)]
     pub tool_use: Option<String>,
+}
+
+/// Arguments of [`Command::AskUser`](super::Command::AskUser).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskUserParams {
+    /// Who asks.
+    pub agent: Agent,
+    /// The question.
+    pub question: String,
+    /// Answers to choose from. The person can always answer in words of its own.
+    #[serde(default)]
+    pub choices: Vec<String>,
+    /// How long the call is going to wait for the answer, in ms: shown to the person.
+    #[serde(default)]
+    pub timeout_ms: u64,
+    /// The pair; the connection's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_session_id: Option<RuntimeSession>,
 }
 
 /// What the operator answered.

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Role;
 use super::{
-    AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AttendParams,
-    ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams, HandOverParams,
-    HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams, ProposeParams,
-    QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams, RunGatesParams,
-    SendParams, StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
+    AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AskUserParams,
+    AttendParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
+    HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
+    ProposeParams, QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams,
+    RunGatesParams, SendParams, StateWorkParams, StopParams, TaskParams, TrustParams,
+    WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::policy::PolicyChange;
@@ -106,6 +107,10 @@ pub enum Command {
     /// else has; at once when no operator looks.
     #[serde(rename = "approval/ask")]
     AskApproval(AskApprovalParams),
+    /// An agent's own question to the person. Answered once it is recorded; the answer comes as a
+    /// message in reply to it.
+    #[serde(rename = "user/ask")]
+    AskUser(AskUserParams),
     /// This connection is the doorbell of a Claude process; rings as [`Notification::Ring`].
     #[serde(rename = "doorbell/attach")]
     DoorbellAttach,
@@ -199,6 +204,7 @@ impl Command {
             Self::Hook(_) => "hook/report",
             Self::HookHanded(_) => "hook/handed",
             Self::AskApproval(_) => "approval/ask",
+            Self::AskUser(_) => "user/ask",
             Self::DoorbellAttach => "doorbell/attach",
             Self::EnsureCodex => "codex/ensure",
             Self::Decide(_) => "finality/decide",
@@ -237,6 +243,7 @@ impl Command {
             Self::AppendNote(params) => params.agent.is_none_or(speaks_for),
             Self::RecordArtifact(params) => speaks_for(params.agent),
             Self::ProposeFinal(params) => speaks_for(params.agent),
+            Self::AskUser(params) => speaks_for(params.agent),
             // Only Claude has hooks.
             Self::HookHanded(params) => role == Role::Hook && params.agent == Agent::Claude,
             Self::Hook(_) | Self::AskApproval(_) | Self::DoorbellAttach => role == Role::Hook,

@@ -341,6 +341,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         ChoiceEffect::Deny,
         ChoiceEffect::Stop,
         ChoiceEffect::Answer,
+        ChoiceEffect::OwnWords,
     ]);
     let choice = (text(), text(), effect).prop_map(|(id, label, effect)| ApprovalChoice {
         id,
@@ -348,24 +349,28 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         effect,
     });
     (
-        "command|tool|[a-z_]{0,12}",
+        "command|tool|user_question|[a-z_]{0,12}",
         (text(), text()),
         prop::option::of(text()),
         prop::option::of(text()),
         prop::collection::vec(choice, 0..3),
         prop::option::of(text().prop_map(ThreadId::new)),
         prop::option::of("t[0-3]".prop_map(TurnId::new)),
+        prop::option::of(0_i64..4_000_000_000_000),
     )
         .prop_map(
-            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id)| ApprovalRequest {
-                kind: kind.into(),
-                key,
-                subject,
-                cwd,
-                reason,
-                choices,
-                thread_id,
-                turn_id,
+            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until)| {
+                ApprovalRequest {
+                    kind: kind.into(),
+                    key,
+                    subject,
+                    cwd,
+                    reason,
+                    choices,
+                    thread_id,
+                    turn_id,
+                    call_waits_until_ms: until,
+                }
             },
         )
 }

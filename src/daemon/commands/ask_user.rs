@@ -1,0 +1,223 @@
+//! What the agents ask the person by `ask_user`: a request that waits as any other in the Inbox, and
+//! hangs on no call. Its answer is a message in reply to it, so that a call which waits gets it at
+//! once, and an agent that went on by the way of all messages.
+
+use sha2::{Digest as _, Sha256};
+
+use super::checks::check_text;
+use crate::core::agent::Party;
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{
+    ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry,
+    EntryKind, Message,
+};
+use crate::core::id::RuntimeSession;
+use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::wire::control::{AskUserParams, Recorded, Refusal, RefusalCode, Reply};
+
+/// The longest question, in characters: it is a card on a screen.
+const QUESTION_CHARS_MAX: usize = 4_000;
+
+/// The longest answer to choose, in characters.
+const CHOICE_CHARS_MAX: usize = 200;
+
+/// The most answers to choose from.
+const CHOICES_MAX: usize = 8;
+
+/// The most questions of both agents that wait at a time: requests of the vendors always have room
+/// beside them.
+const QUESTIONS_OPEN_MAX: usize = 32;
+
+/// The longest that a call waits, in ms.
+const WAIT_MS_MAX: u64 = 50_000;
+
+/// How much of the question an answer repeats, in characters: enough to know which one it is.
+const QUESTION_NAMED_CHARS: usize = 200;
+
+/// The choice that is always there.
+const OWN_WORDS: &str = "own_words";
+
+impl Daemon {
+    pub(super) fn ask_user(&mut self, conn: ConnId, params: AskUserParams, reply: ReplySender) {
+        if let Err(refusal) = check(&params) {
+            return answer(reply, Err(refusal));
+        }
+        let agent = params.agent;
+        let pair = self.runtime_session(conn, params.runtime_session_id.clone());
+        let key = key(&params, &pair);
+        let world = self.recorder.world();
+        // Asked again word for word, as by a call that repeats one whose time ran out.
+        let mut open = world.open_approvals.values();
+        let known = open.find(|asked| asked.agent == agent && asked.request.key == key);
+        if let Some(known) = known {
+            let known = Recorded {
+                entry_id: known.id.clone(),
+                seq: known.seq,
+            };
+            return answer(reply, Ok(Reply::Recorded(known)));
+        }
+        let open = world.open_approvals.values();
+        let waiting = open
+            .filter(|asked| asked.request.is_user_question())
+            .count();
+        if waiting + self.approvals.on_their_way() >= QUESTIONS_OPEN_MAX {
+            let refusal = Refusal::new(
+                RefusalCode::Overloaded,
+                "too many questions wait for the operator",
+                "nothing was recorded; go on without an answer, or wait for one that you asked \
+                 before",
+            );
+            return answer(reply, Err(refusal));
+        }
+        if self.approvals.known(world, agent, &key).is_some() {
+            let refusal = Refusal::new(
+                RefusalCode::InFlight,
+                "this very question is being recorded",
+                "wait for the call that asked it",
+            );
+            return answer(reply, Err(refusal));
+        }
+        let request = request(&params, key.clone(), self.clock.now_ms());
+        let mut entry = self.asked_entry(agent, request, "");
+        entry.runtime_session = Some(pair);
+        let entry_id = entry.id.clone();
+        self.approvals.asked(key.clone(), entry_id.clone());
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                daemon.approvals.recorded(&key);
+                let recorded = result.map_err(Clone::clone).map(|stored| Recorded {
+                    entry_id,
+                    seq: stored[0].entry.seq,
+                });
+                answer(reply, recorded.map(Reply::Recorded));
+                daemon.status_changed();
+            }),
+        );
+    }
+
+    /// The operator's answer to a question: the message with it first, so that a crash in between
+    /// leaves a question that is still there and no answer that reaches nobody.
+    pub(super) fn user_answer_entries(
+        &self,
+        asked: &ApprovalSnapshot,
+        choice: &ApprovalChoice,
+        note: Option<&str>,
+    ) -> Vec<Entry> {
+        let (id, agent) = (&asked.id, asked.agent);
+        let words = match (choice.effect, note) {
+            (ChoiceEffect::OwnWords, note) => note.unwrap_or_default().to_owned(),
+            (_, None) => choice.label.clone(),
+            (_, Some(note)) => format!("{}\n{note}", choice.label),
+        };
+        let question = asked.request.subject.lines().next().unwrap_or_default();
+        let question: String = question.chars().take(QUESTION_NAMED_CHARS).collect();
+        let to = Some(Party::Agent(agent));
+        let pair = asked.runtime_session.clone();
+        let message = EntryKind::Message(Message {
+            on_busy: OnBusy::Queue,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: Some(id.clone()),
+            from_turn: None,
+            decision: None,
+        });
+        // The operator's words first, the agent's own last and on one line: nobody's question can
+        // pass for what the operator said.
+        let told = format!("{words}\n\nThis answers your question {id}: {question}");
+        let given = ApprovalStep::Given {
+            choice: choice.id.clone(),
+            note: note.map(str::to_owned),
+        };
+        let given = given.of(id.clone(), agent);
+        let ended = ApprovalStep::Ended(ApprovalEnd::Answered).of(id.clone(), agent);
+        let mut entries = vec![
+            self.entry(Party::Human, to.clone(), message, told, pair.clone()),
+            self.entry(Party::Human, to, given, words, pair.clone()),
+            self.entry(
+                Party::System,
+                None,
+                ended,
+                "the operator answered the question",
+                pair,
+            ),
+        ];
+        for entry in &mut entries {
+            self.note_head(entry);
+        }
+        entries
+    }
+}
+
+/// Checks what an agent asks.
+fn check(params: &AskUserParams) -> Result<(), Refusal> {
+    check_text("question", &params.question)?;
+    let is_over = |text: &str, max: usize| text.chars().nth(max).is_some();
+    if is_over(&params.question, QUESTION_CHARS_MAX) {
+        return Err(Refusal::new(
+            RefusalCode::TooLarge,
+            format!("`question` has more than {QUESTION_CHARS_MAX} characters"),
+            "write the details to a file in the project and name the path; nothing was recorded",
+        ));
+    }
+    let is_wrong = |choice: &String| choice.trim().is_empty() || is_over(choice, CHOICE_CHARS_MAX);
+    if params.choices.len() > CHOICES_MAX || params.choices.iter().any(is_wrong) {
+        return Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!(
+                "`choices` are at most {CHOICES_MAX}, of 1 to {CHOICE_CHARS_MAX} characters each"
+            ),
+            "the person can always answer in words of its own; nothing was recorded",
+        ));
+    }
+    Ok(())
+}
+
+/// Names the question: the same words of the same agent and pair are the same question as long as
+/// it waits.
+fn key(params: &AskUserParams, pair: &RuntimeSession) -> String {
+    let mut digest = Sha256::new();
+    for part in std::iter::once(pair.as_str())
+        .chain(std::iter::once(params.question.as_str()))
+        .chain(params.choices.iter().map(String::as_str))
+    {
+        digest.update(part);
+        digest.update([0]);
+    }
+    let digest = digest.finalize();
+    let short: String = digest[..8].iter().map(|it| format!("{it:02x}")).collect();
+    format!("ask_user/{short}")
+}
+
+fn request(params: &AskUserParams, key: String, now_ms: i64) -> ApprovalRequest {
+    let choice = |id: String, label: &str, effect| ApprovalChoice {
+        id,
+        label: label.to_owned(),
+        effect,
+    };
+    let offered = params.choices.iter().enumerate();
+    let offered = offered.map(|(at, label)| {
+        let id = format!("choice/{}", at + 1);
+        choice(id, label, ChoiceEffect::Answer)
+    });
+    let own_words = choice(
+        OWN_WORDS.to_owned(),
+        "an answer in words of your own",
+        ChoiceEffect::OwnWords,
+    );
+    let waits_ms = params.timeout_ms.min(WAIT_MS_MAX);
+    ApprovalRequest {
+        kind: ApprovalKind::UserQuestion,
+        key,
+        subject: params.question.clone(),
+        cwd: None,
+        reason: None,
+        choices: offered.chain([own_words]).collect(),
+        thread_id: None,
+        turn_id: None,
+        call_waits_until_ms: Some(now_ms.saturating_add_unsigned(waits_ms)),
+    }
+}
