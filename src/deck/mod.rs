@@ -27,5 +27,6 @@ pub mod run;
 pub mod term;
 mod thread;
 mod timeline;
+mod tree_looks;
 mod unclear;
 mod work;

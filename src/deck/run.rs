@@ -18,6 +18,7 @@ use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform, search};
 use super::present::present;
 use super::reading::{read_all, read_turn};
+use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
@@ -128,7 +129,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut notifications = options.client.notifications();
     let mut connection = options.client.connection();
     let mut told_to_end = options.told_to_end.clone();
-    let (trees, mut tree_read) = mpsc::channel(1);
+    let mut trees = TreeLooks::new();
     let (answers, mut answered) = mpsc::channel(1);
     let mut searching: Option<AbortHandle> = None;
     let mut proposals = Vec::new();
@@ -161,7 +162,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
         let pending: Vec<_> = model.world.pending_proposals.keys().cloned().collect();
         if pending != proposals {
             proposals = pending;
-            look_at_tree(&options, &model, &trees);
+            trees.look(&options, &model);
         }
         let now = Instant::now();
         if [view_due, stale_due]
@@ -245,7 +246,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     continue;
                 }
                 if effect == Effect::LookAtTree {
-                    look_at_tree(&options, &model, &trees);
+                    trees.look(&options, &model);
                     continue;
                 }
                 if matches!(effect, Effect::StartAgent(_)) {
@@ -277,7 +278,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 }
                 if matches!(effect, Effect::Approve { .. }) {
                     // When it is refused, the card tells why.
-                    look_at_tree(&options, &model, &trees);
+                    trees.look(&options, &model);
                 }
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && !display.tell(msg)
@@ -291,11 +292,12 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     return DeckExit::Gone;
                 }
             }
-            Some(tree) = tree_read.recv() => {
+            tree = trees.done() => {
                 let (tree, changed) = tree.unzip();
                 model.tree = Some(WorkTree::pin(tree.as_ref()).to_owned());
                 model.changed = changed.flatten();
                 view_due.get_or_insert(Instant::now());
+                trees.go_on(&options, &model);
             }
             ended = told_to_end.changed() => {
                 if ended.is_err() || *told_to_end.borrow() {
@@ -348,17 +350,6 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
             );
             false
         }
-    }
-}
-
-/// Reads the work tree aside; one at a time, the latest question is enough.
-fn look_at_tree(options: &DeckOptions, model: &Model, trees: &mpsc::Sender<Option<TreeOfNow>>) {
-    if let Ok(place) = trees.clone().try_reserve_owned() {
-        let read = Arc::clone(&options.read_tree);
-        let approved = model.world.approved_tree.clone();
-        tokio::task::spawn_blocking(move || {
-            place.send(read(approved));
-        });
     }
 }
 
