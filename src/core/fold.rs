@@ -4,6 +4,7 @@ mod acting;
 mod approving;
 mod closing;
 mod continuing;
+mod delivering;
 mod tasking;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,10 +12,10 @@ use std::collections::{BTreeMap, VecDeque};
 use super::agent::{Agent, AgentState};
 use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
 use super::entry::{
-    AgentChanged, Artifact, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityProposal,
-    LifecycleEvent, NoteKind, TurnRecord, TurnStatus,
+    AgentChanged, Artifact, Entry, EntryKind, FinalityProposal, LifecycleEvent, NoteKind,
+    TurnStatus,
 };
-use super::id::{EntryId, Seq, TurnId};
+use super::id::{EntryId, Seq};
 use super::snapshot::{
     ArtifactSnapshot, BRIEF_CHARS_MAX, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX,
     LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
@@ -27,6 +28,7 @@ use closing::{
     withdraw,
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
+use delivering::{fold_delivery, fold_turn_end};
 use tasking::{fold_task, work_of_task};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
@@ -371,87 +373,6 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
             },
         },
     );
-}
-
-fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
-    let proven = matches!(
-        record.result,
-        DeliveryResult::Confirmed | DeliveryResult::Acknowledged
-    );
-    if proven {
-        if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
-            handoff.delivered = true;
-        }
-        if let Some(rung) = &record.rung {
-            world.agents.entry(record.to).or_default().proven_rung =
-                Some((rung.clone(), entry.timestamp_ms));
-        }
-    }
-    if matches!(
-        record.result,
-        DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled
-    ) {
-        // Nobody was asked, so the next thing that the receiver says is no answer to it.
-        world
-            .open_questions
-            .retain(|_, open| open.id != record.message_id);
-    }
-    if record.result == DeliveryResult::Requeued
-        && let Some(message) = world.cut_off.remove(&record.message_id)
-    {
-        // Codex had it, and is to have it once more.
-        world
-            .unsettled
-            .insert(record.message_id.clone(), message.requeued());
-        return;
-    }
-    let Some(message) = world.unsettled.get_mut(&record.message_id) else {
-        return;
-    };
-    if let (DeliveryResult::Confirmed, Some(turn)) = (record.result, &record.turn_id) {
-        let in_turn = (turn.clone(), message.clone());
-        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
-        world.in_turn.insert(record.message_id.clone(), in_turn);
-    }
-    if proven && !message.is_proven() {
-        *world.delivered.entry(record.to).or_default() += 1;
-    }
-    let settled = match record.result {
-        // Codex has what its thread has; Claude says itself when it has read.
-        DeliveryResult::Confirmed => record.to == Agent::Codex,
-        DeliveryResult::Acknowledged
-        | DeliveryResult::Rejected
-        | DeliveryResult::Expired
-        | DeliveryResult::Cancelled => true,
-        DeliveryResult::Ambiguous => message.is_proven(),
-        DeliveryResult::Requeued => false,
-    };
-    if settled && record.result != DeliveryResult::Ambiguous {
-        world.unsettled.remove(&record.message_id);
-    } else if !settled {
-        message.result = Some(record.result);
-        if record.rung.is_some() {
-            message.rung.clone_from(&record.rung);
-        }
-    }
-}
-
-/// What becomes of the messages that a turn had.
-fn fold_turn_end(
-    in_turn: &mut BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
-    cut_off: &mut BTreeMap<EntryId, MessageSnapshot>,
-    turn: &TurnRecord,
-) {
-    if turn.status == TurnStatus::InProgress {
-        return;
-    }
-    let ended = in_turn.extract_if(.., |_, (had_by, _)| *had_by == turn.turn_id);
-    for (id, (_, message)) in ended {
-        if turn.status != TurnStatus::Completed {
-            keep_latest(cut_off, |message| message.seq);
-            cut_off.insert(id, message);
-        }
-    }
 }
 
 /// Makes room for one more.

@@ -7,6 +7,7 @@ mod activity;
 mod approval;
 mod changed_files;
 mod gates;
+mod handoff;
 mod proposal;
 mod task;
 
@@ -27,6 +28,7 @@ pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use changed_files::{ChangedChecks, ChangedFiles};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
+pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{
     CurrentTask, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile,
@@ -225,84 +227,6 @@ impl MessageSnapshot {
             self.result,
             Some(DeliveryResult::Confirmed | DeliveryResult::Acknowledged)
         )
-    }
-}
-
-/// A handoff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HandoffSnapshot {
-    /// Its id.
-    pub id: EntryId,
-    /// Its place in the ledger.
-    pub seq: Seq,
-    /// Who handed over.
-    pub from: Party,
-    /// To whom.
-    pub to: Option<Party>,
-    /// What is asked.
-    pub ask: String,
-    /// Why.
-    pub reason: String,
-    /// When, ms since the epoch.
-    pub at_ms: i64,
-    /// The pair that it belongs to.
-    pub runtime_session: Option<RuntimeSession>,
-    /// There is proof that the receiver has it.
-    pub delivered: bool,
-    /// A message that answers it without closing it.
-    pub answer: Option<EntryId>,
-    /// A blocker note that names it.
-    pub blocked_by: Option<EntryId>,
-    /// The entry that closed it, and when.
-    pub handled_by: Option<(EntryId, i64)>,
-}
-
-/// The lanes of the task board.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lane {
-    /// Handed over, not with the receiver yet.
-    Open,
-    /// With the receiver.
-    Active,
-    /// Somebody noted a blocker.
-    Blocked,
-    /// With the receiver for long.
-    Stale,
-    /// Answered.
-    Done,
-}
-
-impl Lane {
-    /// The word shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Stale => "stale",
-            Self::Done => "done",
-        }
-    }
-}
-
-/// A handoff is stale after this long without an answer, in ms.
-pub const STALE_AFTER_MS: i64 = 60 * 60 * 1000;
-
-impl HandoffSnapshot {
-    /// The lane in which it stands at a given time.
-    pub fn lane(&self, now_ms: i64) -> Lane {
-        if self.handled_by.is_some() {
-            Lane::Done
-        } else if self.blocked_by.is_some() {
-            Lane::Blocked
-        } else if now_ms.saturating_sub(self.at_ms) > STALE_AFTER_MS {
-            Lane::Stale
-        } else if self.delivered {
-            Lane::Active
-        } else {
-            Lane::Open
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Named example worlds: [`Scene`]. Snapshot tests, pictures and whoever wants to see the deck
 //! without a daemon use the same ones.
 
+mod agents;
 mod asked;
 mod far_back;
 mod found;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::agents::{claude, codex, minutes};
 use super::pieces::{
-    NOW_MS, ago, base, changed_checks, claude, codex, finality, gates, handoffs, minutes,
-    much_work, row, tasks, with, work,
+    NOW_MS, ago, base, changed_checks, finality, gates, handoffs, much_work, row, tasks, with, work,
 };
 use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,

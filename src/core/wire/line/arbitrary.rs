@@ -1,5 +1,7 @@
 //! Entries of every kind, for property tests.
 
+mod evidence;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -8,13 +10,13 @@ use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    Artifact, ArtifactStatus, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord,
-    DeliveryResult, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal, GateRun, Handoff,
-    IsolatedRun, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles,
+    ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles,
     TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::whole::Whole;
+use evidence::{artifact, decision, proposal};
 
 /// Few enough that entries refer to each other.
 fn id() -> impl Strategy<Value = EntryId> {
@@ -160,100 +162,6 @@ fn note() -> impl Strategy<Value = EntryKind> {
             withdraws,
         },
     )
-}
-
-fn artifact() -> impl Strategy<Value = EntryKind> {
-    let status = prop::sample::select(vec![
-        ArtifactStatus::Passed,
-        ArtifactStatus::Failed,
-        ArtifactStatus::Blocked,
-        ArtifactStatus::Unknown,
-        ArtifactStatus::Skipped,
-        ArtifactStatus::TimedOut,
-    ]);
-    let kind = prop_oneof!["release_gate|test_report|patch_summary", text()];
-    let verified = prop::option::of(gate_run());
-    (kind, text(), text(), status, texts(), verified).prop_map(
-        |(kind, title, summary, status, evidence, verified)| {
-            EntryKind::Artifact(Artifact {
-                kind,
-                title,
-                summary,
-                status,
-                evidence,
-                verified,
-            })
-        },
-    )
-}
-
-fn gate_run() -> impl Strategy<Value = GateRun> {
-    let exit_code = prop::option::of(any::<i32>());
-    let numbers = (any::<u32>(), any::<u32>());
-    let tree = prop::option::of(tree());
-    let flags = (any::<bool>(), any::<bool>());
-    let isolated = (any::<u32>(), texts()).prop_map(|(not_covered, named)| IsolatedRun {
-        not_covered: not_covered.into(),
-        named,
-    });
-    let isolated = prop::option::of(isolated);
-    (text(), text(), exit_code, numbers, tree, flags, isolated).prop_map(
-        |(gate, cmd, exit_code, (duration_ms, output_bytes), tree, flags, isolated)| GateRun {
-            gate,
-            cmd,
-            spec: "0123456789abcdef".to_owned(),
-            exit_code,
-            duration_ms: duration_ms.into(),
-            tree,
-            stale: flags.0,
-            setup_failed: flags.1,
-            isolated,
-            output_bytes: output_bytes.into(),
-            output_sha256: "0".repeat(64),
-        },
-    )
-}
-
-fn proposal() -> impl Strategy<Value = EntryKind> {
-    let tree = prop::option::of(tree());
-    (text(), texts(), prop::option::of(text()), ids(), tree).prop_map(
-        |(summary, evidence, remaining_risk, handles, tree)| {
-            EntryKind::FinalityProposal(FinalityProposal {
-                summary,
-                evidence,
-                remaining_risk,
-                handles,
-                tree,
-            })
-        },
-    )
-}
-
-fn decision() -> impl Strategy<Value = EntryKind> {
-    let tree = prop::option::of(tree());
-    let tells = prop::sample::subsequence(Agent::ALL.to_vec(), 0..=Agent::ALL.len());
-    (
-        id(),
-        any::<bool>(),
-        prop::option::of(text()),
-        tree,
-        ids(),
-        tells,
-        ids(),
-    )
-        .prop_map(
-            |(proposal_id, approved, reason, tree, handles, tells, runs)| {
-                EntryKind::FinalityDecision(FinalityDecision {
-                    proposal_id,
-                    approved,
-                    reason,
-                    tree,
-                    handles,
-                    tells,
-                    runs,
-                })
-            },
-        )
 }
 
 fn delivery() -> impl Strategy<Value = EntryKind> {

@@ -1,0 +1,103 @@
+//! Artifacts, proposals and decisions of any content.
+
+use proptest::prelude::*;
+
+use super::{id, ids, text, texts, tree};
+use crate::agent::Agent;
+use crate::entry::{
+    Artifact, ArtifactStatus, EntryKind, FinalityDecision, FinalityProposal, GateRun, IsolatedRun,
+};
+
+pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
+    let status = prop::sample::select(vec![
+        ArtifactStatus::Passed,
+        ArtifactStatus::Failed,
+        ArtifactStatus::Blocked,
+        ArtifactStatus::Unknown,
+        ArtifactStatus::Skipped,
+        ArtifactStatus::TimedOut,
+    ]);
+    let kind = prop_oneof!["release_gate|test_report|patch_summary", text()];
+    let verified = prop::option::of(gate_run());
+    (kind, text(), text(), status, texts(), verified).prop_map(
+        |(kind, title, summary, status, evidence, verified)| {
+            EntryKind::Artifact(Artifact {
+                kind,
+                title,
+                summary,
+                status,
+                evidence,
+                verified,
+            })
+        },
+    )
+}
+
+fn gate_run() -> impl Strategy<Value = GateRun> {
+    let exit_code = prop::option::of(any::<i32>());
+    let numbers = (any::<u32>(), any::<u32>());
+    let tree = prop::option::of(tree());
+    let flags = (any::<bool>(), any::<bool>());
+    let isolated = (any::<u32>(), texts()).prop_map(|(not_covered, named)| IsolatedRun {
+        not_covered: not_covered.into(),
+        named,
+    });
+    let isolated = prop::option::of(isolated);
+    (text(), text(), exit_code, numbers, tree, flags, isolated).prop_map(
+        |(gate, cmd, exit_code, (duration_ms, output_bytes), tree, flags, isolated)| GateRun {
+            gate,
+            cmd,
+            spec: "0123456789abcdef".to_owned(),
+            exit_code,
+            duration_ms: duration_ms.into(),
+            tree,
+            stale: flags.0,
+            setup_failed: flags.1,
+            isolated,
+            output_bytes: output_bytes.into(),
+            output_sha256: "0".repeat(64),
+        },
+    )
+}
+
+pub(super) fn proposal() -> impl Strategy<Value = EntryKind> {
+    let tree = prop::option::of(tree());
+    (text(), texts(), prop::option::of(text()), ids(), tree).prop_map(
+        |(summary, evidence, remaining_risk, handles, tree)| {
+            EntryKind::FinalityProposal(FinalityProposal {
+                summary,
+                evidence,
+                remaining_risk,
+                handles,
+                tree,
+            })
+        },
+    )
+}
+
+pub(super) fn decision() -> impl Strategy<Value = EntryKind> {
+    let tree = prop::option::of(tree());
+    let tells = prop::sample::subsequence(Agent::ALL.to_vec(), 0..=Agent::ALL.len());
+    (
+        id(),
+        any::<bool>(),
+        prop::option::of(text()),
+        tree,
+        ids(),
+        tells,
+        ids(),
+    )
+        .prop_map(
+            |(proposal_id, approved, reason, tree, handles, tells, runs)| {
+                EntryKind::FinalityDecision(FinalityDecision {
+                    proposal_id,
+                    approved,
+                    reason,
+                    tree,
+                    handles,
+                    tells,
+                    runs,
+                })
+            },
+        )
+}
