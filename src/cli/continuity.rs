@@ -2,6 +2,7 @@
 //! operator's word on it.
 
 mod change;
+mod compact;
 mod packet;
 mod show;
 mod status;
@@ -37,6 +38,9 @@ pub enum Verb {
     /// Have the agents forget a file, or something that was said (operator)
     #[command(after_help = "Example: ctxrelay continuity forget src/old.rs")]
     Forget(ForgetArgs),
+    /// Compact an agent's context, between its turns; of Codex only (operator)
+    #[command(after_help = "Example: ctxrelay continuity compact codex")]
+    Compact(CompactContextArgs),
 }
 
 /// Arguments of `continuity show`.
@@ -92,6 +96,14 @@ pub struct ForgetArgs {
     pub what: String,
 }
 
+/// Arguments of `continuity compact`.
+#[derive(Debug, clap::Args)]
+pub struct CompactContextArgs {
+    /// Whose
+    #[arg(value_name = "AGENT", value_parser = agent_word())]
+    pub agent: Agent,
+}
+
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::Status => status::run(context),
@@ -99,5 +111,6 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Objective(args) => change::objective(context, args),
         Verb::Sync(args) => change::sync(context, &args),
         Verb::Forget(args) => change::forget(context, &args.what),
+        Verb::Compact(args) => compact::run(context, args.agent),
     }
 }

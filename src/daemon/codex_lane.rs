@@ -146,6 +146,16 @@ impl CodexLane {
         self.flow.state().is_limited()
     }
 
+    /// Its context is being compacted, or its packet is not in the thread yet.
+    pub(super) fn is_compacting(&self) -> bool {
+        self.flow.is_compacting()
+    }
+
+    /// The operator asked for the compaction that goes on.
+    pub(super) fn is_compaction_asked(&self) -> bool {
+        self.flow.is_compaction_asked()
+    }
+
     pub(super) fn needs_sign_in(&self) -> bool {
         self.flow.state().needs_sign_in()
     }

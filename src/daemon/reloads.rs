@@ -13,6 +13,9 @@ use crate::core::instructions::SHARED_CHARS_MAX;
 /// How many packets are made at once. Each waits for a `git` of at most half a second.
 const MAKING_MAX: usize = 16;
 
+/// How long a compaction of Claude's may take before nobody counts on its end, ms.
+const COMPACTION_MS: i64 = 180_000;
+
 /// For whom a packet is made, and why.
 #[derive(Debug, Clone)]
 pub(super) struct ReloadOrder {
@@ -51,8 +54,8 @@ pub(super) struct Reloads<T> {
     next: u64,
     /// Offered, and nothing is known yet.
     offered: BTreeMap<(Agent, RuntimeSession), Reload>,
-    /// Claude's compactions that began, of which the end is not recorded.
-    compacting: BTreeMap<RuntimeSession, CompactionTrigger>,
+    /// Claude's compactions that began, ms, of which the end is not recorded.
+    compacting: BTreeMap<RuntimeSession, (CompactionTrigger, i64)>,
 }
 
 impl<T> Default for Reloads<T> {
@@ -109,12 +112,25 @@ impl<T> Reloads<T> {
     }
 
     /// Claude begins to compact.
-    pub(super) fn compacts(&mut self, pair: RuntimeSession, trigger: CompactionTrigger) {
-        self.compacting.insert(pair, trigger);
+    pub(super) fn compacts(
+        &mut self,
+        pair: RuntimeSession,
+        trigger: CompactionTrigger,
+        now_ms: i64,
+    ) {
+        self.compacting.insert(pair, (trigger, now_ms));
+    }
+
+    /// Whether a Claude is compacting, as far as is known: of one that was taken back nothing is
+    /// told before Claude's next prompt.
+    pub(super) fn is_compacting(&self, now_ms: i64) -> bool {
+        let mut began = self.compacting.values().map(|(_, began_ms)| *began_ms);
+        began.any(|began_ms| now_ms - began_ms < COMPACTION_MS)
     }
 
     /// Claude has compacted: what made it.
     pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<CompactionTrigger> {
-        self.compacting.remove(pair)
+        let (trigger, _) = self.compacting.remove(pair)?;
+        Some(trigger)
     }
 }

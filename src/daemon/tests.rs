@@ -10,6 +10,8 @@ mod claude;
 mod clear;
 mod codex;
 mod compact;
+mod compacting;
+mod compacting_waits;
 mod contexts;
 mod decisions;
 mod discard;

@@ -97,6 +97,11 @@ pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
             None,
             format!("{title} is not tried by itself any more"),
         ),
+        Attend::Compact => (
+            Attendance::Compact,
+            None,
+            format!("{title} compacts its context"),
+        ),
     };
     let params = AttendParams {
         agent,

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_codex, of_type, verify, without_sandbox};
+use crate::pair::{
+    attached_codex, of_type, verify, wait_status as wait_for_pair_status, without_sandbox,
+};
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, last_says, mentions, says, tool_said};
 use crate::support::pair::Pair;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
@@ -192,5 +194,117 @@ fn what_codex_says_of_its_work_and_the_file_that_it_wrote_are_in_the_record_and_
     assert_eq!(files.len(), 1, "{files:#?}");
     let written = &files[0]["runtimeEvent"]["files"]["written"];
     assert_eq!(*written, json!(["pears.txt"]));
+    verify(&pair);
+}
+
+/// The operator's command in a terminal of its own, the word typed; what it said, and its exit code.
+#[track_caller]
+fn compact_by_command(pair: &Pair) -> (String, u32) {
+    let mut line = Pty::spawn(&pair.ctxrelay(["continuity", "compact", "codex"]));
+    line.wait_for_text("Type `compact`");
+    line.type_text("compact");
+    line.press(Key::Enter);
+    let code = line.wait_exit();
+    (line.screen(), code)
+}
+
+#[test]
+fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    // Said by no bridge of this process: what it starts would run below an agent.
+    let objective = ["continuity", "objective", STATED[0]];
+    assert_eq!(Pty::spawn(&pair.ctxrelay(objective)).wait_exit(), 0);
+    let mut codex = attached_codex(&pair);
+    let works = Gate::new("the turn runs");
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up.").behind(&works));
+    codex.submit("sort the pears");
+    works.wait_arrived();
+    let (said, code) = compact_by_command(&pair);
+    assert!(said.contains("would cut off its turn"), "{said}");
+    assert_ne!(code, 0);
+    works.open();
+    codex.wait_for_text("The scale is set up.");
+    rests(&mut codex, "sort the pears", 1);
+    assert!(events(&pair, "context_compacted").is_empty());
+
+    let (said, code) = compact_by_command(&pair);
+    assert_eq!(code, 0, "{said}");
+    wait_status(&pair, "offered", 1);
+    rests(&mut codex, "sort the pears", 2);
+    codex.submit("go on, please");
+    let request = pair
+        .responses
+        .wait_for_request("the next request", |request| {
+            request.is_step() && request.last_text().contains("go on, please")
+        });
+    assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
+    assert!(request.mentions(STATED[0]), "{request:#?}");
+    wait_status(&pair, "given", 1);
+    let compacted = events(&pair, "context_compacted");
+    assert_eq!(compacted.len(), 1, "{compacted:?}");
+    assert_eq!(
+        compacted[0]["runtimeEvent"]["compaction"]["trigger"],
+        "manual"
+    );
+    verify(&pair);
+}
+
+#[test]
+fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    state(&pair);
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up."));
+    codex.submit("sort the pears");
+    codex.wait_for_text("The scale is set up.");
+    rests(&mut codex, "sort the pears", 1);
+    wait_for_pair_status(&pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle"
+    });
+
+    let sums_up = Gate::new("the model sums up");
+    pair.responses.hold_compaction(&sums_up);
+    deck.press(Key::Char('1'));
+    deck.press(Key::Char('j'));
+    deck.press(Key::Char('%'));
+    deck.wait_for_text("% compact");
+    deck.press(Key::Char('%'));
+    deck.wait_for_text("Compact Codex's context?");
+    deck.press(Key::Char('j'));
+    deck.press(Key::Enter);
+    sums_up.wait_arrived();
+    claude.tool("reply", json!({"text": "how many baskets are there?"}));
+    // Not even in the app-server's queue, which would begin a turn with it at once.
+    wait_for_pair_status(&pair, "the mail to wait", |status| {
+        status["queue"]["codex"]["pending"] == 1 && status["queue"]["codex"]["inFlight"] == 0
+    });
+    sums_up.open();
+    let request = pair
+        .responses
+        .wait_for_request("the mail's request", |request| {
+            request.is_step() && request.mentions("how many baskets are there?")
+        });
+    assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
+    for words in STATED {
+        assert!(request.mentions(words), "{words}: {request:#?}");
+    }
+    wait_status(&pair, "given", 1);
+    assert_eq!(pair.responses.times_heard("how many baskets are there?"), 1);
+    let compacted = events(&pair, "context_compacted");
+    assert_eq!(compacted.len(), 1, "{compacted:?}");
+    assert_eq!(
+        compacted[0]["runtimeEvent"]["compaction"]["trigger"],
+        "manual"
+    );
     verify(&pair);
 }

@@ -15,7 +15,7 @@ use futures::stream;
 
 use serde_json::json;
 
-use super::model_request::ModelRequest;
+use super::model_request::{ModelRequest, Side};
 use super::script::{Answer, Gate, Reply};
 use super::wait::{never_within, poll_until, timeout};
 
@@ -115,6 +115,7 @@ struct Shared {
     fallback: Option<Author>,
     requests: Vec<ModelRequest>,
     complaints: Vec<String>,
+    compaction: Option<Gate>,
 }
 
 /// A scripted model service. Ends with its value; complains when the script did not fit.
@@ -174,6 +175,11 @@ impl<D: Dialect> ModelServer<D> {
             when: Box::new(condition),
             left: None,
         }
+    }
+
+    /// The next compaction is answered when the gate is open.
+    pub fn hold_compaction(&self, gate: &Gate) {
+        self.shared.lock().unwrap().compaction = Some(gate.clone());
     }
 
     /// What is answered when no rule fits; the text `ok` unless told otherwise.
@@ -376,7 +382,12 @@ fn answer<D: Dialect>(shared: &mut Shared, mut request: ModelRequest) -> (Option
             (None, None) => Reply::text("ok"),
         }
     } else {
-        D::side_reply(&request)
+        let reply = D::side_reply(&request);
+        let is_compaction = request.side == Some(Side::Compaction);
+        match shared.compaction.take_if(|_| is_compaction) {
+            Some(gate) => reply.behind(&gate),
+            None => reply,
+        }
     };
     let written = D::write(&request, reply.answer, reply.tokens).unwrap_or_else(|complaint| {
         // An error that no agent tries to get around, so that the test sees it soon.

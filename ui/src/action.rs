@@ -83,6 +83,8 @@ pub enum Action {
     TryNow,
     /// Make no tries at a limit by itself.
     NoTries,
+    /// Have an agent's context compacted.
+    Compact,
     /// Approve.
     Approve,
     /// Reject.
@@ -184,6 +186,7 @@ const NAMES: &[(&str, Action)] = &[
     ("let be", Action::LetBe),
     ("try now", Action::TryNow),
     ("no tries", Action::NoTries),
+    ("compact", Action::Compact),
     ("approve", Action::Approve),
     ("reject", Action::Reject),
     ("gates", Action::Gates),

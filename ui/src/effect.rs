@@ -12,7 +12,7 @@ pub enum QuitChoice {
     Stop,
 }
 
-/// What the operator can do about an agent that is silent, or at its usage limit.
+/// What the operator can do about an agent that is silent, at its usage limit, or nearly full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attend {
     /// Stop its turn.
@@ -28,6 +28,8 @@ pub enum Attend {
     TryNow,
     /// Make no tries by itself.
     NoTries,
+    /// Compact its context.
+    Compact,
 }
 
 /// What becomes of a message while its receiver works.
@@ -201,7 +203,8 @@ pub enum Effect {
         /// What becomes of it while the agent works.
         when_busy: WhenBusy,
     },
-    /// The operator does something about an agent that is silent, or at its usage limit.
+    /// The operator does something about an agent that is silent, at its usage limit, or nearly
+    /// full.
     Attend {
         /// Which.
         agent: Agent,

@@ -1430,3 +1430,33 @@ fn their_words_are_asked_for_once_and_in_parts() {
     }
     assert_eq!(all, (102..=220).collect::<Vec<u64>>());
 }
+
+#[test]
+fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied() {
+    let mut deck = deck(quiet());
+    assert_eq!(keys(&mut deck, "1j%"), [], "on the row it only opens");
+    assert_eq!(keys(&mut deck, "%"), []);
+    assert!(shown(&deck).contains("Compact Codex's context?"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [],
+        "leaving it is the first answer"
+    );
+    assert_eq!(
+        keys(&mut deck, "%j<enter>"),
+        [attend(Agent::Codex, Attend::Compact)]
+    );
+    keys(&mut deck, "<esc>k%");
+    assert_eq!(keys(&mut deck, "%"), []);
+    assert!(shown(&deck).contains("its own terminal only"));
+    let copied = keys(&mut deck, "j<enter>");
+    assert!(
+        matches!(copied.as_slice(), [Effect::CopyText(line)] if line.starts_with("/compact ")),
+        "{copied:?}"
+    );
+
+    // A turn would be cut off.
+    let mut deck = self::deck(held_up());
+    assert_eq!(keys(&mut deck, "1j<enter>%"), []);
+    assert!(!shown(&deck).contains("Compact Codex's context?"));
+}

@@ -135,6 +135,10 @@ pub enum CodexFact {
         /// The window, where Codex knows it.
         window: Option<u64>,
     },
+    /// The context of the visible thread is being compacted, whoever has it done.
+    CompactionBegan,
+    /// A compaction that was asked for does not begin.
+    NotCompacted,
     /// The context was compacted, whoever had it done.
     Compacted {
         /// The turn in which that was; one of its own, where somebody asked for it.

@@ -40,6 +40,13 @@ pub enum CodexRequest {
         /// Done, or a sentence.
         reply: oneshot::Sender<Result<(), String>>,
     },
+    /// Compact the context of the visible thread, because the operator says so. Refused while
+    /// anything runs or is on its way there: it would be cut off.
+    Compact {
+        /// It begins, or a sentence; then [`CodexFact::NotCompacted`](super::fact::CodexFact::NotCompacted)
+        /// was told before.
+        reply: oneshot::Sender<Result<(), String>>,
+    },
     /// Answer what Codex asks the person, because the operator says so.
     AnswerApproval {
         /// The request.

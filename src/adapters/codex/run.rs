@@ -462,6 +462,11 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             let _ = reply.send(done);
             Ok(())
         }
+        CodexRequest::Compact { reply } => {
+            let begun = session.compact().await?;
+            let _ = reply.send(begun);
+            Ok(())
+        }
         CodexRequest::AnswerApproval {
             request_id,
             choice,

@@ -5,6 +5,7 @@
 //! [`Session::settle`].
 
 mod approvals;
+mod compact;
 mod deliver;
 mod follow;
 mod inject;

@@ -5,6 +5,7 @@
 //! what goes out.
 
 mod carried;
+mod compaction;
 mod input;
 mod pump;
 mod state;
@@ -12,6 +13,7 @@ mod state;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use carried::CarriedFlow;
+use compaction::CompactionHold;
 pub use input::{Activity, AdapterAnswer, CodexInput};
 pub use state::CodexState;
 
@@ -65,6 +67,7 @@ pub struct CodexFlow {
     /// There is no app-server to be had; what is in flight cannot be found out about.
     is_unavailable: bool,
     resting_until: Option<i64>,
+    compaction: Option<CompactionHold>,
     /// Sent without an answer; recovery has until then to find out.
     unanswered: BTreeMap<EntryId, i64>,
     /// What was said of the attempts that are on their way.
@@ -136,7 +139,10 @@ impl CodexFlow {
 
     /// Whether it is worth a sender's second to wait for proof.
     pub fn may_deliver_soon(&self) -> bool {
-        !self.state.is_limited() && !self.state.is_held() && self.resting_until.is_none()
+        !self.state.is_limited()
+            && !self.state.is_held()
+            && self.resting_until.is_none()
+            && !self.is_compacting()
     }
 
     /// Nothing is on its way.
@@ -164,6 +170,7 @@ impl CodexFlow {
             .values()
             .copied()
             .chain(self.resting_until)
+            .chain(self.compaction.map(|hold| hold.until))
             .chain(expiry)
             .min()
     }
@@ -188,6 +195,7 @@ impl CodexFlow {
             CodexInput::ServerStarted { .. } => {}
             CodexInput::ServerLost { gave_up, .. } => {
                 self.state.server_gone();
+                self.compaction = None;
                 if gave_up {
                     self.is_unavailable = true;
                     self.rest(at);
@@ -202,8 +210,9 @@ impl CodexFlow {
                 if self.state.adopt(thread) {
                     self.hold(false, effects);
                 }
-                // Another conversation may take what this one refused.
+                // Another conversation may take what this one refused, and is not compacted.
                 self.not_taken = None;
+                self.compaction = None;
                 self.resting_until = None;
             }
             CodexInput::Activity { activity, .. } => {
@@ -216,6 +225,11 @@ impl CodexFlow {
                 self.state.turn_began(turn, runs);
             }
             CodexInput::SignIn { needed, .. } => self.state.sign_in(needed),
+            CodexInput::CompactionBegan { is_asked, .. } => {
+                self.compaction_began(is_asked, at.now_ms);
+            }
+            CodexInput::Compacted { .. } => self.compacted(at.now_ms),
+            CodexInput::CompactionOver { .. } => self.compaction = None,
             CodexInput::HumanMessage { turn, .. } => {
                 // The human goes on, and the app-server's own queue with them.
                 self.state.turn_began(turn, false);
@@ -232,6 +246,7 @@ impl CodexFlow {
                 died,
                 ..
             } => {
+                self.compaction_failed();
                 let is_stopped = status == TurnStatus::Interrupted && !died;
                 // Of the life that counts: one that is told late stopped nothing that runs now.
                 if self.state.end_latest(&turn) && is_stopped {
@@ -314,6 +329,7 @@ impl CodexFlow {
         self.is_kept = false;
         self.not_taken = None;
         self.resting_until = None;
+        self.compaction = None;
         self.untried();
     }
 
@@ -342,6 +358,7 @@ impl CodexFlow {
                 effects.push(DeliveryEffect::Wake);
             }
         }
+        self.compaction.take_if(|hold| hold.until <= at.now_ms);
         // Only an app-server with an idle thread can tell.
         let can_tell = self.state.is_running() && !self.state.is_busy();
         let mut overdue = Vec::new();

@@ -13,6 +13,8 @@ words! {
         CodexTuiAttached = "codex_tui_attached",
         /// The Codex terminal went.
         CodexTuiLeft = "codex_tui_left",
+        /// The operator had an agent's context compacted.
+        CompactionAsked = "compaction_asked",
         /// The operator said who alone writes to git.
         CoordinatorChanged = "coordinator_changed",
         /// A `config.json` of ContextRelay 3 was taken over.
@@ -57,11 +59,12 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`LifecycleEvent::ALL`].
-    const TEXTS: [&str; 22] = [
+    const TEXTS: [&str; 23] = [
         "alarm_acknowledged",
         "claude_bridge_replaced",
         "codex_tui_attached",
         "codex_tui_left",
+        "compaction_asked",
         "coordinator_changed",
         "config_migrated",
         "config_reloaded",

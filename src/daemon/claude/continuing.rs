@@ -53,7 +53,8 @@ impl Daemon {
             }
             "PreCompact" => {
                 let trigger = params.detail.as_deref().unwrap_or_default();
-                self.reloads.compacts(pair.clone(), trigger.into());
+                let now_ms = self.clock.now_ms();
+                self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
             }
             "PostCompact" => {
                 let summary = params.text.clone().unwrap_or_default();

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::PACKET_CHARS_MAX;
+use crate::core::delivery::CodexInput;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
     TurnFiles,
@@ -21,12 +22,18 @@ impl Daemon {
     pub(in crate::daemon) fn codex_compacted(&mut self, turn_id: &TurnId, in_turn: bool) {
         tracing::info!(%turn_id, "codex's context was compacted");
         self.codex_was_compacted();
+        let trigger = if self.codex.is_compaction_asked() {
+            CompactionTrigger::Manual
+        } else if in_turn {
+            CompactionTrigger::Auto
+        } else {
+            // Somebody asked elsewhere, or it was full when the next turn began.
+            CompactionTrigger::Unknown
+        };
+        let life = self.codex.life();
+        self.codex_input(CodexInput::Compacted { life });
         let compaction = Compaction {
-            trigger: match in_turn {
-                true => CompactionTrigger::Auto,
-                // Somebody asked, or it was full when the next turn began.
-                false => CompactionTrigger::Unknown,
-            },
+            trigger,
             tokens_before: None,
             tokens_after: None,
         };
@@ -47,8 +54,16 @@ impl Daemon {
             if let Some(packet) = packet {
                 daemon.inject(packet);
             }
+            // What is asked of the adapter from here on is done behind the packet.
+            daemon.compaction_is_over();
         };
         self.reload(order, Box::new(then));
+    }
+
+    /// Messages go out again.
+    pub(in crate::daemon) fn compaction_is_over(&mut self) {
+        let life = self.codex.life();
+        self.codex_input(CodexInput::CompactionOver { life });
     }
 
     /// What a turn that ends touched, and what it said of its work.

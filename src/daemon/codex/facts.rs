@@ -110,6 +110,11 @@ impl Daemon {
                 }
             }
             CodexFact::ContextUsed { used, window } => self.codex_context(used, window),
+            CodexFact::CompactionBegan => {
+                let (life, is_asked) = (self.codex.life(), false);
+                self.codex_input(CodexInput::CompactionBegan { life, is_asked });
+            }
+            CodexFact::NotCompacted => self.compaction_is_over(),
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
             CodexFact::TurnTraced { files, said } => self.codex_touched(files, &said),
             CodexFact::PacketGiven { packet_id } => {

@@ -75,6 +75,13 @@ impl CodexLane {
         Some(stopped)
     }
 
+    /// Has the thread's context compacted; `None` when nobody can be asked.
+    pub(in crate::daemon) fn compact(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
+        let (reply, begun) = oneshot::channel();
+        self.ask(CodexRequest::Compact { reply })?;
+        Some(begun)
+    }
+
     /// Sends the operator's answer to what Codex asks; `None` when nobody can be asked.
     pub(in crate::daemon) fn answer_approval(
         &self,

@@ -1,4 +1,4 @@
-//! What the operator does about an agent that is silent, or at its usage limit.
+//! What the operator does about an agent that is silent, at its usage limit, or nearly full.
 
 use tokio::sync::oneshot;
 
@@ -14,6 +14,7 @@ impl Daemon {
         let agent = params.agent;
         let done = match params.act {
             Attendance::Interrupt => return self.interrupt(params, reply),
+            Attendance::Compact => return self.compact_context(agent, reply),
             Attendance::Requeue => self.requeue(agent),
             Attendance::Wait if self.let_turn_be(agent) => Ok(()),
             Attendance::Wait => Err(Refusal::new(
@@ -100,20 +101,24 @@ impl Daemon {
             format!("the operator stopped Codex's turn {turn}"),
         );
         tokio::spawn(async move {
-            let result = told(stopped).await.map(|()| Reply::Done);
-            answer(reply, result);
+            let stopped = told(stopped, "look again: the turn may have ended").await;
+            answer(reply, stopped.map(|()| Reply::Done));
         });
     }
 }
 
-/// What the app-server says. Its request has a deadline in the adapter.
-async fn told(stopped: oneshot::Receiver<Result<(), String>>) -> Result<(), Refusal> {
-    match stopped.await {
+/// What the app-server says, and the next step where it refuses. Its request has a deadline in the
+/// adapter.
+pub(super) async fn told(
+    done: oneshot::Receiver<Result<(), String>>,
+    hint: &str,
+) -> Result<(), Refusal> {
+    match done.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(why)) => Err(Refusal::new(
             RefusalCode::CodexRefused,
             format!("codex refused it: {why}"),
-            "look again: the turn may have ended",
+            hint,
         )),
         Err(_) => Err(Refusal::new(
             RefusalCode::CodexUnavailable,

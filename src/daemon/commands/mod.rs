@@ -10,6 +10,7 @@ mod capsules;
 pub(super) mod checks;
 mod clear;
 mod compact;
+mod compact_context;
 pub(super) mod context;
 mod decide;
 mod gates;

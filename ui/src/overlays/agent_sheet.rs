@@ -50,6 +50,7 @@ fn keys(deck: &Deck, card: &AgentCard) -> Vec<(Action, &'static str)> {
         (Action::SendAgain, "send again"),
         (Action::TryNow, "try now"),
         (Action::NoTries, "no tries"),
+        (Action::Compact, "compact"),
     ];
     let mut keys: Vec<_> = attends
         .into_iter()

@@ -32,7 +32,8 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         | Action::SendAgain
         | Action::LetBe
         | Action::TryNow
-        | Action::NoTries => {
+        | Action::NoTries
+        | Action::Compact => {
             selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
         }
         Action::Approve
@@ -119,7 +120,8 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             | Action::SendAgain
             | Action::LetBe
             | Action::TryNow
-            | Action::NoTries,
+            | Action::NoTries
+            | Action::Compact,
         ) => can_attend(deck, sheet.agent, action),
         (Overlay::Agent(_), Action::Message | Action::Handoff) => deck.view.daemon.state.can_act(),
         _ => true,

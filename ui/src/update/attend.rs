@@ -1,5 +1,5 @@
-//! What the operator does about an agent that is silent, or at its usage limit: what applies, and
-//! what is asked before anything is lost or spent.
+//! What the operator does about an agent that is silent, at its usage limit, or nearly full: what
+//! applies, and what is asked before anything is lost or spent.
 
 use crate::action::Action;
 use crate::deck::Deck;
@@ -7,6 +7,10 @@ use crate::effect::{Attend, Effect};
 use crate::model::{Agent, AgentCard, AgentState, Level};
 use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
 use crate::text;
+
+/// What the person types at Claude.
+const COMPACT_CLAUDE: &str =
+    "/compact Keep what is agreed, decided and open, with the ids of the ctxrelay messages.";
 
 /// Whether it would do something for this agent now.
 pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
@@ -27,6 +31,7 @@ pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
                 .is_some_and(|silence| silence.snoozed_until_ms.is_none()),
             Action::TryNow => card.limit.is_some(),
             Action::NoTries => card.limit.is_some() && !is_cancelled(card),
+            Action::Compact => card.state == AgentState::Idle && card.turn_id.is_none(),
             _ => false,
         }
 }
@@ -81,6 +86,21 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
                 turn_id: card.turn_id.clone().unwrap_or_default(),
             },
         ),
+        (Action::Compact, Agent::Claude) => return offer_compact_text(deck),
+        (Action::Compact, Agent::Codex) => (
+            "Compact Codex's context?",
+            vec![
+                "Its model sums its conversation up and forgets the rest. That costs a request, and \
+                 cannot be taken back."
+                    .to_owned(),
+                "Then it is told again what the record holds of its work. Messages for it wait \
+                 until then, for a minute at most."
+                    .to_owned(),
+            ],
+            "compact it",
+            "in a turn of its own, now",
+            Attend::Compact,
+        ),
         (Action::SendAgain, _) => (
             "Send again what lost its turn?",
             vec![
@@ -114,6 +134,26 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
         vec![
             ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
             ChoiceOption::new(yes, what, Pick::Effect(effect(act))),
+        ],
+    )));
+    Vec::new()
+}
+
+/// Claude's context is compacted in its own terminal only.
+fn offer_compact_text(deck: &mut Deck) -> Vec<Effect> {
+    let lines = vec![
+        "Claude's context can be compacted in its own terminal only. Copy the line, and paste it \
+         there; then it is told again what the record holds of its work."
+            .to_owned(),
+        COMPACT_CLAUDE.to_owned(),
+    ];
+    let copy = Pick::Effect(Effect::CopyText(COMPACT_CLAUDE.to_owned()));
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        "Compact Claude's context?",
+        lines,
+        vec![
+            ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
+            ChoiceOption::new("copy the line", "nothing happens here", copy),
         ],
     )));
     Vec::new()

@@ -91,7 +91,8 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::SendAgain
         | Action::LetBe
         | Action::TryNow
-        | Action::NoTries => return attend_agent(deck, action),
+        | Action::NoTries
+        | Action::Compact => return attend_agent(deck, action),
         Action::Send => return send(deck),
         Action::Newline | Action::NextField | Action::OtherAgent | Action::WhenBusy => {
             write(deck, action);

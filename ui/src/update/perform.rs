@@ -86,7 +86,8 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::SendAgain
         | Action::LetBe
         | Action::TryNow
-        | Action::NoTries => {
+        | Action::NoTries
+        | Action::Compact => {
             if let Some(agent) = selected_agent(deck) {
                 open_agent(deck, agent);
             }

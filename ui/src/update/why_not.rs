@@ -37,7 +37,8 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
         | Action::SendAgain
         | Action::LetBe
         | Action::TryNow
-        | Action::NoTries => agent(&|agent| can_attend(deck, agent, action)),
+        | Action::NoTries
+        | Action::Compact => agent(&|agent| can_attend(deck, agent, action)),
         _ => None,
     }
 }
@@ -68,6 +69,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::SendAgain => "no message has lost its turn",
         Action::LetBe if waits => "this agent is not silent",
         Action::LetBe => "no agent is silent",
+        Action::Compact => "an agent's context is compacted between its turns",
         Action::TryNow | Action::NoTries if waits => "this agent is at no usage limit",
         Action::TryNow | Action::NoTries => "no agent is at a usage limit",
         Action::Approve | Action::Reject if waits => "what is selected is no proposal",

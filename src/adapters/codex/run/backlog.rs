@@ -34,6 +34,7 @@ impl Run {
                 // The next app-server will tell.
                 CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
                 CodexRequest::Interrupt { reply, .. }
+                | CodexRequest::Compact { reply }
                 | CodexRequest::AnswerApproval { reply, .. } => {
                     let _ = reply.send(Err(why.to_owned()));
                 }
@@ -69,6 +70,7 @@ impl Run {
                     self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
                 CodexRequest::Interrupt { reply, .. }
+                | CodexRequest::Compact { reply }
                 | CodexRequest::AnswerApproval { reply, .. } => {
                     let _ = reply.send(Err("another process goes on".to_owned()));
                 }

@@ -93,6 +93,14 @@ impl Session<'_> {
                     facts.push(CodexFact::CommandBegan { item_id, command });
                 }
             }
+            CodexNotification::CompactionStarted(started) => {
+                self.sign(&started.thread_id).await;
+                self.watch_packet(&started.thread_id, ThreadSign::Work)
+                    .await;
+                if self.memory.is_visible(&started.thread_id) {
+                    facts.push(CodexFact::CompactionBegan);
+                }
+            }
             CodexNotification::ItemCompleted(completed) => {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
                     self.sign(&completed.thread_id).await;

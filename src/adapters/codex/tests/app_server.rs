@@ -5,7 +5,7 @@
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -26,6 +26,7 @@ pub(super) enum Ask {
     Deliver(&'static str, OnBusy),
     Recover(Vec<EntryId>),
     Release,
+    Compact(oneshot::Sender<Result<(), String>>),
 }
 
 /// The test's side of the connection.
@@ -276,6 +277,9 @@ async fn drive(
                     }
                     Ask::Recover(ids) => session.recover(ids).await?,
                     Ask::Release => session.release_queue().await?,
+                    Ask::Compact(reply) => {
+                        let _ = reply.send(session.compact().await?);
+                    }
                 },
                 () = async { tokio::time::sleep_until(look.unwrap()).await }, if look.is_some() => {
                     session.look().await?;

@@ -82,6 +82,23 @@ pub enum CodexInput {
         /// Somebody has to sign in.
         needed: bool,
     },
+    /// The context is being compacted, or is about to be.
+    CompactionBegan {
+        /// The app-server's life.
+        life: u64,
+        /// The operator asked for it here.
+        is_asked: bool,
+    },
+    /// The context is compacted, and a packet for it is being made.
+    Compacted {
+        /// The app-server's life.
+        life: u64,
+    },
+    /// The packet was sent into the thread, or there is none.
+    CompactionOver {
+        /// The app-server's life.
+        life: u64,
+    },
     /// The human's words are in the conversation.
     HumanMessage {
         /// The app-server's life.
@@ -185,6 +202,9 @@ impl CodexInput {
             Self::Activity { life, .. } => Some((*life, "activity")),
             Self::TurnStarted { life, .. } => Some((*life, "turn_started")),
             Self::SignIn { life, .. } => Some((*life, "sign_in")),
+            Self::CompactionBegan { life, .. } => Some((*life, "compaction_began")),
+            Self::Compacted { life } => Some((*life, "compacted")),
+            Self::CompactionOver { life } => Some((*life, "compaction_over")),
             Self::HumanMessage { life, .. } => Some((*life, "human_message")),
             Self::TurnEnded { life, .. } => Some((*life, "turn_ended")),
             Self::Answer { life, .. } => Some((*life, "answer")),

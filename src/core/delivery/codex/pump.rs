@@ -27,6 +27,7 @@ impl CodexFlow {
             || self.state.is_held()
             || self.is_leaving
             || self.resting_until.is_some()
+            || self.is_compacting()
         {
             return;
         }
@@ -72,14 +73,14 @@ impl CodexFlow {
     }
 
     /// Whether what was to be handed over once its row is written still is: meanwhile it may have
-    /// been proven, or the human or a limit may have come.
+    /// been proven, or the human, a limit or a compaction may have come.
     pub fn may_leave(&self, backlog: &Backlog, id: &EntryId, attempt: &AttemptId) -> bool {
         let is_wanted = backlog.get(id).is_some_and(|row| {
             row.attempt.as_ref() == Some(attempt)
                 && row.is_on_its_way()
                 && backlog.may_be_offered(row)
         });
-        is_wanted && !self.state.is_limited() && !self.state.is_held()
+        is_wanted && !self.state.is_limited() && !self.state.is_held() && !self.is_compacting()
     }
 
     #[expect(

@@ -1,5 +1,7 @@
 //! The lane to Codex, input by input.
 
+mod compaction;
+
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,

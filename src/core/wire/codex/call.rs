@@ -303,6 +303,16 @@ pub struct AccountAnswer {
     pub requires_openai_auth: bool,
 }
 
+/// `thread/compact/start`: compacts the thread's context, in a turn of its own. A turn that runs is
+/// cut off for it, so only for an idle one (Codex 0.169.0, observed).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactStart {
+    /// The thread.
+    pub thread_id: String,
+}
+call!(CompactStart, "thread/compact/start", IgnoredAny);
+
 /// `thread/inject_items`: puts items into the thread that the model sees, and the history and the
 /// terminal do not. Nothing of them is checked, and the answer proves nothing; in a turn that runs
 /// they come one request late (Codex 0.169.0, observed).

@@ -30,6 +30,8 @@ pub enum CodexNotification {
     ToolStarted(ItemOfTurn),
     /// `turn/plan/updated`.
     PlanUpdated(PlanUpdated),
+    /// `item/started` of a compaction.
+    CompactionStarted(OfThread),
     /// `item/completed`.
     ItemCompleted(ItemOfTurn),
     /// `thread/tokenUsage/updated`.
@@ -213,6 +215,9 @@ impl CodexNotification {
                     "fileChange" => read(params).map(Self::FileChangeStarted),
                     "commandExecution" => read(params).map(Self::CommandStarted),
                     "mcpToolCall" => read(params).map(Self::ToolStarted),
+                    "contextCompaction" => Some(Self::CompactionStarted(OfThread {
+                        thread_id: started.thread_id,
+                    })),
                     _ => Some(Self::Sign(OfThread {
                         thread_id: started.thread_id,
                     })),

@@ -357,7 +357,7 @@ pub struct AttendParams {
     pub turn_id: Option<TurnId>,
 }
 
-/// What the operator can do about an agent that is silent, or at its usage limit.
+/// What the operator can do about an agent that is silent, at its usage limit, or nearly full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attendance {
@@ -371,6 +371,8 @@ pub enum Attendance {
     TryNow,
     /// Make no tries by itself.
     Cancel,
+    /// Compact its context.
+    Compact,
 }
 
 /// Arguments of [`Command::Stop`](super::Command::Stop).

@@ -1,0 +1,38 @@
+//! `ctxrelay continuity compact`: the operator has an agent's context compacted.
+
+use serde_json::json;
+
+use crate::cli::connect::{runtime, unexpected};
+use crate::cli::context::CliContext;
+use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::operator;
+use crate::cli::report::Report;
+use crate::core::agent::Agent;
+use crate::wire::control::{AttendParams, Attendance, Command, Reply};
+
+const WHAT: &str = "Codex's model sums its conversation up and forgets the rest: that costs a \
+    request, and cannot be taken back. Then Codex is told again what the record holds of its work.";
+
+pub(super) fn run(context: &CliContext, agent: Agent) -> CliOutcome {
+    if agent == Agent::Claude {
+        return Err(Failure::refused(
+            "not_from_here",
+            "Claude's context can only be compacted in its own terminal",
+            "type /compact there",
+        ));
+    }
+    let command = Command::Attend(AttendParams {
+        agent,
+        act: Attendance::Compact,
+        turn_id: None,
+    });
+    let asked = operator::ask(context, command, WHAT, "compact");
+    match runtime()?.block_on(asked)? {
+        Reply::Done => {
+            let said = "Codex compacts its context; `ctxrelay continuity status` says when it has";
+            let value = json!({"agent": agent, "begun": true});
+            context.out.report(Report::new(&value, said))
+        }
+        other => Err(unexpected(&other)),
+    }
+}

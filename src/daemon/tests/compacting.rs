@@ -1,0 +1,66 @@
+//! The operator has Codex's context compacted: only between its turns, and mail waits meanwhile.
+
+use super::rig::Rig;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
+use crate::core::id::{ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{AttendParams, Attendance, Command, Refusal, RefusalCode, Reply, Role};
+
+fn compact(agent: Agent) -> Command {
+    Command::Attend(AttendParams {
+        agent,
+        act: Attendance::Compact,
+        turn_id: None,
+    })
+}
+
+fn code(result: Result<Reply, Refusal>) -> RefusalCode {
+    result.unwrap_err().code
+}
+
+#[tokio::test]
+async fn only_the_operator_compacts_and_only_between_turns() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let agent = rig.connect(Role::Claude, None, false);
+    let by_agent = rig.call(&agent, compact(Agent::Codex)).await;
+    assert_eq!(code(by_agent), RefusalCode::OperatorOnly);
+    let of_claude = rig.call(&operator, compact(Agent::Claude)).await;
+    assert_eq!(code(of_claude), RefusalCode::NotFromHere);
+    rig.fact(CodexFact::ThreadStatus {
+        status: ReportedStatus::Active { waiting: false },
+    });
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("T"),
+        turn_id: TurnId::new("turn-1"),
+    });
+    let busy = rig.call(&operator, compact(Agent::Codex)).await;
+    assert_eq!(code(busy), RefusalCode::WrongState);
+    assert!(rig.requests.try_recv().is_err(), "the adapter is not asked");
+}
+
+#[tokio::test]
+async fn mail_waits_while_it_is_compacted_and_leaves_when_it_is_refused() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let begun = rig.ask(&operator, compact(Agent::Codex));
+    let Ok(CodexRequest::Compact { reply }) = rig.requests.try_recv() else {
+        panic!("nothing was asked of the adapter");
+    };
+    let again = rig.call(&operator, compact(Agent::Codex)).await;
+    assert_eq!(code(again), RefusalCode::WrongState, "one at a time");
+    let mail = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), []);
+    // The app-server did not begin.
+    reply.send(Err("no rollout found".to_owned())).unwrap();
+    assert!(begun.await.unwrap().is_err());
+    rig.fact(CodexFact::NotCompacted);
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [mail]);
+}
