@@ -1,5 +1,7 @@
 //! What the real Codex's model is told again after its context was compacted.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::pair::{
@@ -32,6 +34,34 @@ fn wait_status(pair: &Pair, status: &str, times: usize) {
         let of = steps.filter(|line| line["runtimeEvent"]["status"] == status);
         (of.count() == times).then_some(())
     });
+}
+
+/// Waits until so many packets stand in Codex's own file of the thread. The record has an offered one
+/// before it leaves, and a prompt of that moment would be ahead of it.
+#[track_caller]
+fn wait_in_thread(pair: &Pair, times: usize) {
+    let sessions = pair.codex_home.config().with_file_name("sessions");
+    wait_until(&format!("{times} packets in the thread"), timeout(), || {
+        let text = file_texts(&sessions).concat();
+        let items = text
+            .lines()
+            .filter(|line| line.contains(r#""type":"response_item""#) && line.contains(PACKET));
+        (items.count() == times).then_some(())
+    });
+}
+
+/// The texts of all files below a folder.
+fn file_texts(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            texts.append(&mut file_texts(&path));
+        } else {
+            texts.extend(std::fs::read_to_string(&path));
+        }
+    }
+    texts
 }
 
 /// What Codex says of its work.
@@ -70,7 +100,7 @@ fn compact(pair: &Pair, codex: &mut Pty, prompt: &str, times: usize) {
     wait_until("the compaction's entry", timeout(), || {
         (events(pair, "context_compacted").len() == times).then_some(())
     });
-    wait_status(pair, "offered", times);
+    wait_in_thread(pair, times);
     rests(codex, prompt, 2);
 }
 
@@ -233,7 +263,7 @@ fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
 
     let (said, code) = compact_by_command(&pair);
     assert_eq!(code, 0, "{said}");
-    wait_status(&pair, "offered", 1);
+    wait_in_thread(&pair, 1);
     rests(&mut codex, "sort the pears", 2);
     codex.submit("go on, please");
     let request = pair
