@@ -9,7 +9,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ErrorCode;
 use crate::core::envelope::age;
-use crate::core::live_turn::{LiveAct, PlanStep};
+use crate::core::live_turn::{LiveAct, LiveTurn, PlanStep};
 use crate::wire::config::Config;
 
 impl Daemon {
@@ -70,7 +70,10 @@ impl Daemon {
                 self.turn_lives(Agent::Codex);
             }
             CodexFact::Sign => self.turn_lives(Agent::Codex),
-            CodexFact::ThreadAdopted { .. } => self.running_commands.are_over(),
+            CodexFact::ThreadAdopted { .. } => {
+                self.running_commands.are_over();
+                self.live_turn = LiveTurn::default();
+            }
             _ => {}
         }
     }

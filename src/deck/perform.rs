@@ -71,8 +71,9 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         Effect::GiveUp { ids } => Some(change_queue(operator, ids, QueueChange::Remove).await),
         Effect::ReadWords { lines } => {
             for line in lines {
-                let words = words_of(operator, model, line).await;
-                model.unclear.read(line, words);
+                if let Some(words) = words_of(operator, model, line).await {
+                    model.unclear.read(line, words);
+                }
             }
             None
         }
@@ -212,20 +213,21 @@ async fn change_queue(operator: &Client, ids: Vec<String>, change: QueueChange) 
     }
 }
 
-/// The beginning of a message.
-async fn words_of(operator: &Client, model: &Model, line: u64) -> String {
+/// The beginning of a message. `None`: no daemon answered, and the next one is asked.
+async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String> {
     let show = Command::LedgerShow {
         entry: line.to_string(),
         full: false,
     };
     let shown = match operator.call(show).await {
         Ok(Reply::Entry(value)) => entry(value, Some(line)),
+        Err(ClientError::Unreachable(_) | ClientError::Unanswered) => return None,
         _ => None,
     };
-    match shown {
+    Some(match shown {
         Some(entry) => present::row(model, &entry, false).text,
         None => "its text cannot be read".to_owned(),
-    }
+    })
 }
 
 async fn decide(

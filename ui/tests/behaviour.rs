@@ -1432,6 +1432,25 @@ fn their_words_are_asked_for_once_and_in_parts() {
 }
 
 #[test]
+fn words_are_asked_for_while_a_daemon_is_there_and_again_of_the_next_one() {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(120, 33));
+    let there = unclear(1, "");
+    let mut away = there.clone();
+    away.daemon.state = DaemonState::Reconnecting;
+    let wanted = [Effect::ReadWords { lines: vec![101] }];
+    assert_eq!(update(&mut deck, Msg::View(Box::new(away.clone()))), []);
+    for _ in 0..2 {
+        assert_eq!(
+            update(&mut deck, Msg::View(Box::new(there.clone()))),
+            wanted
+        );
+        assert_eq!(update(&mut deck, Msg::View(Box::new(there.clone()))), []);
+        assert_eq!(update(&mut deck, Msg::View(Box::new(away.clone()))), []);
+    }
+}
+
+#[test]
 fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied() {
     let mut deck = deck(quiet());
     assert_eq!(keys(&mut deck, "1j%"), [], "on the row it only opens");

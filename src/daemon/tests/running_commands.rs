@@ -111,3 +111,23 @@ async fn a_persons_deck_reads_what_the_turn_did_without_secrets_and_no_agent_doe
         assert!(!Command::ReadTurn.may_come_from(role), "{role:?}");
     }
 }
+
+#[tokio::test]
+async fn another_conversation_shows_nothing_of_the_turn_before() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("T"),
+        turn_id: TurnId::new("U1"),
+    });
+    begins(&mut rig, "1", "cargo test");
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("another"),
+    });
+    let deck = rig.connect(Role::Deck, None, false);
+    let Reply::Turn(turn) = rig.call(&deck, Command::ReadTurn).await.unwrap() else {
+        panic!("no turn");
+    };
+    assert!(!turn.is_running(), "{turn:?}");
+    assert_eq!(turn.lines().count(), 0, "{turn:?}");
+}

@@ -127,8 +127,13 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-/// Asks for the beginnings of messages that are listed, and of the first behind each row.
+/// Asks for the beginnings of messages that are listed, and of the first behind each row. What was
+/// asked of a daemon that is gone is asked again of the next.
 fn unread_words(deck: &mut Deck) -> Option<Effect> {
+    if !deck.view.daemon.state.can_act() {
+        deck.asked_words.clear();
+        return None;
+    }
     let subject = deck.overlays.last().and_then(Overlay::subject);
     let subject = subject.or_else(|| Subject::selected(deck));
     let mut lines = Vec::new();
