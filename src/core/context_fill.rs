@@ -38,4 +38,7 @@ pub struct ContextFill {
     pub compacts_at: Option<u64>,
     /// Compactions that were seen since the daemon started.
     pub compactions: u64,
+    /// Since when it is as full as the operator wants to be told of (`continuity.warnPercent`), ms
+    /// since the epoch.
+    pub nearly_full_since: Option<i64>,
 }

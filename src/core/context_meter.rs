@@ -149,6 +149,7 @@ impl ContextMeter {
             }),
             compacts_at,
             compactions: self.compactions,
+            nearly_full_since: None,
         }
     }
 

@@ -32,6 +32,9 @@ impl Daemon {
     fn apply_configuration(&mut self, config: &Config) {
         self.set_silences(config);
         self.set_limit_mode(config);
+        let warn_percent = config.continuity.warn_percent.into();
+        self.contexts.warn_from(warn_percent, self.clock.now_ms());
+        self.status_changed();
         self.recorder.space().set_limits(config.storage);
         self.space_changed();
     }

@@ -14,6 +14,8 @@ use crate::core::context_meter::{ContextMeter, ContextReading};
 pub(super) struct Contexts {
     claude: Metered,
     codex: Metered,
+    /// From how full a context on the operator is told, in percent; 0: never.
+    warn_percent: u64,
     /// Looks at a transcript that go on.
     looks: usize,
 }
@@ -24,6 +26,7 @@ struct Metered {
     /// A thread's id, or the path of a transcript.
     conversation: Option<String>,
     meter: ContextMeter,
+    nearly_full_since: Option<i64>,
 }
 
 impl Metered {
@@ -31,6 +34,17 @@ impl Metered {
         Self {
             conversation: None,
             meter: ContextMeter::new(agent),
+            nearly_full_since: None,
+        }
+    }
+
+    /// What is known of it may have changed.
+    fn look(&mut self, warn_percent: u64, now_ms: i64) {
+        let percent = self.meter.fill().percent;
+        if warn_percent > 0 && percent.is_some_and(|percent| percent >= warn_percent) {
+            self.nearly_full_since.get_or_insert(now_ms);
+        } else {
+            self.nearly_full_since = None;
         }
     }
 }
@@ -40,6 +54,7 @@ impl Default for Contexts {
         Self {
             claude: Metered::new(Agent::Claude),
             codex: Metered::new(Agent::Codex),
+            warn_percent: 0,
             looks: 0,
         }
     }
@@ -52,12 +67,24 @@ impl Contexts {
         if metered.conversation.as_deref() != Some(conversation) {
             metered.conversation = Some(conversation.to_owned());
             metered.meter.began_anew();
+            metered.nearly_full_since = None;
         }
     }
 
     /// Takes a figure. Returns whether that is new.
     pub(super) fn read(&mut self, agent: Agent, reading: ContextReading) -> bool {
-        self.of(agent).meter.read(reading)
+        let (warn_percent, at_ms) = (self.warn_percent, reading.at_ms);
+        let metered = self.of(agent);
+        let is_new = metered.meter.read(reading);
+        metered.look(warn_percent, at_ms);
+        is_new
+    }
+
+    /// Takes from how full a context on the operator is told.
+    pub(super) fn warn_from(&mut self, percent: u64, now_ms: i64) {
+        self.warn_percent = percent;
+        self.claude.look(percent, now_ms);
+        self.codex.look(percent, now_ms);
     }
 
     /// A turn begins.
@@ -71,8 +98,11 @@ impl Contexts {
     }
 
     /// The context was compacted, and holds so many tokens since, where that is known.
-    pub(super) fn compacted(&mut self, agent: Agent, left: Option<u64>) {
-        self.of(agent).meter.compacted(left);
+    pub(super) fn compacted(&mut self, agent: Agent, left: Option<u64>, now_ms: i64) {
+        let warn_percent = self.warn_percent;
+        let metered = self.of(agent);
+        metered.meter.compacted(left);
+        metered.look(warn_percent, now_ms);
     }
 
     /// Tokens in the context.
@@ -82,7 +112,11 @@ impl Contexts {
 
     /// What is known of an agent's context.
     pub(super) fn fill(&self, agent: Agent) -> ContextFill {
-        self.get(agent).meter.fill()
+        let metered = self.get(agent);
+        ContextFill {
+            nearly_full_since: metered.nearly_full_since,
+            ..metered.meter.fill()
+        }
     }
 
     /// The transcript of the conversation that Claude is in.

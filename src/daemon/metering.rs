@@ -55,7 +55,8 @@ impl Daemon {
     /// Codex's context was compacted. Its figures follow by themselves, before this or after.
     pub(super) fn codex_was_compacted(&mut self) {
         let left = self.contexts.used(Agent::Codex);
-        self.contexts.compacted(Agent::Codex, left);
+        let now_ms = self.clock.now_ms();
+        self.contexts.compacted(Agent::Codex, left, now_ms);
         self.status_changed();
     }
 
@@ -74,7 +75,8 @@ impl Daemon {
                 self.look_at_transcript(AFTER_TURN);
             }
             ("SessionStart", Some(COMPACT)) => {
-                self.contexts.compacted(Agent::Claude, None);
+                let now_ms = self.clock.now_ms();
+                self.contexts.compacted(Agent::Claude, None, now_ms);
                 self.status_changed();
                 self.look_at_transcript(AFTER_TURN);
             }

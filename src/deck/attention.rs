@@ -2,7 +2,9 @@
 
 use ctxrelay_ui::Attend;
 use ctxrelay_ui::model as ui;
+use ctxrelay_ui::text::grouped;
 
+use super::present::agent_of;
 use crate::core::agent::Agent;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::TurnId;
@@ -64,6 +66,38 @@ pub(super) fn stuck_cards(status: &Status, now_ms: i64) -> Vec<ui::InboxCard> {
                     }
                 },
             )
+        })
+        .collect()
+}
+
+/// A card for each agent that is here and whose context is nearly full.
+pub(super) fn full_cards(
+    status: &Status,
+    is_attached: impl Fn(Agent) -> bool,
+) -> Vec<ui::InboxCard> {
+    let agents = &status.agents;
+    let fills = [
+        (Agent::Claude, &agents.claude.context),
+        (Agent::Codex, &agents.codex.context),
+    ];
+    fills
+        .into_iter()
+        .filter(|(agent, _)| is_attached(*agent))
+        .filter_map(|(agent, fill)| {
+            let (since_ms, percent) = (fill.nearly_full_since?, fill.percent?);
+            let room = match fill.turns_left {
+                Some(0) => ", and it may be compacted at any time".to_owned(),
+                Some(1) => ", room for about one turn".to_owned(),
+                Some(turns) => format!(", room for about {} turns", grouped(turns)),
+                None => String::new(),
+            };
+            Some(ui::InboxCard::new(
+                ui::InboxKind::Full,
+                format!("full-{agent}"),
+                agent_of(agent),
+                since_ms,
+                format!("Context {percent} % full{room}: % on its sheet shows what can be done."),
+            ))
         })
         .collect()
 }

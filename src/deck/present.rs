@@ -178,6 +178,9 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);
     // They stay for long, and nobody waits for an answer.
+    cards.extend(attention::full_cards(&model.status, |agent| {
+        is_attached(model, agent)
+    }));
     cards.extend(setup_cards(model));
     cards
 }

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
+use crate::pair::{attached_codex, wait_status};
 use crate::support::child::run;
 use crate::support::claude_home;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
+use crate::support::pty::Key;
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
 
@@ -71,4 +73,52 @@ fn what_claudes_transcript_says_of_its_context_is_in_the_status() {
             None => assert!(context["percent"].is_null(), "{context}"),
         }
     }
+}
+
+#[test]
+fn a_nearly_full_codex_is_a_row_in_the_deck_until_it_wrote_down_and_was_compacted() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up.").filling(220_000));
+    codex.submit("sort the pears");
+    codex.wait_for_text("The scale is set up.");
+    deck.wait_for_text("Context 85 % full");
+    wait_idle(&pair);
+    deck.press(Key::Char('3'));
+    deck.press(Key::Char('G'));
+    deck.press(Key::Enter);
+    deck.wait_for_text("Nearly full");
+    deck.press_until(Key::Char('%'), "what can be done", |screen| {
+        screen.contains("have it write down")
+    });
+    deck.press(Key::Char('j'));
+    deck.press(Key::Enter);
+    let asked = "Write down in the record now";
+    pair.responses.wait_for_request("the request", says(asked));
+    wait_idle(&pair);
+    deck.press_until(Key::Char('%'), "what can be done", |screen| {
+        screen.contains("have it write down")
+    });
+    deck.press(Key::Char('j'));
+    deck.press(Key::Char('j'));
+    deck.press(Key::Enter);
+    wait_until("a context that was compacted", timeout(), || {
+        let status = run(&pair.ctxrelay(["status", "--json"])).json();
+        let context = &status["agents"]["codex"]["context"];
+        (context["compactions"] == 1 && context["nearlyFullSince"].is_null()).then_some(())
+    });
+    deck.press(Key::Escape);
+    deck.wait_for_screen("no row for it", |screen| !screen.contains("% full"));
+}
+
+#[track_caller]
+fn wait_idle(pair: &Pair) {
+    wait_status(pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle" && status["queue"]["codex"]["pending"] == 0
+    });
 }

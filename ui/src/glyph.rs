@@ -120,9 +120,11 @@ impl Glyphs {
             InboxKind::Finality => self.pick("◈", "$"),
             InboxKind::Approval => self.pick("◐", "?"),
             InboxKind::Question => "?",
-            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck | InboxKind::Setup => {
-                self.pick("▲", "!")
-            }
+            InboxKind::Alarm
+            | InboxKind::Tampering
+            | InboxKind::Stuck
+            | InboxKind::Full
+            | InboxKind::Setup => self.pick("▲", "!"),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{InboxCard, InboxKind};
+use crate::model::InboxCard;
 use crate::widgets::ListState;
 
 /// How long a card stays after it is gone, ms.
@@ -45,24 +45,24 @@ impl InboxRows {
             }
         }
         let was_empty = self.rows.is_empty();
-        let mut setup = self
+        let mut below = self
             .rows
             .iter()
-            .position(|row| row.card.kind == InboxKind::Setup)
+            .position(|row| !row.card.kind.waits())
             .unwrap_or(self.rows.len());
-        let (at, mut inserted) = (setup, 0);
+        let (at, mut inserted) = (below, 0);
         for card in cards {
             if new.remove(card.id.as_str()).is_some() {
                 let row = InboxRow {
                     card: card.clone(),
                     gone_until_ms: None,
                 };
-                if card.kind == InboxKind::Setup {
-                    self.rows.push(row);
-                } else {
-                    self.rows.insert(setup, row);
-                    setup += 1;
+                if card.kind.waits() {
+                    self.rows.insert(below, row);
+                    below += 1;
                     inserted += 1;
+                } else {
+                    self.rows.push(row);
                 }
             }
         }

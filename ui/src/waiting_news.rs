@@ -125,6 +125,7 @@ fn sentence(card: &InboxCard) -> String {
         InboxKind::Alarm => "a delivery needs you".to_owned(),
         InboxKind::Tampering => "somebody else was at the record".to_owned(),
         InboxKind::Setup => "something is not as it should be".to_owned(),
+        InboxKind::Full => format!("{by}'s context is nearly full"),
         InboxKind::Stuck => format!("{by}'s turn gives no sign for long"),
     }
 }

@@ -1462,13 +1462,21 @@ fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied(
         "leaving it is the first answer"
     );
     assert_eq!(
-        keys(&mut deck, "%j<enter>"),
+        keys(&mut deck, "%jj<enter>"),
         [attend(Agent::Codex, Attend::Compact)]
+    );
+    let asked = keys(&mut deck, "%j<enter>");
+    assert!(
+        matches!(
+            asked.as_slice(),
+            [Effect::SendMessage { to: Agent::Codex, text, .. }] if text.contains("append_note")
+        ),
+        "{asked:?}"
     );
     keys(&mut deck, "<esc>k%");
     assert_eq!(keys(&mut deck, "%"), []);
     assert!(shown(&deck).contains("its own terminal only"));
-    let copied = keys(&mut deck, "j<enter>");
+    let copied = keys(&mut deck, "jj<enter>");
     assert!(
         matches!(copied.as_slice(), [Effect::CopyText(line)] if line.starts_with("/compact ")),
         "{copied:?}"

@@ -47,6 +47,42 @@ async fn codexs_figure_falls_with_a_compaction_in_either_order_and_ends_with_its
 }
 
 #[tokio::test]
+async fn a_nearly_full_context_is_told_from_the_percent_on_that_the_operator_set_until_it_is_compacted()
+ {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let warn_from = |rig: &mut Rig, percent| {
+        let now_ms = rig.daemon.clock.now_ms();
+        rig.daemon.contexts.warn_from(percent, now_ms);
+    };
+    warn_from(&mut rig, 80);
+    used(&mut rig, 79_999);
+    assert_eq!(codex(&rig).nearly_full_since, None);
+    used(&mut rig, 80_000);
+    let since = codex(&rig).nearly_full_since;
+    assert!(since.is_some());
+    rig.later(5_000).await;
+    used(&mut rig, 90_000);
+    assert_eq!(codex(&rig).nearly_full_since, since, "told once");
+    warn_from(&mut rig, 0);
+    assert_eq!(codex(&rig).nearly_full_since, None, "it is not to be told");
+    warn_from(&mut rig, 50);
+    assert!(codex(&rig).nearly_full_since > since);
+    rig.fact(CodexFact::Compacted {
+        turn_id: TurnId::new("U1"),
+        in_turn: false,
+    });
+    used(&mut rig, 6_907);
+    assert_eq!(codex(&rig).nearly_full_since, None);
+    used(&mut rig, 60_000);
+    assert!(codex(&rig).nearly_full_since.is_some());
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("another"),
+    });
+    assert_eq!(codex(&rig), ContextFill::default());
+}
+
+#[tokio::test]
 async fn claudes_figure_comes_from_the_transcript_that_its_hooks_name() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;

@@ -3,7 +3,7 @@
 use super::agent::{Agent, AgentCard};
 use super::handoff_rows::HandoffRows;
 use super::hint::FirstStep;
-use super::inbox::{InboxCard, InboxKind};
+use super::inbox::InboxCard;
 use super::policy::PolicyView;
 use super::task::Tasks;
 use super::timeline::TimelineRow;
@@ -174,10 +174,10 @@ pub struct DeckView {
 }
 
 impl DeckView {
-    /// How many cards wait for the operator. What is not set up waits for no answer.
+    /// How many cards wait for the operator.
     pub fn waiting(&self) -> usize {
         let cards = self.inbox.iter();
-        cards.filter(|card| card.kind != InboxKind::Setup).count()
+        cards.filter(|card| card.kind.waits()).count()
     }
 
     /// The card of one agent.

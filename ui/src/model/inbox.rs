@@ -19,6 +19,8 @@ pub enum InboxKind {
     Tampering,
     /// An agent's turn is silent for long: its own sheet has the keys.
     Stuck,
+    /// An agent's context is nearly full: its own sheet has the keys.
+    Full,
     /// Something is not set up, or not as it should be: it stays until it is.
     Setup,
 }
@@ -32,8 +34,14 @@ impl InboxKind {
             Self::Question => "question",
             Self::Alarm | Self::Tampering => "alarm",
             Self::Stuck => "stuck",
+            Self::Full => "full",
             Self::Setup => "setup",
         }
+    }
+
+    /// Whether somebody or something waits for the operator. What does not stands below.
+    pub fn waits(self) -> bool {
+        !matches!(self, Self::Full | Self::Setup)
     }
 }
 

@@ -6,7 +6,9 @@ use super::document::Document;
 use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Agent, AgentCard, AgentState, OutcomeState, StepProgress, TurnAct, TurnView};
+use crate::model::{
+    Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnAct, TurnView,
+};
 use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, tries};
 use crate::text;
 use crate::theme::ThemeRole;
@@ -17,6 +19,12 @@ use crate::update::applies;
 pub(crate) struct AgentSheet {
     pub(crate) agent: Agent,
     pub(crate) scroll: usize,
+}
+
+/// Whether the operator is told that its context is nearly full.
+fn is_full(deck: &Deck, agent: Agent) -> bool {
+    let mut cards = deck.view.inbox.iter();
+    cards.any(|card| card.kind == InboxKind::Full && card.by == Party::Agent(agent))
 }
 
 impl AgentSheet {
@@ -153,6 +161,13 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         document.heading("Context window", "");
         let (used, window) = (text::grouped(context.used), text::grouped(context.window));
         document.body(&format!("{used} of {window} tokens"), ThemeRole::Text);
+        if is_full(deck, card.agent) {
+            document.body(
+                "Nearly full: it is compacted by itself soon, in the middle of its work. With % you \
+                 say when, and can have it write down before what it is at.",
+                ThemeRole::OutcomeAttention,
+            );
+        }
     }
     if !card.activity.is_empty() {
         document.heading(&format!("The last {} minutes", card.activity.len()), "");

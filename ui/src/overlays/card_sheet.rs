@@ -140,9 +140,11 @@ impl CardSheet {
             InboxKind::Finality => "Is it done?",
             InboxKind::Approval => "May it?",
             InboxKind::Question => "It asks",
-            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck | InboxKind::Setup => {
-                "Look at this"
-            }
+            InboxKind::Alarm
+            | InboxKind::Tampering
+            | InboxKind::Stuck
+            | InboxKind::Full
+            | InboxKind::Setup => "Look at this",
         };
         SheetText {
             title: Line::from(vec![
@@ -188,7 +190,10 @@ impl CardSheet {
                         }
                     }
                     InboxKind::Setup => keys.push((Action::Copy, "copy")),
-                    InboxKind::Approval | InboxKind::Question | InboxKind::Stuck => {}
+                    InboxKind::Approval
+                    | InboxKind::Question
+                    | InboxKind::Stuck
+                    | InboxKind::Full => {}
                 }
                 if !card.gates.is_empty() {
                     keys.push((Action::Gates, gates_key(card)));

@@ -32,7 +32,9 @@ impl Subject {
                 let card = row.gone_until_ms.is_none().then_some(&row.card)?;
                 return Some(match (card.kind, &card.by) {
                     // Its keys stand on the agent's own sheet.
-                    (InboxKind::Stuck, Party::Agent(agent)) => Self::Agent(*agent),
+                    (InboxKind::Stuck | InboxKind::Full, Party::Agent(agent)) => {
+                        Self::Agent(*agent)
+                    }
                     _ if !card.unclear.is_empty() => Self::Messages(card.id.clone()),
                     _ => Self::Card(card.id.clone()),
                 });

@@ -32,7 +32,11 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let wait = dim(
         if matches!(
             card.kind,
-            InboxKind::Alarm | InboxKind::Tampering | InboxKind::Stuck | InboxKind::Setup
+            InboxKind::Alarm
+                | InboxKind::Tampering
+                | InboxKind::Stuck
+                | InboxKind::Full
+                | InboxKind::Setup
         ) {
             ThemeRole::OutcomeAttention
         } else {

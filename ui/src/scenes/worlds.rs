@@ -7,10 +7,10 @@ use super::pieces::{
     NOW_MS, ago, base, changed_checks, finality, gates, handoffs, much_work, row, tasks, with, work,
 };
 use crate::model::{
-    Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
-    GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
-    OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, Silence, SilenceLevel, StepAct,
-    TimelineRow, TimelineWindow, UnclearMessage, UsageLimit,
+    Agent, AgentCard, AgentState, BadLines, Banner, Chain, ContextUse, DaemonState, DeckView,
+    FirstStep, GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard,
+    InboxKind, Level, OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, Silence,
+    SilenceLevel, StepAct, TimelineRow, TimelineWindow, UnclearMessage, UsageLimit,
 };
 
 /// Both agents work, one proposal waits.
@@ -339,12 +339,23 @@ pub fn held_up() -> DeckView {
         snoozed_until_ms: None,
     });
     codex.cut_off = 2;
+    codex.context = Some(ContextUse {
+        used: 214_140,
+        window: 258_000,
+    });
     view.inbox.push(InboxCard::new(
         InboxKind::Stuck,
         "stuck-codex",
         Agent::Codex,
         ago(720),
         "No sign of its turn since 13:50: look at it, let it be, or stop it.",
+    ));
+    view.inbox.push(InboxCard::new(
+        InboxKind::Full,
+        "full-codex",
+        Agent::Codex,
+        ago(1_260),
+        "Context 83 % full, room for about 2 turns: % on its sheet shows what can be done.",
     ));
     view
 }

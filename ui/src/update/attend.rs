@@ -3,7 +3,7 @@
 
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::effect::{Attend, Effect};
+use crate::effect::{Attend, Effect, WhenBusy};
 use crate::model::{Agent, AgentCard, AgentState, Level};
 use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
 use crate::text;
@@ -11,6 +11,11 @@ use crate::text;
 /// What the person types at Claude.
 const COMPACT_CLAUDE: &str =
     "/compact Keep what is agreed, decided and open, with the ids of the ctxrelay messages.";
+
+/// What an agent is asked before its context is compacted.
+const WRITE_DOWN: &str = "Your context is nearly full, and may be compacted soon. Write down in the \
+    record now what you are at (append_note: goal, plan, constraint, decision, next_step, question). \
+    It comes back to you after the compaction. Nothing else is asked of you.";
 
 /// Whether it would do something for this agent now.
 pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
@@ -128,15 +133,31 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             Attend::TryNow,
         ),
     };
-    deck.overlays.push(Overlay::Choice(Choice::new(
-        question,
-        lines,
-        vec![
-            ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
-            ChoiceOption::new(yes, what, Pick::Effect(effect(act))),
-        ],
-    )));
+    let mut options = vec![ChoiceOption::new(
+        "leave it",
+        "everything stays as it is",
+        Pick::Nothing,
+    )];
+    if action == Action::Compact {
+        options.push(write_down(agent));
+    }
+    options.push(ChoiceOption::new(yes, what, Pick::Effect(effect(act))));
+    deck.overlays
+        .push(Overlay::Choice(Choice::new(question, lines, options)));
     Vec::new()
+}
+
+/// Has the agent say first what a compaction may lose.
+fn write_down(agent: Agent) -> ChoiceOption {
+    ChoiceOption::new(
+        "have it write down what it is at",
+        "a message to it, in a turn of its own",
+        Pick::Effect(Effect::SendMessage {
+            to: agent,
+            text: WRITE_DOWN.to_owned(),
+            when_busy: WhenBusy::Wait,
+        }),
+    )
 }
 
 /// Claude's context is compacted in its own terminal only.
@@ -153,6 +174,7 @@ fn offer_compact_text(deck: &mut Deck) -> Vec<Effect> {
         lines,
         vec![
             ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
+            write_down(Agent::Claude),
             ChoiceOption::new("copy the line", "nothing happens here", copy),
         ],
     )));

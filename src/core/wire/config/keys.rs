@@ -141,6 +141,8 @@ pub struct ContinuityKeys {
     /// An agent that has not said for eight turns what it is at is reminded with its next prompt,
     /// and again every eight turns. No turn begins for it.
     pub remind: bool,
+    /// From how full a context on, in percent of its window, the deck has a row for it. 0: never.
+    pub warn_percent: Percent,
 }
 
 /// Keys of `instructions`.
@@ -208,7 +210,10 @@ impl Default for Config {
 
 impl Default for ContinuityKeys {
     fn default() -> Self {
-        Self { remind: true }
+        Self {
+            remind: true,
+            warn_percent: Bounded(80),
+        }
     }
 }
 
@@ -244,6 +249,9 @@ pub type Seconds<const MIN: u64, const MAX: u64> = Bounded<MIN, MAX>;
 
 /// A number of megabytes, of 1,000,000 bytes each.
 pub type Megabytes<const MIN: u64, const MAX: u64> = Bounded<MIN, MAX>;
+
+/// A whole number of percent.
+pub type Percent = Bounded<0, 100>;
 
 /// A whole number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
