@@ -82,6 +82,7 @@ fn past(context: &CliContext) -> Result<Past, Failure> {
     // What stands behind its end is not believed, or has come since.
     ledger::read_to(path, believed.stats().bytes, |stored| {
         fold(&mut past.world, &stored.entry);
+        past.world.note_hash(&stored.entry.id, &stored.hash);
         past.standing.take(&stored.entry, &past.world);
         past.contexts.take(&stored.entry);
         if let EntryKind::Turn(turn) = &stored.entry.kind

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
 use super::id::{EntryId, Seq};
+use super::signing::NotSigned;
 
 /// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
 pub const META: &str = "alarm";
@@ -30,6 +31,20 @@ pub enum Alarm {
         /// Its hash.
         sha256: String,
     },
+    /// The record has a decision that is not signed as it has to be.
+    UnsignedDecision {
+        /// Its number.
+        seq: u64,
+        /// The proposal.
+        proposal: EntryId,
+        /// Why it is not believed.
+        why: NotSigned,
+    },
+    /// The record has a change of signing that is not signed as it has to be.
+    UnsignedChange {
+        /// Its number.
+        seq: u64,
+    },
 }
 
 impl Alarm {
@@ -38,6 +53,9 @@ impl Alarm {
         match self {
             Self::ForeignLines { .. } => ErrorCode::ForeignLines,
             Self::RecordCut { .. } => ErrorCode::LedgerTouched,
+            Self::UnsignedDecision { .. } | Self::UnsignedChange { .. } => {
+                ErrorCode::UnsignedDecision
+            }
         }
     }
 
@@ -71,6 +89,14 @@ impl Alarm {
             Self::RecordCut { seq, sha256 } => format!(
                 "the record was cut or rewritten while no daemon ran: it has no entry {seq} with \
                  the hash {sha256} any more, which is kept outside the project"
+            ),
+            Self::UnsignedDecision { seq, proposal, why } => format!(
+                "entry {seq} decides on proposal {proposal}, and {why}: somebody else's, it has no \
+                 effect"
+            ),
+            Self::UnsignedChange { seq } => format!(
+                "entry {seq} changes who signs the decisions, and is not signed by the key that \
+                 does: somebody else's, it has no effect"
             ),
         }
     }

@@ -5,6 +5,7 @@ mod approving;
 mod closing;
 mod continuing;
 mod delivering;
+mod signing;
 mod tasking;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -29,6 +30,7 @@ use closing::{
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
 use delivering::{fold_delivery, fold_turn_end};
+use signing::{fold_signing, is_signed};
 use tasking::{fold_task, work_of_task};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
@@ -102,6 +104,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                     decision: None,
                     ended: None,
                     runtime_session: entry.runtime_session.clone(),
+                    hash: None,
                 },
             );
         }
@@ -176,6 +179,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Lifecycle {
             event: LifecycleEvent::ContextRelay3Adopted,
         } => forget_deliveries(world),
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::SigningChanged,
+        } => fold_signing(world, entry),
         EntryKind::Lifecycle { .. } => {
             if let Some(id) = acknowledged_by(entry) {
                 let mut alarms = world.alarms.iter_mut();
@@ -248,9 +254,13 @@ fn show(world: &mut Snapshot, entry: &Entry) {
 }
 
 fn fold_alarm(world: &mut Snapshot, entry: &Entry) {
-    let Some(alarm) = Alarm::of(entry) else {
-        return;
-    };
+    if let Some(alarm) = Alarm::of(entry) {
+        raise(world, entry, alarm);
+    }
+}
+
+/// What an entry is or says is an alarm, until the operator has acknowledged it by that entry's id.
+fn raise(world: &mut Snapshot, entry: &Entry, alarm: Alarm) {
     if world.alarms.len() >= RECENT_MAX {
         let seen = world
             .alarms

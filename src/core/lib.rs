@@ -26,6 +26,7 @@ pub mod policy;
 pub mod redact;
 pub mod review;
 pub mod row_class;
+pub mod signing;
 pub mod snapshot;
 pub mod trace;
 pub mod whole;

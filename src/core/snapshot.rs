@@ -24,6 +24,7 @@ use super::entry::{
     TurnStatus, WorkTree,
 };
 use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use super::signing::SigningState;
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use changed_files::{ChangedChecks, ChangedFiles};
@@ -133,6 +134,9 @@ pub struct Snapshot {
     /// Alarms about the record, oldest first: all that are not acknowledged, and the latest ones.
     #[serde(default)]
     pub alarms: VecDeque<AlarmSnapshot>,
+    /// Whether decisions are signed, and by whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing: Option<SigningState>,
 }
 
 /// An agent as the ledger tells it.
@@ -392,6 +396,14 @@ impl Snapshot {
         let decision = self.untold_decisions.get_mut(id);
         if let Some(decision) = decision.filter(|decision| decision.seq == seq) {
             decision.hash = Some(hash.to_owned());
+        }
+        let proposal = self.pending_proposals.get_mut(id);
+        if let Some(proposal) = proposal.filter(|proposal| proposal.seq == seq) {
+            proposal.hash = Some(hash.to_owned());
+        }
+        let signing = self.signing.as_mut();
+        if let Some(signing) = signing.filter(|signing| signing.since == seq) {
+            signing.head = Some(hash.to_owned());
         }
     }
 

@@ -201,6 +201,11 @@ impl Model {
         in_order
     }
 
+    /// The hash on the line of the entry that was appended last.
+    pub fn note_hash(&mut self, id: &EntryId, hash: &str) {
+        self.world.note_hash(id, hash);
+    }
+
     /// Time has passed, which makes handoffs stale.
     pub fn advance(&mut self, now_ms: i64) {
         self.work.advance(&self.world, now_ms);

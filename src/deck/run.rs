@@ -215,6 +215,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                         if !model.append(&stored.entry) {
                             stale = true;
                         }
+                        model.note_hash(&stored.entry.id, &stored.hash);
                         status_due.get_or_insert(Instant::now() + STATUS_EVERY);
                         view_due.get_or_insert(Instant::now() + GATHER);
                     }

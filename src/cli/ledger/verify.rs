@@ -134,6 +134,14 @@ fn to_json(report: &VerifyReport) -> Value {
         "outsideHead": report.outside_head.as_str(),
         "foreign": report.alarms.iter().filter_map(foreign).collect::<Vec<_>>(),
         "cut": report.alarms.iter().filter_map(cut).collect::<Vec<_>>(),
+        "unsigned": report.alarms.iter().filter_map(unsigned).collect::<Vec<_>>(),
+        "signed": report.signed.iter().map(|signed| json!({
+            "seq": signed.seq,
+            "proposalId": signed.proposal,
+            "approved": signed.approved,
+            "signer": signed.signer.as_str(),
+            "fingerprint": signed.signer.fingerprint(),
+        })).collect::<Vec<_>>(),
         "tornBytes": report.torn_bytes,
         "blobs": {
             "texts": report.blobs.texts,
@@ -155,7 +163,7 @@ fn foreign(report: &AlarmReport) -> Option<Value> {
             "sha256": sha256,
             "acknowledged": report.acknowledged,
         })),
-        Alarm::RecordCut { .. } => None,
+        _ => None,
     }
 }
 
@@ -166,8 +174,18 @@ fn cut(report: &AlarmReport) -> Option<Value> {
             "hash": sha256,
             "acknowledged": report.acknowledged,
         })),
-        Alarm::ForeignLines { .. } => None,
+        _ => None,
     }
+}
+
+/// What is not signed as it has to be.
+fn unsigned(report: &AlarmReport) -> Option<Value> {
+    let (seq, why) = match &report.alarm {
+        Alarm::UnsignedDecision { seq, why, .. } => (seq, why.to_string()),
+        Alarm::UnsignedChange { seq } => (seq, "it is not signed by the key in force".to_owned()),
+        _ => return None,
+    };
+    Some(json!({"seq": seq, "why": why, "acknowledged": report.acknowledged}))
 }
 
 fn text(path: &Path, report: &VerifyReport) -> ReportText {
@@ -211,6 +229,17 @@ fn text(path: &Path, report: &VerifyReport) -> ReportText {
         };
         let text = format!("       {} ({state})", report.alarm.text());
         out.spans(&[(tone, &text)]);
+    }
+    for signed in &report.signed {
+        let verdict = match signed.approved {
+            true => "approved",
+            false => "rejected",
+        };
+        let text = format!(
+            "       entry {}: {verdict} {}, signed by {}",
+            signed.seq, signed.proposal, signed.signer
+        );
+        out.spans(&[(Tone::Good, &text)]);
     }
     if report.blobs.texts > 0 {
         let texts = count(report.blobs.texts, "long text", "long texts");

@@ -65,6 +65,8 @@ words! {
         TrustNotKept = "trust_not_kept",
         /// A turn of Codex has given no sign for long.
         TurnSilent = "turn_silent",
+        /// A decision, or a change of signing, is not signed as it has to be.
+        UnsignedDecision = "unsigned_decision",
         /// The ledger's writer failed, and the daemon with it.
         WriterGone = "writer_gone",
     }
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 31] = [
+    const TEXTS: [&str; 32] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -106,6 +108,7 @@ mod tests {
         "torn_tail",
         "trust_not_kept",
         "turn_silent",
+        "unsigned_decision",
         "writer_gone",
     ];
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::id::EntryId;
+use crate::signing::DecisionSignature;
 
 /// A proposal that the work is done; the content is a readable rendering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,9 @@ pub struct FinalityDecision {
     /// The runs of gates by which mode `auto` approved; none where the operator decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<EntryId>,
+    /// The operator's signature, while decisions are signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<DecisionSignature>,
 }
 
 impl FinalityDecision {

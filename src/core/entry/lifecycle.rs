@@ -47,6 +47,8 @@ words! {
         SessionCompacted = "session_compacted",
         /// What a crash had left of a deleted session is gone.
         SessionDeleted = "session_deleted",
+        /// Decisions are signed from here on, by another key, or not any more.
+        SigningChanged = "signing_changed",
         /// A rule of the operator's kept an agent from a call of a tool.
         ToolRefused = "tool_refused",
         /// The operator stopped a turn.
@@ -59,7 +61,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`LifecycleEvent::ALL`].
-    const TEXTS: [&str; 23] = [
+    const TEXTS: [&str; 24] = [
         "alarm_acknowledged",
         "claude_bridge_replaced",
         "codex_tui_attached",
@@ -81,6 +83,7 @@ mod tests {
         "session_cleared",
         "session_compacted",
         "session_deleted",
+        "signing_changed",
         "tool_refused",
         "turn_interrupted",
     ];

@@ -1,6 +1,6 @@
 //! What opens and closes questions, handoffs and blockers.
 
-use super::{brief, push_recent};
+use super::{brief, is_signed, push_recent};
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind};
 use crate::id::{EntryId, RuntimeSession};
@@ -122,6 +122,9 @@ pub(super) fn fold_decision(
     entry: &Entry,
     decision: &FinalityDecision,
 ) -> bool {
+    if !is_signed(world, entry, decision) {
+        return false;
+    }
     if decision.is_auto() && !is_proven(world, entry, decision) {
         return false;
     }

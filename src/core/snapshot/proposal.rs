@@ -27,6 +27,9 @@ pub struct ProposalSnapshot {
     /// The pair that it belongs to.
     #[serde(default)]
     pub runtime_session: Option<RuntimeSession>,
+    /// The hash on its line, over which a decision is signed; `None` of a record without a chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 impl ProposalSnapshot {

@@ -153,6 +153,7 @@ impl Daemon {
                 handles,
                 tells: tells.clone(),
                 runs,
+                signature: None,
             }),
             content,
             None,

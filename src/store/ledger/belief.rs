@@ -365,7 +365,7 @@ fn is_kept(alarms: &[Alarm], aside: &Aside) -> bool {
         Alarm::ForeignLines { file, sha256, .. } => {
             *sha256 == aside.sha256 && exists(&aside.path.with_file_name(file))
         }
-        Alarm::RecordCut { .. } => false,
+        _ => false,
     })
 }
 

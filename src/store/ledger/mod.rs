@@ -30,6 +30,7 @@ mod shared;
 mod slots;
 mod verify;
 mod verify_blobs;
+mod verify_signing;
 mod walk;
 mod window;
 mod window_walk;
@@ -55,6 +56,7 @@ pub use reading::Reading;
 pub use seal::seal;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
+pub use verify_signing::SignedDecision;
 pub use writer::WriterEvent;
 
 pub use ctxrelay_core::wire::line::Stored;

@@ -19,6 +19,7 @@ use super::belief::{Belief, Border, JudgedLine};
 use super::check::{ChainFault, Checker, Reason};
 use super::lines::Lines;
 use super::verify_blobs::{BlobCheck, BlobReport};
+use super::verify_signing::{SignedDecision, SigningCheck};
 use super::walk::walk;
 
 /// What [`verify`] found.
@@ -48,6 +49,8 @@ pub struct VerifyReport {
     pub blobs: BlobReport,
     /// What somebody else did to it: what the record tells of, and what is still to be told.
     pub alarms: Vec<AlarmReport>,
+    /// The decisions that are signed, oldest first.
+    pub signed: Vec<SignedDecision>,
 }
 
 /// An alarm, be it of lines that still stand in the file.
@@ -129,6 +132,7 @@ pub fn verify_with(
     let mut checker = Checker::new();
     let mut blobs = BlobCheck::new(path);
     let mut alarms = Alarms::new(kept);
+    let mut signing = SigningCheck::default();
     let mut torn_bytes = 0;
     let mut seen_outside = outside.is_some_and(|head| head.seq == 0);
     let mut foreign_from = None;
@@ -148,6 +152,11 @@ pub fn verify_with(
             JudgedLine::Entry { seq, hash } => {
                 blobs.line(text, seq, checker.lines());
                 alarms.line(text, seq);
+                if Seq(seq) > alarms.foreign_through
+                    && let Some((id, alarm)) = signing.line(text, seq, &hash)
+                {
+                    alarms.raised(id, alarm);
+                }
                 seen_outside |= outside.is_some_and(|head| seq == head.seq && hash == head.hash);
             }
         }
@@ -202,6 +211,7 @@ pub fn verify_with(
         outside_head,
         blobs,
         alarms,
+        signed: signing.signed,
     })
 }
 
@@ -254,11 +264,20 @@ impl Alarms {
         }
     }
 
+    /// An entry that is an alarm by what it lacks.
+    fn raised(&mut self, id: EntryId, alarm: Alarm) {
+        self.reports.push(AlarmReport {
+            id: Some(id),
+            alarm,
+            acknowledged: false,
+        });
+    }
+
     /// Takes lines in that still stand in the file, unless they are copied away already.
     fn standing(&mut self, alarm: Alarm) {
         let digest = |alarm: &Alarm| match alarm {
             Alarm::ForeignLines { sha256, .. } => Some(sha256.clone()),
-            Alarm::RecordCut { .. } => None,
+            _ => None,
         };
         let is_known =
             |report: &AlarmReport| report.id.is_none() && digest(&report.alarm) == digest(&alarm);

@@ -127,6 +127,7 @@ fn decision_on(proposal: &str, approved: bool, handles: &[&str]) -> EntryKind {
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
         tells: Agent::ALL.to_vec(),
         runs: Vec::new(),
+        signature: None,
     })
 }
 

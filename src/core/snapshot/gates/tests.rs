@@ -68,6 +68,7 @@ impl Told {
             handles: Vec::new(),
             tells: Vec::new(),
             runs: Vec::new(),
+            signature: None,
         });
         self.tell(Party::Human, decision);
     }
@@ -372,6 +373,7 @@ fn what_the_gates_decided_counts_only_as_the_record_proves_it() {
             handles: Vec::new(),
             tells: Vec::new(),
             runs: vec![EntryId::new(named)],
+            signature: None,
         };
         told.tell(by, EntryKind::FinalityDecision(decision));
         told.world.pending_proposals.is_empty()

@@ -196,6 +196,14 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
         put(&mut object, "mode", "auto");
         put(&mut object, "runs", json!(decision.runs));
     }
+    put_some(
+        &mut object,
+        "signature",
+        decision
+            .signature
+            .as_ref()
+            .map(|signature| json!(signature)),
+    );
     object
 }
 

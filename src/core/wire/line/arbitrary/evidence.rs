@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::entry::{
     Artifact, ArtifactStatus, EntryKind, FinalityDecision, FinalityProposal, GateRun, IsolatedRun,
 };
+use crate::signing::{DecisionSignature, Signer};
 
 pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
     let status = prop::sample::select(vec![
@@ -86,9 +87,10 @@ pub(super) fn decision() -> impl Strategy<Value = EntryKind> {
         ids(),
         tells,
         ids(),
+        prop::option::of(signature()),
     )
         .prop_map(
-            |(proposal_id, approved, reason, tree, handles, tells, runs)| {
+            |(proposal_id, approved, reason, tree, handles, tells, runs, signature)| {
                 EntryKind::FinalityDecision(FinalityDecision {
                     proposal_id,
                     approved,
@@ -97,7 +99,19 @@ pub(super) fn decision() -> impl Strategy<Value = EntryKind> {
                     handles,
                     tells,
                     runs,
+                    signature,
                 })
             },
         )
+}
+
+/// Of a key that nobody has.
+fn signature() -> impl Strategy<Value = DecisionSignature> {
+    (any::<[u8; 32]>(), "[0-9a-f]{64}", "[0-9a-f]{128}").prop_map(|(signer, head, value)| {
+        DecisionSignature {
+            signer: Signer::new(&signer),
+            head,
+            value,
+        }
+    })
 }

@@ -151,6 +151,7 @@ fn read_decision(mut line: Map<String, Value>) -> EntryKind {
         handles: take_handles(&mut line),
         tells: take(&mut object, "tells").unwrap_or_default(),
         runs: ids(object.shift_remove("runs")),
+        signature: take(&mut object, "signature"),
     })
 }
 
