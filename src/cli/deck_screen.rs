@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::exit::Failure;
+use super::instructions::rules_of_files;
 use super::notify_command::NotifyCommand;
 use super::pair_tmux::kept;
 use super::screen_files::ScreenFiles;
@@ -109,6 +110,7 @@ pub(super) fn options(
 ) -> DeckOptions {
     let root = setting.dirs.root.clone();
     let starter = setting.clone();
+    let reader = setting.clone();
     DeckOptions {
         client,
         operator,
@@ -123,6 +125,7 @@ pub(super) fn options(
             let read = TreeReading::since(&root, approved.as_ref())?;
             Some((read.tree, read.changed))
         }),
+        read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
         notice: None,
         told_to_end: screen.told_to_end.clone(),
     }

@@ -14,6 +14,8 @@ use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
 use crate::core::instructions::{RuleRow, RuleState, SharedRules, read_by};
 use crate::core::redact::Redactor;
+use crate::deck::run::RulesOfFiles;
+use crate::host::ProjectContext;
 use crate::store::config;
 use crate::wire::config::ShareMode;
 
@@ -42,34 +44,68 @@ struct UnreadFile {
     why: String,
 }
 
-pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    let redactor = Redactor::with(loaded.rules);
-    let rules = ProjectRules::read(&setting.dirs.root, &redactor);
-    let fallbacks = fallback_names(&setting.dirs.root, codex_home().as_deref());
-    if let Err(why) = &fallbacks {
-        context.out.note(&format!("{why}; Codex may read more"));
+/// The files of the project, and what decides who has their rules.
+struct FilesRead {
+    share: ShareMode,
+    files: ProjectRules,
+    /// As [`fallback_names`] has them.
+    fallbacks: Vec<String>,
+    /// Why these are not known.
+    doubt: Option<String>,
+}
+
+impl FilesRead {
+    fn of(setting: &ProjectContext) -> Self {
+        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+        let redactor = Redactor::with(loaded.rules);
+        let fallbacks = fallback_names(&setting.dirs.root, codex_home().as_deref());
+        let doubt = fallbacks.as_ref().err();
+        Self {
+            share: loaded.config.instructions.share,
+            files: ProjectRules::read(&setting.dirs.root, &redactor),
+            doubt: doubt.map(|why| format!("{why}; Codex may read more")),
+            fallbacks: fallbacks.unwrap_or_default(),
+        }
     }
-    let fallbacks = fallbacks.unwrap_or_default();
-    let share = loaded.config.instructions.share;
+
+    /// A row for each paragraph.
+    fn rows(&self, agent: Agent) -> Vec<RuleRow> {
+        let files = &self.files.files;
+        let read = read_by(agent, files, &self.fallbacks);
+        let mut rows = SharedRules::of(agent, files, &read).rows().to_vec();
+        if self.share == ShareMode::Off {
+            rows.iter_mut().for_each(withhold);
+        }
+        rows
+    }
+}
+
+/// What the project's files tell an agent, for the deck.
+pub(super) fn rules_of_files(setting: &ProjectContext, agent: Agent) -> RulesOfFiles {
+    let read = FilesRead::of(setting);
+    RulesOfFiles {
+        rows: read.rows(agent),
+        doubts: read.doubt.into_iter().collect(),
+        unread: read.files.unread,
+    }
+}
+
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
+    let read = FilesRead::of(&context.setting);
+    if let Some(doubt) = &read.doubt {
+        context.out.note(doubt);
+    }
     let agents = Agent::ALL.into_iter().filter(|agent| {
         args.agent
             .as_ref()
             .is_none_or(|only| only == agent.as_str())
     });
-    let agents = agents.map(|agent| {
-        let read = read_by(agent, &rules.files, &fallbacks);
-        let mut rows = SharedRules::of(agent, &rules.files, &read).rows().to_vec();
-        if share == ShareMode::Off {
-            rows.iter_mut().for_each(withhold);
-        }
-        (agent.as_str(), rows)
-    });
+    let agents = agents.map(|agent| (agent.as_str(), read.rows(agent)));
     let report = InstructionsReport {
-        share,
+        share: read.share,
         agents: agents.collect(),
-        unread: rules
+        unread: read
+            .files
             .unread
             .into_iter()
             .map(|(file, why)| UnreadFile { file, why })

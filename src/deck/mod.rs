@@ -9,6 +9,7 @@
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`run`]: the deck with one.
 
+mod agent_work;
 mod attention;
 pub mod clock;
 pub mod display;

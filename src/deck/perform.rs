@@ -8,6 +8,7 @@ use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::agent_work::work;
 use super::attention;
 use super::clock::now_ms;
 use super::found::found;
@@ -158,7 +159,12 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             let thread = read_thread(operator, model, place).await;
             Some(Msg::Thread(Box::new(thread)))
         }
-        Effect::Quit(_)
+        Effect::ReadWork { agent } => {
+            let work = work(operator, model, agent).await;
+            Some(Msg::Work(Box::new(work)))
+        }
+        Effect::ReadRules { .. }
+        | Effect::Quit(_)
         | Effect::CopyText(_)
         | Effect::OpenEditor { .. }
         | Effect::LookAtTree

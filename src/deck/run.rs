@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
+use super::agent_work::rules;
 use super::clock::now_ms;
 use super::display::Display;
 use super::model::{DaemonLink, Model};
@@ -22,6 +23,7 @@ use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
+use crate::core::instructions::{FileName, RuleRow};
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::control::{Command, Notification, Reply};
 
@@ -72,6 +74,20 @@ pub type TreeOfNow = (WorkTree, Option<ChangedFiles>);
 /// Reads the work tree of now and compares it.
 pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> Option<TreeOfNow> + Send + Sync>;
 
+/// What the project's instruction files tell an agent.
+#[derive(Debug, Default)]
+pub struct RulesOfFiles {
+    /// A row for each paragraph.
+    pub rows: Vec<RuleRow>,
+    /// Files that are there and were not read, and why.
+    pub unread: Vec<(FileName, String)>,
+    /// What is not known of it, a sentence each.
+    pub doubts: Vec<String>,
+}
+
+/// Reads them; slow.
+pub type ReadRules = Arc<dyn Fn(Agent) -> RulesOfFiles + Send + Sync>;
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -88,6 +104,8 @@ pub struct DeckOptions {
     pub restart: Restart,
     /// The work tree of now, compared with the one that was approved last; slow.
     pub read_tree: ReadTree,
+    /// What the project's instruction files tell an agent.
+    pub read_rules: ReadRules,
     /// Something to say from the start.
     pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).
@@ -322,6 +340,16 @@ async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> 
             Ok(Err(text)) => Msg::Notice(Level::Warn, text),
             Err(_) => Msg::Notice(Level::Error, "it could not be started".to_owned()),
         });
+    }
+    if let Effect::ReadRules { agent } = effect {
+        let read = Arc::clone(&options.read_rules);
+        let of = agent_of(agent);
+        let read = tokio::task::spawn_blocking(move || read(of)).await;
+        let read = read.unwrap_or_else(|_| RulesOfFiles {
+            doubts: vec!["The files cannot be read.".to_owned()],
+            ..RulesOfFiles::default()
+        });
+        return Some(Msg::Rules(Box::new(rules(agent, read))));
     }
     perform(effect, &options.operator, model).await
 }

@@ -14,6 +14,7 @@ mod contextrelay3;
 mod continuity;
 mod control;
 mod deck;
+mod deck_agent_pages;
 mod deck_editor;
 mod deck_thread;
 mod deck_unclear;

@@ -7,7 +7,7 @@ use crate::pair::{attached_claude, of_type};
 use crate::support::child::run;
 use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
@@ -102,6 +102,17 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         printed.trim_end(),
         packet["text"].as_str().unwrap().trim_end()
     );
+    let mut deck = Pty::spawn_sized(&pair.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("✓ chain");
+    deck.press(Key::Char('1'));
+    deck.press_until(Key::Char('p'), "what Claude is at", |screen| {
+        screen.contains("Sort the plums by weight  [note by claude]")
+    });
+    deck.press(Key::Char('p'));
+    deck.wait_for_text("✓ given");
+    deck.wait_for_text("compacted, by hook");
+    deck.wait_for_text("- Sort the plums by weight [note");
+    drop(deck);
     let recovered = run(&pair.ctxrelay(["recover", "--json"]))
         .expect_success()
         .json();

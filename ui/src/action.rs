@@ -85,6 +85,10 @@ pub enum Action {
     NoTries,
     /// Have an agent's context compacted.
     Compact,
+    /// What an agent is at, and what it was given of it.
+    WorkState,
+    /// What an agent is told by the project's files.
+    Instructions,
     /// Approve.
     Approve,
     /// Reject.
@@ -187,6 +191,8 @@ const NAMES: &[(&str, Action)] = &[
     ("try now", Action::TryNow),
     ("no tries", Action::NoTries),
     ("compact", Action::Compact),
+    ("work state", Action::WorkState),
+    ("instructions", Action::Instructions),
     ("approve", Action::Approve),
     ("reject", Action::Reject),
     ("gates", Action::Gates),

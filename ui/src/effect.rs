@@ -221,6 +221,16 @@ pub enum Effect {
         /// Which.
         place: EntryPlace,
     },
+    /// Give what this agent is at by [`crate::Msg::Work`].
+    ReadWork {
+        /// Which.
+        agent: Agent,
+    },
+    /// Give what the project's files tell this agent by [`crate::Msg::Rules`].
+    ReadRules {
+        /// Which.
+        agent: Agent,
+    },
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {
         /// What was typed; never blank.

@@ -2,7 +2,9 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::model::{Agent, DeckView, EntryPlace, Field, FoundEntries, Level, ThreadView};
+use crate::model::{
+    Agent, DeckView, EntryPlace, Field, FoundEntries, Level, RulesView, ThreadView, WorkView,
+};
 use crate::own_files::OwnFiles;
 
 /// One input of the loop.
@@ -35,6 +37,10 @@ pub enum Msg {
     },
     /// A thread, asked for by [`crate::Effect::OpenThread`].
     Thread(Box<ThreadView>),
+    /// What an agent is at, asked for by [`crate::Effect::ReadWork`].
+    Work(Box<WorkView>),
+    /// What an agent is told, asked for by [`crate::Effect::ReadRules`].
+    Rules(Box<RulesView>),
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
     /// What the operator wrote is on this line of the record, and on its way to this agent.

@@ -1,6 +1,7 @@
 //! Named example worlds: [`Scene`]. Snapshot tests, pictures and whoever wants to see the deck
 //! without a daemon use the same ones.
 
+mod agent_work;
 mod agents;
 mod asked;
 mod far_back;
@@ -20,6 +21,7 @@ use crate::msg::Msg;
 use crate::update::update;
 use crate::view::view;
 
+pub use agent_work::{codex_rules, codex_work};
 pub use asked::{asked, asked_user};
 pub use far_back::far_back;
 pub use found::found_entries;
@@ -384,6 +386,27 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "1j<enter>",
         told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "agent_state",
+        world: pair_at_work,
+        keys: "1jp",
+        told: Some(agent_work::work),
+        size: (120, 40),
+    },
+    Scene {
+        name: "agent_packet",
+        world: pair_at_work,
+        keys: "1jpp",
+        told: Some(agent_work::work),
+        size: (120, 40),
+    },
+    Scene {
+        name: "agent_told",
+        world: pair_at_work,
+        keys: "1jo",
+        told: Some(agent_work::rules),
         size: (120, 40),
     },
     Scene {

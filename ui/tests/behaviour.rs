@@ -1137,8 +1137,8 @@ fn a_thread_is_followed_row_by_row_and_left_by_the_way_one_came() {
     keys(&mut deck, "<ctrl-o>");
     assert!(shown(&deck).contains("no reference was followed before"));
     // An agent has none.
-    assert_eq!(keys(&mut deck, "1o"), []);
-    assert!(shown(&deck).contains("only an entry of the record has a thread"));
+    let agent = Agent::Claude;
+    assert_eq!(keys(&mut deck, "1o"), [Effect::ReadRules { agent }]);
 }
 
 #[test]

@@ -45,6 +45,8 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
     match effect {
         Effect::OpenEntry { .. }
         | Effect::OpenThread { .. }
+        | Effect::ReadWork { .. }
+        | Effect::ReadRules { .. }
         // A copy, to read.
         | Effect::OpenEditor { is_draft: false, .. }
         | Effect::Search { .. }

@@ -42,6 +42,9 @@ fn the_main_scenes_hold_at_every_size() {
         "chips",
         "go_to",
         "thread",
+        "agent_state",
+        "agent_packet",
+        "agent_told",
     ] {
         let scene = scene(name).expect("a scene");
         for size in [(60, 15), (60, 20), (80, 24), (120, 40), (200, 50)] {

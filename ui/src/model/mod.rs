@@ -5,6 +5,7 @@
 //! is treated as hostile; the view makes it harmless when it draws (see [`crate::sanitize`]).
 
 mod agent;
+mod agent_work;
 mod asked;
 mod attention;
 mod chips;
@@ -23,6 +24,9 @@ mod unclear;
 
 pub use agent::{
     Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningCommand, WorkedMinute,
+};
+pub use agent_work::{
+    PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkSection, WorkValue, WorkView,
 };
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};

@@ -1,7 +1,9 @@
-//! [`AgentSheet`]: one agent in full: how messages reach it and why so, what waits for it.
+//! [`AgentSheet`]: one agent in full: how messages reach it and why so, what waits for it; and the
+//! pages of its work.
 
 use ratatui::text::{Line, Span};
 
+use super::agent_pages::{AgentPage, AgentPages};
 use super::document::Document;
 use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
@@ -18,6 +20,8 @@ use crate::update::applies;
 #[derive(Debug, Clone)]
 pub(crate) struct AgentSheet {
     pub(crate) agent: Agent,
+    pub(crate) page: AgentPage,
+    pub(crate) pages: AgentPages,
     pub(crate) scroll: usize,
 }
 
@@ -29,7 +33,16 @@ fn is_full(deck: &Deck, agent: Agent) -> bool {
 
 impl AgentSheet {
     pub(crate) fn new(agent: Agent) -> Self {
-        Self { agent, scroll: 0 }
+        Self::at(agent, AgentPage::Card)
+    }
+
+    pub(crate) fn at(agent: Agent, page: AgentPage) -> Self {
+        Self {
+            agent,
+            page,
+            pages: AgentPages::default(),
+            scroll: 0,
+        }
     }
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
@@ -37,15 +50,26 @@ impl AgentSheet {
             return SheetText::default();
         };
         let mut document = Document::new(deck, columns);
-        write(&mut document, card);
+        let mut title = vec![Span::styled(
+            format!("{} {}", deck.glyphs.agent(self.agent), self.agent.title()),
+            deck.theme.agent(self.agent),
+        )];
+        title.extend(self.page.title(deck));
+        let footer = match self.page {
+            AgentPage::Card => {
+                write(&mut document, card);
+                keys(deck, card)
+            }
+            page => {
+                self.pages.write(&mut document, page);
+                page.keys().to_vec()
+            }
+        };
         SheetText {
-            title: Line::styled(
-                format!("{} {}", deck.glyphs.agent(self.agent), self.agent.title()),
-                deck.theme.agent(self.agent),
-            ),
+            title: Line::from(title),
             mark: Line::default(),
             lines: document.into_lines(),
-            footer: vec![key_footer(deck, &keys(deck, card))],
+            footer: vec![key_footer(deck, &footer)],
         }
     }
 }
@@ -68,6 +92,8 @@ fn keys(deck: &Deck, card: &AgentCard) -> Vec<(Action, &'static str)> {
         keys.push((Action::Start, "start it"));
     }
     keys.extend([
+        (Action::WorkState, "state"),
+        (Action::Instructions, "told"),
         (Action::Message, "write to it"),
         (Action::Handoff, "hand it work"),
         (Action::Back, "close"),

@@ -9,7 +9,7 @@ use crate::marked_words::MarkedWords;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::blank;
+use crate::widgets::{blank, width_of};
 
 /// Columns by which what stands under a heading is indented.
 const INDENT: usize = 2;
@@ -98,6 +98,21 @@ impl<'d> Document<'d> {
         self.paragraphs(source, INDENT + 2, text);
         if let Some(line) = self.lines.get_mut(first) {
             line.spans[0] = Span::styled(format!("  {glyph} "), style);
+        }
+    }
+
+    /// An item with a remark behind it, on its last line where there is room.
+    pub(super) fn bullet_with(&mut self, glyph: &str, style: Style, source: &str, note: &str) {
+        self.bullet(glyph, style, source);
+        let faint = self.style(ThemeRole::TextFaint);
+        let note = sanitize::line(note);
+        let room = self.columns;
+        match self.lines.last_mut() {
+            Some(last) if width_of(last) + 2 + text::width(&note) <= room => {
+                last.spans.push(blank(2));
+                last.spans.push(Span::styled(note, faint));
+            }
+            _ => self.paragraphs(&note, INDENT + 2, faint),
         }
     }
 

@@ -27,7 +27,13 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 11] = [
+const PAIRS: [(Action, Action, &str); 13] = [
+    (
+        Action::WorkState,
+        Action::Instructions,
+        "its state, its rules",
+    ),
+    (Action::TryNow, Action::NoTries, "try now, no tries"),
     (Action::Mark, Action::MarkRange, "mark, mark to here"),
     (Action::FocusNext, Action::FocusPrev, "next, previous pane"),
     (Action::MoveDown, Action::MoveUp, "down, up"),

@@ -1,5 +1,6 @@
 //! What lies over the panes, as a stack: each overlay knows its state and draws itself.
 
+mod agent_pages;
 mod agent_sheet;
 mod asked;
 mod card_gates;
@@ -21,6 +22,7 @@ mod sheet;
 mod subject;
 mod thread_sheet;
 
+pub(crate) use agent_pages::AgentPage;
 pub(crate) use agent_sheet::AgentSheet;
 pub(crate) use asked::answers;
 pub(crate) use card_sheet::{CardSheet, CardStage, warnings};

@@ -36,6 +36,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         | Action::Compact => {
             selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
         }
+        Action::WorkState | Action::Instructions => can_act && selected_agent(deck).is_some(),
         Action::Approve
             if deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Question) =>
         {
@@ -123,7 +124,11 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             | Action::NoTries
             | Action::Compact,
         ) => can_attend(deck, sheet.agent, action),
-        (Overlay::Agent(_), Action::Message | Action::Handoff) => deck.view.daemon.state.can_act(),
+        (
+            Overlay::Agent(_),
+            Action::Message | Action::Handoff | Action::WorkState | Action::Instructions,
+        ) => deck.view.daemon.state.can_act(),
+        (_, Action::WorkState | Action::Instructions) => false,
         _ => true,
     }
 }

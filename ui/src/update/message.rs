@@ -3,6 +3,7 @@
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Rect;
 
+use super::agent_pages::{take_rules, take_work, unread_page};
 use super::following::take_thread;
 use super::mouse::mouse;
 use super::moving::slide;
@@ -89,6 +90,14 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_thread(deck, *thread);
             Vec::new()
         }
+        Msg::Work(work) => {
+            take_work(deck, *work);
+            Vec::new()
+        }
+        Msg::Rules(rules) => {
+            take_rules(deck, *rules);
+            Vec::new()
+        }
         Msg::Found(found) => {
             deck.search.take(*found);
             Vec::new()
@@ -118,6 +127,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     };
     effects.extend(settle(deck));
     effects.extend(unread_words(deck));
+    effects.extend(unread_page(deck));
     effects.extend(notify(deck));
     remember(deck);
     let opened = opened_finality(deck);

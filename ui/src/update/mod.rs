@@ -1,5 +1,6 @@
 //! [`update`]: a message in, wishes out. The match delegates; each file is one way in.
 
+mod agent_pages;
 mod applies;
 mod attend;
 mod coordinating;

@@ -1,5 +1,6 @@
 //! What an action does on the overlay in front.
 
+use super::agent_pages::turn_page;
 use super::attend::attend;
 use super::following::{follow, follow_back, open_thread};
 use super::moving::half_page;
@@ -93,6 +94,10 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::TryNow
         | Action::NoTries
         | Action::Compact => return attend_agent(deck, action),
+        Action::WorkState | Action::Instructions if super::applies(deck, action) => {
+            turn_page(deck, action);
+        }
+        Action::WorkState | Action::Instructions => refuse(deck, action),
         Action::Send => return send(deck),
         Action::Newline | Action::NextField | Action::OtherAgent | Action::WhenBusy => {
             write(deck, action);

@@ -1,5 +1,6 @@
 //! [`perform`]: what an action does while no overlay is open.
 
+use super::agent_pages::open_page;
 use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
 use super::coordinating::ask_coordinator;
@@ -90,6 +91,11 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::Compact => {
             if let Some(agent) = selected_agent(deck) {
                 open_agent(deck, agent);
+            }
+        }
+        Action::WorkState | Action::Instructions => {
+            if let Some(agent) = selected_agent(deck) {
+                open_page(deck, agent, action);
             }
         }
         Action::Approve | Action::Reject | Action::Retry | Action::Acknowledge => {

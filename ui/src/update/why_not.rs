@@ -33,6 +33,9 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
         Action::Retry => card(InboxKind::Alarm),
         Action::Acknowledge => card(InboxKind::Tampering),
         Action::Start => agent(&|agent| can_start(deck, agent)),
+        Action::WorkState | Action::Instructions if deck.view.daemon.state.can_act() => {
+            agent(&|_| true)
+        }
         Action::Interrupt
         | Action::SendAgain
         | Action::LetBe
@@ -47,6 +50,10 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
 pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
     let waits = aim(deck, action).is_some();
     let text = match action {
+        Action::WorkState | Action::Instructions if !deck.view.daemon.state.can_act() => {
+            "not connected to the daemon: what the agent is at cannot be read now"
+        }
+        Action::WorkState | Action::Instructions => "no agent is selected",
         Action::Message | Action::Handoff | Action::Note | Action::Coordinator | Action::Clear
             if !deck.view.daemon.state.can_act() =>
         {

@@ -1,0 +1,165 @@
+//! [`work`] and [`rules`]: what an agent is at, the packet that it was given, and what it is told, for
+//! who opens them.
+
+use std::collections::VecDeque;
+
+use ctxrelay_ui::model as ui;
+use ctxrelay_ui::text::tokens;
+
+use super::model::{Model, entry};
+use super::perform::agent_of;
+use super::run::RulesOfFiles;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::continuity::{
+    CompactionSeen, ContinuityState, PacketSeen, Staleness, StateTag, StatedText, TouchedFile,
+};
+use crate::core::entry::ReloadStep;
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::instructions::{RuleRow, RuleState};
+use crate::wire::control::{Command, Reply};
+
+/// What this agent is at, as the world is now; the packet's text is read from the record.
+pub(super) async fn work(client: &Client, model: &Model, agent: ui::Agent) -> ui::WorkView {
+    let pair = RuntimeSession::new(model.about.runtime_session.clone());
+    let none = ContinuityState::default();
+    let of = |agent| model.world.state_of(agent, &pair).unwrap_or(&none);
+    let (state, peer) = (of(agent_of(agent)), of(agent_of(agent).peer()));
+    let packet = match &state.packet {
+        Some(seen) => Some(packet(seen, text_of(client, &seen.id).await)),
+        None => None,
+    };
+    ui::WorkView {
+        agent,
+        about: about(state),
+        sections: sections(agent_of(agent), state, peer),
+        packet,
+    }
+}
+
+/// What the project's files tell this agent.
+pub(super) fn rules(agent: ui::Agent, read: RulesOfFiles) -> ui::RulesView {
+    let rule = |row: RuleRow| ui::ToldRule {
+        file: row.file,
+        words: row.paragraph,
+        fate: match row.state {
+            RuleState::Native => ui::RuleFate::Read,
+            RuleState::Given => ui::RuleFate::Given,
+            RuleState::Withheld => ui::RuleFate::NotGiven,
+        },
+        why: row.why,
+    };
+    ui::RulesView {
+        agent,
+        rules: read.rows.into_iter().map(rule).collect(),
+        unread: read.unread,
+        doubts: read.doubts,
+    }
+}
+
+async fn text_of(client: &Client, id: &EntryId) -> Option<String> {
+    let show = Command::LedgerShow {
+        entry: id.to_string(),
+        full: true,
+    };
+    match client.call(show).await {
+        Ok(Reply::Entry(value)) => entry(value, None).map(|entry| entry.content),
+        _ => None,
+    }
+}
+
+fn packet(seen: &PacketSeen, text: Option<String>) -> ui::PacketView {
+    let (fate, why) = match &seen.step {
+        ReloadStep::Offered { .. } => (ui::PacketFate::Offered, String::new()),
+        ReloadStep::Given => (ui::PacketFate::Given, String::new()),
+        ReloadStep::NotGiven { why } => (ui::PacketFate::NotGiven, why.clone()),
+        ReloadStep::Unknown { why } => (ui::PacketFate::Unknown, why.clone()),
+    };
+    ui::PacketView {
+        line: seen.seq.0,
+        at_ms: seen.at_ms,
+        cause: seen.cause.to_string(),
+        way: seen.way.to_string(),
+        fate,
+        why,
+        text,
+    }
+}
+
+fn about(state: &ContinuityState) -> Vec<String> {
+    let turns = |n: u64| format!("{n} turn{}", if n == 1 { "" } else { "s" });
+    let staleness = Staleness::of(state.turns_since_written);
+    let mut about = vec![format!(
+        "{}, {} since it wrote something down ({})",
+        turns(state.turns),
+        state.turns_since_written,
+        staleness.as_str()
+    )];
+    if let Some(CompactionSeen { compaction, .. }) = state.compactions.back() {
+        let known = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), tokens);
+        about.push(format!(
+            "compacted {} times, the last one {}, {} before and {} after",
+            state.compactions_total,
+            compaction.trigger,
+            known(compaction.tokens_before),
+            known(compaction.tokens_after)
+        ));
+    }
+    about
+}
+
+fn sections(agent: Agent, state: &ContinuityState, peer: &ContinuityState) -> Vec<ui::WorkSection> {
+    let one = |said: &Option<StatedText>| said.iter().map(value).collect();
+    let all = |said: &VecDeque<StatedText>| said.iter().map(value).collect();
+    let files = |files: &VecDeque<TouchedFile>| {
+        let files = files.iter().rev();
+        files.map(|touched| file(agent, touched, peer)).collect()
+    };
+    let sections: [(&str, Vec<ui::WorkValue>); 11] = [
+        ("Objective", one(&state.objective)),
+        ("Plan", one(&state.plan)),
+        ("Constraints", all(&state.constraints)),
+        ("Assumptions", all(&state.assumptions)),
+        ("Decisions", all(&state.decisions)),
+        ("Hypothesis", one(&state.hypothesis)),
+        ("Next steps", all(&state.next_steps)),
+        ("Open questions", all(&state.questions)),
+        ("Done, as it says", all(&state.done)),
+        ("Files it changed last", files(&state.files)),
+        ("Files it read last", files(&state.reads)),
+    ];
+    sections
+        .into_iter()
+        .filter(|(_, values)| !values.is_empty())
+        .map(|(title, values)| ui::WorkSection {
+            title: title.to_owned(),
+            values,
+        })
+        .collect()
+}
+
+fn value(said: &StatedText) -> ui::WorkValue {
+    let pinned = if said.pinned { ", pinned" } else { "" };
+    ui::WorkValue {
+        text: said.text.clone(),
+        tag: match said.tag {
+            StateTag::You => format!("you{pinned}"),
+            tag => format!("{} by {}", tag.as_str(), said.by),
+        },
+        line: said.seq.0,
+    }
+}
+
+fn file(agent: Agent, file: &TouchedFile, peer: &ContinuityState) -> ui::WorkValue {
+    let mut others = peer.files.iter();
+    let later = others.any(|other| other.path == file.path && other.seq > file.seq);
+    ui::WorkValue {
+        text: file.path.clone(),
+        tag: if later {
+            format!("{} changed it since", agent.peer().title())
+        } else {
+            agent.as_str().to_owned()
+        },
+        line: file.seq.0,
+    }
+}

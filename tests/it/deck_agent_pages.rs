@@ -1,0 +1,41 @@
+//! What an agent is at and what it is told, as the operator reads it in the deck.
+
+use serde_json::json;
+
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+
+#[test]
+fn the_deck_shows_what_an_agent_is_at_as_it_grows_and_what_its_files_tell_it() {
+    let project = Project::new();
+    project.write("AGENTS.md", "Run the tests.\n");
+    project.write("CLAUDE.md", "Run the tests.\n\nPlums are weighed twice.\n");
+    let _daemon = project.daemon();
+    let mut codex = project.control_of("codex").unwrap();
+    // No pid of ours: what this test starts does not run below an agent.
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    codex.expect("hello", hello);
+    let mut note = |kind: &str, text: &str| {
+        let params = json!({"agent": "codex", "kind": kind, "text": text});
+        codex.expect("note/append", params);
+    };
+    note("goal", "nobody is logged out");
+    note("next_step", "run it\u{1b}[2Junder load");
+
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("✓ chain");
+    deck.press(Key::Char('1'));
+    deck.press(Key::Char('j'));
+    deck.press_until(Key::Char('p'), "what Codex is at", |screen| {
+        screen.contains("nobody is logged out  [note by codex]")
+    });
+    deck.wait_for_text("run it^[[2Junder load");
+    note("constraint", "no new dependency");
+    deck.wait_for_text("no new dependency  [note by codex]");
+    deck.press(Key::Char('p'));
+    deck.wait_for_text("It was given none yet.");
+    deck.press(Key::Char('o'));
+    deck.wait_for_text("Run the tests.  read by itself");
+    deck.wait_for_text("Plums are weighed twice.  given by us");
+    deck.wait_for_text("not given: AGENTS.md says it too");
+}

@@ -1,0 +1,192 @@
+//! [`AgentPages`]: what an agent is at, the packet that it was given, and what it is told.
+
+use ratatui::text::{Line, Span};
+
+use super::document::Document;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::{OutcomeState, PacketFate, PacketView, RuleFate, RulesView, WorkView};
+use crate::text;
+use crate::theme::ThemeRole;
+
+/// A page of an agent's sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentPage {
+    /// The agent itself.
+    Card,
+    /// What it is at.
+    State,
+    /// The packet that it was given last.
+    Packet,
+    /// What it is told by the project's files.
+    Rules,
+}
+
+impl AgentPage {
+    /// Behind the agent's name.
+    pub(super) fn title(self, deck: &Deck) -> Option<Span<'static>> {
+        let words = match self {
+            Self::Card => return None,
+            Self::State => "  what it is at",
+            Self::Packet => "  its last packet",
+            Self::Rules => "  what it is told",
+        };
+        Some(Span::styled(words, deck.theme.style(ThemeRole::Title)))
+    }
+
+    /// The keys that lead from it.
+    pub(super) fn keys(self) -> [(Action, &'static str); 3] {
+        let work = match self {
+            Self::State => "its packet",
+            _ => "what it is at",
+        };
+        let rules = match self {
+            Self::Rules => "read them again",
+            _ => "what it is told",
+        };
+        [
+            (Action::WorkState, work),
+            (Action::Instructions, rules),
+            (Action::Back, "close"),
+        ]
+    }
+}
+
+/// What was read of an agent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentPages {
+    work: Option<WorkView>,
+    /// The record, its session and entries, of which the work was asked last.
+    asked_work: Option<(String, u64)>,
+    /// The answer has not come.
+    is_asking: bool,
+    pub(crate) rules: Option<RulesView>,
+    pub(crate) asked_rules: bool,
+}
+
+impl AgentPages {
+    /// Whether the work is to be asked of this record: it has grown, and no answer is awaited.
+    pub(crate) fn asks_work(&mut self, record: (String, u64)) -> bool {
+        if self.is_asking || self.asked_work.as_ref() == Some(&record) {
+            return false;
+        }
+        self.asked_work = Some(record);
+        self.is_asking = true;
+        true
+    }
+
+    /// The answer.
+    pub(crate) fn take_work(&mut self, work: WorkView) {
+        self.is_asking = false;
+        self.work = Some(work);
+    }
+
+    /// Nobody answers what was asked.
+    pub(crate) fn forget_questions(&mut self) {
+        self.is_asking = false;
+        self.asked_work = None;
+        self.asked_rules = self.rules.is_some();
+    }
+
+    pub(super) fn write(&self, document: &mut Document<'_>, page: AgentPage) {
+        match (page, &self.work, &self.rules) {
+            (AgentPage::State, Some(work), _) => state(document, work),
+            (AgentPage::Packet, Some(work), _) => packet(document, work.packet.as_ref()),
+            (AgentPage::Rules, _, Some(rules)) => told(document, rules),
+            _ => document.text("reading …", ThemeRole::TextMuted),
+        }
+    }
+}
+
+fn state(document: &mut Document<'_>, work: &WorkView) {
+    for sentence in &work.about {
+        document.text(sentence, ThemeRole::TextMuted);
+    }
+    let dot = document.deck.glyphs.dot();
+    let faint = document.style(ThemeRole::TextMuted);
+    for section in &work.sections {
+        document.heading(&section.title, "");
+        for value in &section.values {
+            let entry = text::grouped(value.line);
+            let note = format!("[{}]  entry {entry}", value.tag);
+            document.bullet_with(dot, faint, &value.text, &note);
+        }
+    }
+    if work.sections.is_empty() {
+        let words = "Nothing was said of its work, and no file of it is known.";
+        document.text(words, ThemeRole::Text);
+    }
+}
+
+fn packet(document: &mut Document<'_>, packet: Option<&PacketView>) {
+    let deck = document.deck;
+    let Some(packet) = packet else {
+        let words = "It was given none yet. It gets one after its context was compacted.";
+        return document.text(words, ThemeRole::Text);
+    };
+    let (state, words) = match packet.fate {
+        PacketFate::Offered => (
+            OutcomeState::Unconfirmed,
+            "offered, and not yet seen to have come",
+        ),
+        PacketFate::Given => (OutcomeState::Done, "given"),
+        PacketFate::NotGiven => (OutcomeState::Failed, "not given"),
+        PacketFate::Unknown => (OutcomeState::Attention, "nobody knows whether it came"),
+    };
+    document.line(Line::from(Span::styled(
+        format!("{} {words}", deck.glyphs.outcome(state)),
+        deck.theme.outcome(state),
+    )));
+    if !packet.why.is_empty() {
+        document.text(&packet.why, ThemeRole::Wait);
+    }
+    let offset = deck.view.utc_offset_s;
+    let (day, time) = (
+        text::day(packet.at_ms, offset),
+        text::clock_seconds(packet.at_ms, offset),
+    );
+    let entry = text::grouped(packet.line);
+    let about = format!(
+        "{}, by {}, {day} {time}, entry {entry}",
+        packet.cause, packet.way
+    );
+    document.text(&about, ThemeRole::TextMuted);
+    document.heading("Exactly as it was given", "");
+    match &packet.text {
+        Some(text) => document.text(text, ThemeRole::Text),
+        None => document.text("Its text cannot be read now.", ThemeRole::Wait),
+    }
+}
+
+fn told(document: &mut Document<'_>, rules: &RulesView) {
+    let deck = document.deck;
+    for doubt in &rules.doubts {
+        document.text(doubt, ThemeRole::Wait);
+    }
+    let mut file = None;
+    for rule in &rules.rules {
+        if file != Some(&rule.file) {
+            document.heading(&rule.file, "");
+            file = Some(&rule.file);
+        }
+        let (state, word) = match rule.fate {
+            RuleFate::Read => (OutcomeState::Done, "read by itself"),
+            RuleFate::Given => (OutcomeState::Done, "given by us"),
+            RuleFate::NotGiven => (OutcomeState::Attention, "not given"),
+        };
+        let note = match rule.fate {
+            RuleFate::NotGiven => format!("{word}: {}", rule.why),
+            RuleFate::Read | RuleFate::Given => word.to_owned(),
+        };
+        let glyph = deck.glyphs.outcome(state);
+        document.bullet_with(glyph, deck.theme.outcome(state), &rule.words, &note);
+    }
+    for (file, why) in &rules.unread {
+        document.heading(file, "not read");
+        document.body(why, ThemeRole::Wait);
+    }
+    if rules.rules.is_empty() && rules.unread.is_empty() {
+        let words = "This project has no instruction file.";
+        document.text(words, ThemeRole::Text);
+    }
+}
