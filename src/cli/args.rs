@@ -11,7 +11,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon,
     doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
-    pair, policy, queue, recover, redact, search, status, trust, unbuilt, uninit,
+    operator_key, pair, policy, queue, recover, redact, search, status, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -123,6 +123,9 @@ pub enum Verb {
     Config(config::Verb),
     /// See and trust what has power in the project's configuration
     Trust(trust::Args),
+    /// The key that signs your decisions
+    #[command(subcommand, after_help = "Example: ctxrelay operator key new")]
+    Operator(operator_key::Verb),
     /// Completions for a shell
     Completions(completions::Args),
     /// The manual page
@@ -226,6 +229,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "redact",
             "config",
             "trust",
+            "operator",
             "completions",
             "man",
         ],

@@ -45,7 +45,7 @@ impl ExitKind {
     /// The kind of a refusal of the daemon.
     fn of_refusal(code: &RefusalCode) -> Self {
         match code {
-            RefusalCode::OperatorOnly | RefusalCode::Rejected | RefusalCode::WrongRole => {
+            RefusalCode::NotSigned | RefusalCode::OperatorOnly | RefusalCode::Rejected | RefusalCode::WrongRole => {
                 Self::Refused
             }
             RefusalCode::InvalidArguments | RefusalCode::TooLarge => Self::Usage,
@@ -353,7 +353,10 @@ mod tests {
                     "rpc-32700",
                 ],
             ),
-            (5, &["operator_only", "rejected", "wrong_role"]),
+            (
+                5,
+                &["not_signed", "operator_only", "rejected", "wrong_role"],
+            ),
             (6, &["gates_not_green"]),
         ];
         let told: usize = table.iter().map(|(_, codes)| codes.len()).sum();

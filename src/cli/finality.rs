@@ -9,14 +9,15 @@ use super::by_id::{Wanted, by_id};
 use super::connect::{runtime, unexpected, world};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms, short};
+use super::{operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
+use crate::core::signing::{DecisionSignature, DecisionStatement};
 use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
 use crate::wire::control::{Command, DecideParams, GateReport, Reply};
 use look::Look;
@@ -334,15 +335,16 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
     runtime()?.block_on(async {
-        let params = |id: EntryId, stale_tree: Option<String>| {
+        let params = |id: EntryId, stale_tree, signature| {
             Command::Decide(DecideParams {
                 proposal_id: id,
                 approve,
                 reason: rejection.clone(),
                 stale_tree,
+                signature,
             })
         };
-        operator::check(context, &params(EntryId::new(name), None)).await?;
+        operator::check(context, &params(EntryId::new(name), None, None)).await?;
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
@@ -359,7 +361,11 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             }
             None => operator::confirm(context, &what, word)?,
         }
-        match live.ask(params(proposal.id.clone(), stale)).await? {
+        let signature = sign(context, &world, proposal, approve)?;
+        match live
+            .ask(params(proposal.id.clone(), stale, signature))
+            .await?
+        {
             Reply::Recorded(recorded) => {
                 let line = format!("recorded as entry {}", recorded.seq);
                 context.out.report(Report::new(&recorded, line))
@@ -367,4 +373,32 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             other => Err(unexpected(&other)),
         }
     })
+}
+
+/// Has the operator sign, where decisions are signed. What is signed is the work tree of now.
+fn sign(
+    context: &CliContext,
+    world: &Snapshot,
+    proposal: &ProposalSnapshot,
+    approved: bool,
+) -> Result<Option<DecisionSignature>, Failure> {
+    let Some(signing) = &world.signing else {
+        return Ok(None);
+    };
+    let Some(head) = &proposal.hash else {
+        return Err(Failure::state(
+            "no_chain",
+            "this proposal stands before the chain, and nothing can be signed over it",
+            "have it proposed again",
+        ));
+    };
+    let key = operator_key::unlock(context, Some(&signing.notice.signer))?;
+    let tree = work_tree(&context.setting.dirs.root);
+    let statement = DecisionStatement {
+        head,
+        proposal: &proposal.id,
+        tree: WorkTree::pin(tree.as_ref()),
+        approved,
+    };
+    Ok(Some(key.sign(&statement)))
 }

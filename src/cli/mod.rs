@@ -53,11 +53,13 @@ mod notification_keys;
 mod notify;
 mod notify_command;
 mod operator;
+mod operator_key;
 pub mod output;
 mod pair;
 mod pair_tmux;
 #[cfg(debug_assertions)]
 mod panic_on_order;
+mod passphrase;
 mod policy;
 mod queue;
 mod queue_all;

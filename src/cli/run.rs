@@ -13,8 +13,8 @@ use super::settings::Named;
 use super::{
     bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
     daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
-    instructions, kill, ledger, man, notify, pair, policy, queue, recover, redact, search,
-    settings, status, trust, uninit,
+    instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover, redact,
+    search, settings, status, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -164,6 +164,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Redact(args)) => redact::run(context, &args),
         Some(Verb::Config(config::Verb::Show)) => config::show(context),
         Some(Verb::Trust(args)) => trust::run(context, &args),
+        Some(Verb::Operator(verb)) => operator_key::run(context, &verb),
         Some(Verb::Bridge) => bridge::run(context),
         Some(Verb::Doorbell) => doorbell::run(context),
         Some(Verb::Hook(args)) => hook::run(context, &args),

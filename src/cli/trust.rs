@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 use super::connect::{runtime, unexpected};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
+use super::{operator, operator_key};
 use crate::core::managed_block::diff;
+use crate::core::signing::{SigningChange, SigningState, SigningStatement};
 use crate::store::config::{self, Loaded};
+use crate::wire::config::{SigningMode, signing_mode};
 use crate::wire::control::{Command, Reply, TrustParams};
 
 /// Arguments of `trust`.
@@ -36,22 +38,49 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.show || loaded.waiting.is_empty() {
         return show(context, &loaded);
     }
-    let command = Command::Trust(TrustParams {
-        digest: loaded.digest.clone(),
-    });
+    let command = |signing| {
+        Command::Trust(TrustParams {
+            digest: loaded.digest.clone(),
+            signing,
+        })
+    };
     runtime()?.block_on(async {
-        operator::check(context, &command).await?;
+        operator::check(context, &command(None)).await?;
         let live = operator::live(context).await?;
         context.out.aside(text(&loaded))?;
         let what = "These keys have power: from now on they count as they are shown here.";
         operator::confirm(context, what, "trust")?;
-        match live.ask(command).await? {
+        let world = live.snapshot().await?;
+        let signing = signing_change(context, &loaded, world.signing.as_ref())?;
+        match live.ask(command(signing)).await? {
             Reply::Recorded(recorded) => {
                 let line = format!("trusted, recorded as entry {}", recorded.seq);
                 context.out.report(Report::new(&recorded, line))
             }
             other => Err(unexpected(&other)),
         }
+    })
+}
+
+/// What `operator.signing` changes, signed by the key that it needs.
+fn signing_change(
+    context: &CliContext,
+    loaded: &Loaded,
+    state: Option<&SigningState>,
+) -> Result<Option<SigningChange>, Failure> {
+    let wanted = signing_mode(&loaded.power());
+    Ok(match (wanted, state) {
+        (SigningMode::Passphrase, None) => {
+            let notice = operator_key::unlock(context, None)?.notice();
+            Some(SigningChange::On { notice })
+        }
+        (SigningMode::Off, Some(state)) => {
+            let key = operator_key::unlock(context, Some(&state.notice.signer))?;
+            let head = state.head.as_deref().unwrap_or_default();
+            let value = key.sign_change(&SigningStatement::Off { head });
+            Some(SigningChange::Off { value })
+        }
+        _ => None,
     })
 }
 

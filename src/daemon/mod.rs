@@ -119,6 +119,7 @@ pub mod running;
 mod running_commands;
 mod sending_again;
 mod show;
+mod signing;
 mod silence;
 mod space;
 pub mod start;

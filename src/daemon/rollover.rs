@@ -104,6 +104,7 @@ impl Daemon {
         let next = session::new_id(now_ms(), crate::daemon::start::rand_u32());
         let mut first = vec![self.session_entry(&next, Some(before.clone()))];
         first.extend(carried);
+        first.extend(self.signing_as_it_is());
         first.extend(self.open_alarms());
         first.extend(self.agents_as_they_are(fate));
         let head = before.head.clone();

@@ -96,7 +96,7 @@ impl Daemon {
                 stale,
                 done,
             },
-            finality: FinalityStatus::of(self.recorder.world(), self.configuration.sign_off()),
+            finality: FinalityStatus::of(self.recorder.world(), self.sign_off()),
             gates: GatesStatus {
                 in_force: self.told_gates(),
                 running: self.gates.running(),

@@ -249,6 +249,7 @@ async fn decide(
             approve,
             reason,
             stale_tree,
+            signature: None,
         }))
         .await
 }

@@ -229,6 +229,11 @@ impl UserDirs {
             .join(format!("{instance_id}.json"))
     }
 
+    /// `operator.key`: the key that signs decisions, one for all projects.
+    pub fn operator_key(&self) -> PathBuf {
+        self.registry.join("operator.key")
+    }
+
     /// `worktrees/<instanceId>`: work trees that were made for a project.
     pub fn worktrees(&self, instance_id: &str) -> PathBuf {
         self.registry.join("worktrees").join(instance_id)

@@ -17,6 +17,7 @@ pub mod head;
 mod latest;
 pub mod ledger;
 pub mod mend;
+pub mod operator_key;
 pub mod operator_socket;
 pub mod owner;
 pub mod published;

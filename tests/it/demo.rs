@@ -234,6 +234,7 @@ async fn decide(client: &Client, proposal: &EntryId, reason: Option<&str>) {
         approve: reason.is_none(),
         reason: reason.map(str::to_owned),
         stale_tree: None,
+        signature: None,
     });
     client.call(decision).await.unwrap();
 }

@@ -39,6 +39,7 @@ mod relay;
 mod roles;
 mod search;
 mod search_everywhere;
+mod signing;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;

@@ -22,7 +22,7 @@ impl Daemon {
     /// A proposal was recorded: in mode `auto` the gates that it needs are run now, or behind the
     /// run that is under way.
     pub(super) fn begin_sign_off(&mut self, proposal: &EntryId, changed: Option<&ChangedFiles>) {
-        if self.configuration.sign_off() != SignOffMode::Auto {
+        if self.sign_off() != SignOffMode::Auto {
             return;
         }
         if !self.gates.is_idle() {
@@ -49,6 +49,14 @@ impl Daemon {
         self.next_gate();
     }
 
+    /// Who signs off: where decisions are signed, the operator alone.
+    pub(in crate::daemon) fn sign_off(&self) -> SignOffMode {
+        match self.recorder.world().signing {
+            Some(_) => SignOffMode::Manual,
+            None => self.configuration.sign_off(),
+        }
+    }
+
     /// The gates that were run for a proposal are done.
     pub(super) fn gates_ran_for(&mut self, proposal: EntryId) {
         self.read_tree(TreePurpose::SignOff { proposal });
@@ -68,7 +76,7 @@ impl Daemon {
         if self.deciding.check(proposal).is_err() {
             return;
         }
-        let judged = match self.configuration.sign_off() {
+        let judged = match self.sign_off() {
             SignOffMode::Auto => self.judge(&pending, tree.as_ref(), changed),
             SignOffMode::Manual => Err(vec![
                 "the operator switched to mode manual meanwhile".to_owned(),
@@ -81,6 +89,7 @@ impl Daemon {
                     reason: None,
                     tree,
                     runs,
+                    signature: None,
                 };
                 self.record_decision(&pending, verdict, None);
             }

@@ -7,6 +7,7 @@ use super::pending::not_pending;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::core::id::EntryId;
+use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::Daemon;
@@ -95,7 +96,12 @@ impl Daemon {
             reason,
             tree,
             runs: Vec::new(),
+            signature: params.signature,
         };
+        let signing = self.recorder.world().signing.as_ref();
+        if let Some(Err(refusal)) = signing.map(|state| check_signed(state, &proposal, &verdict)) {
+            return answer(reply, Err(refusal));
+        }
         self.record_decision(&proposal, verdict, Some(reply));
     }
 
@@ -111,6 +117,7 @@ impl Daemon {
             reason,
             tree,
             runs,
+            signature,
         } = verdict;
         let proposal_id = proposal.id.clone();
         let summary = &proposal.proposal.summary;
@@ -153,7 +160,7 @@ impl Daemon {
                 handles,
                 tells: tells.clone(),
                 runs,
-                signature: None,
+                signature,
             }),
             content,
             None,
@@ -202,6 +209,45 @@ pub(super) struct DecisionVerdict {
     pub(super) tree: Option<WorkTree>,
     /// The gates' runs that decided; none where the operator does.
     pub(super) runs: Vec<EntryId>,
+    /// The operator's signature, where decisions are signed.
+    pub(super) signature: Option<DecisionSignature>,
+}
+
+/// What the record would not believe is not recorded.
+fn check_signed(
+    signing: &SigningState,
+    proposal: &ProposalSnapshot,
+    verdict: &DecisionVerdict,
+) -> Result<(), Refusal> {
+    let decision = FinalityDecision {
+        proposal_id: proposal.id.clone(),
+        approved: verdict.approved,
+        reason: None,
+        tree: verdict.tree.clone(),
+        handles: Vec::new(),
+        tells: Vec::new(),
+        runs: Vec::new(),
+        signature: verdict.signature.clone(),
+    };
+    let subject = SignedProposal {
+        head: proposal.hash.as_deref(),
+        handles: &proposal.proposal.handles,
+    };
+    let checked = signing.check(&decision, Some(subject));
+    checked.map_err(|why| {
+        let signer = &signing.notice.signer;
+        let (text, next) = match why {
+            NotSigned::Missing => (
+                format!("decisions are signed here, by the key {signer}"),
+                "decide in a terminal: `ctxrelay finality approve ID`, or `reject`",
+            ),
+            _ => (
+                format!("the decision does not count: {why}, or the work tree changed meanwhile"),
+                "nothing was recorded; run the command again",
+            ),
+        };
+        Refusal::new(RefusalCode::NotSigned, text, next)
+    })
 }
 
 /// What is approved is what was proposed, or else exactly what the operator saw and named.

@@ -5,7 +5,7 @@ use serde_json::Map;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::core::instructions::managed_instructions;
-use crate::core::policy::{PolicyChange, PolicyRules};
+use crate::core::policy::{PolicyChange, PolicyRules, SignOffMode};
 use crate::daemon::clock::now_ms;
 use crate::daemon::event::Event;
 use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
@@ -28,6 +28,16 @@ impl Daemon {
         };
         if config::load(&self.dirs, &user).file.is_none() {
             let why = "config.json is no JSON object, so that nothing can be set in it";
+            return answer(reply, Err(failed(why)));
+        }
+        let is_auto = matches!(
+            change,
+            PolicyChange::SignOff {
+                mode: SignOffMode::Auto
+            }
+        );
+        if is_auto && self.recorder.world().signing.is_some() {
+            let why = "decisions are signed here, and the gates have no key";
             return answer(reply, Err(failed(why)));
         }
         let event = match change {

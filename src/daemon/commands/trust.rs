@@ -6,6 +6,7 @@ use crate::daemon::clock::now_ms;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::{config, trust};
+use crate::wire::config::signing_mode;
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Daemon {
@@ -27,6 +28,10 @@ impl Daemon {
             );
         }
         let power = loaded.power();
+        let signing = match self.signing_change(signing_mode(&power), params.signing.clone()) {
+            Ok(signing) => signing,
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
         let keys: Vec<&str> = power.keys().map(String::as_str).collect();
         let text = if keys.is_empty() {
             "nothing in config.json is trusted any more".to_owned()
@@ -46,7 +51,7 @@ impl Daemon {
         );
         let entry_id = entry.id.clone();
         self.record(
-            vec![entry],
+            std::iter::once(entry).chain(signing).collect(),
             Box::new(move |daemon, result| {
                 let stored = match result {
                     Ok(stored) => stored,

@@ -71,6 +71,7 @@ fn approve(
                 approve: true,
                 reason: None,
                 stale_tree: stale_tree.map(str::to_owned),
+                signature: None,
             },
             reply,
         },

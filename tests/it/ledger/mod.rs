@@ -3,7 +3,7 @@
 
 mod altered;
 mod bad_input;
-mod belief;
+pub mod belief;
 mod chain;
 mod ending;
 mod full;

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
+use super::operator_keys::OperatorKeys;
 use super::policy_keys::{CollaborationKeys, FinalityKeys, PolicyKeys};
 use crate::delivery::LimitMode;
 
@@ -49,6 +50,8 @@ pub struct Config {
     pub permissions: PolicyKeys,
     /// Who says that work is done.
     pub finality: FinalityKeys,
+    /// How the operator decides.
+    pub operator: OperatorKeys,
 }
 
 /// Keys of `redaction`.
@@ -204,6 +207,7 @@ impl Default for Config {
             collaboration: CollaborationKeys::default(),
             permissions: PolicyKeys::default(),
             finality: FinalityKeys::default(),
+            operator: OperatorKeys::default(),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod gate;
 mod keys;
 mod migrate;
+mod operator_keys;
 mod policy_keys;
 mod power;
 mod read;
@@ -21,6 +22,7 @@ pub use keys::{
     ShareMode, StorageKeys, WatchdogKeys,
 };
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
+pub use operator_keys::{OperatorKeys, SigningMode, signing_mode};
 pub use policy_keys::{
     AgentPolicyKeys, CollaborationKeys, FinalityKeys, PermissionKeys, PolicyKeys, keys_of, policy,
     trusted_policy,

@@ -6,12 +6,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::gate::Gate;
 use super::keys::Config;
+use super::operator_keys::signing_mode;
 use super::policy_keys::{set_policy, trusted_policy};
 use crate::wire::line::hex;
 
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.
-const POWER_KEYS: [&str; 8] = [
+const POWER_KEYS: [&str; 9] = [
     "gates",
     "collaboration.coordinator",
     "permissions",
@@ -20,15 +21,17 @@ const POWER_KEYS: [&str; 8] = [
     "autonomy",
     "notify",
     "headless",
+    "operator",
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 5] = [
+const ACTS_UPON: [&str; 6] = [
     "redaction.allow",
     "gates",
     "collaboration.coordinator",
     "permissions",
     "finality",
+    "operator",
 ];
 
 /// Lists of which fewer entries allow less, so that taking one away needs no trust. A gate that is
@@ -104,6 +107,7 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
 /// those that were trusted, also where the file has others by now, or none.
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     set_policy(config, &trusted_policy(trusted));
+    config.operator.signing = signing_mode(trusted);
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {

@@ -8,6 +8,7 @@ use crate::agent::Agent;
 use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::entry::{ArtifactStatus, NoteKind};
 use crate::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
+use crate::signing::{DecisionSignature, SigningChange};
 
 /// Arguments of [`Command::Send`](super::Command::Send).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -306,6 +307,9 @@ pub struct DecideParams {
     /// was proposed and is approved nonetheless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale_tree: Option<String>,
+    /// The operator's signature, where decisions are signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<DecisionSignature>,
 }
 
 /// Arguments of [`Command::AcknowledgeAlarm`](super::Command::AcknowledgeAlarm).
@@ -341,6 +345,9 @@ pub struct TrustParams {
     /// The digest of the keys with power as they were shown to the operator: what was written to
     /// the file since then is not trusted.
     pub digest: String,
+    /// What `operator.signing` changes by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing: Option<SigningChange>,
 }
 
 /// Arguments of [`Command::Attend`](super::Command::Attend).

@@ -76,6 +76,8 @@ words! {
         NotLimited = "not_limited",
         /// The agent is not silent.
         NotSilent = "not_silent",
+        /// It is not signed by the key that signs the decisions.
+        NotSigned = "not_signed",
         /// No message is without its turn.
         NothingCutOff = "nothing_cut_off",
         /// Only the operator may do it.
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
 
     /// As every released version writes them, in the order of [`RefusalCode::ALL`].
-    const TEXTS: [&str; 58] = [
+    const TEXTS: [&str; 59] = [
         "blob_altered",
         "blob_missing",
         "blob_unreadable",
@@ -193,6 +195,7 @@ mod tests {
         "not_handed_over",
         "not_limited",
         "not_silent",
+        "not_signed",
         "nothing_cut_off",
         "operator_only",
         "outdated_agent",

@@ -1,0 +1,313 @@
+//! [`OperatorKey`]: the key that signs decisions. Lies outside of the projects, encrypted under a
+//! passphrase that is on no disk.
+
+use std::fmt;
+use std::io;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use ed25519_dalek::{Signer as _, SigningKey};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use ctxrelay_core::signing::{
+    DecisionSignature, DecisionStatement, KEY_BYTES, Signer, SigningNotice, SigningStatement,
+};
+use ctxrelay_core::wire::line::hex;
+
+/// More than any key file is long.
+const FILE_BYTES_MAX: u64 = 16 * 1024;
+
+/// The shape of the file that this version writes.
+const VERSION: u32 = 1;
+
+/// What argon2id takes: 64 MiB and three passes, about what RFC 9106 advises for machines that are
+/// no servers. What a file asks for beyond [`MEMORY_KIB_MAX`] and [`PASSES_MAX`] is refused.
+const MEMORY_KIB: u32 = 64 * 1024;
+const PASSES: u32 = 3;
+const MEMORY_KIB_MAX: u32 = 1024 * 1024;
+const PASSES_MAX: u32 = 16;
+
+const SALT_BYTES: usize = 16;
+const NONCE_BYTES: usize = 24;
+
+/// The shortest passphrase that is taken for a new key, in characters.
+pub const PASSPHRASE_CHARS_MIN: usize = 8;
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// None was made.
+    #[error("there is no key")]
+    Missing,
+    /// There is one already.
+    #[error("there is a key already")]
+    Exists,
+    /// The file is not one of ours, or damaged.
+    #[error("the key file is not one that this version can read")]
+    Unreadable,
+    /// The passphrase is not the one, or the file was changed.
+    #[error("that is not the passphrase, or the key file was changed")]
+    Wrong,
+    /// The disk.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyFile {
+    version: u32,
+    signer: Signer,
+    memory_kib: u32,
+    passes: u32,
+    salt: String,
+    nonce: String,
+    sealed: String,
+}
+
+/// An unlocked key; forgotten with this value.
+pub struct OperatorKey {
+    key: SigningKey,
+}
+
+impl fmt::Debug for OperatorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OperatorKey")
+            .field("signer", &self.signer().fingerprint())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The public half of the key, as the file says it: nobody has shown yet that it is so.
+///
+/// # Errors
+///
+/// When there is no file, or none that can be read.
+pub fn read(user: &UserDirs) -> Result<Signer, KeyError> {
+    Ok(file(user)?.signer)
+}
+
+/// Makes a new key and writes it.
+///
+/// # Errors
+///
+/// When there is one already, or the file cannot be written.
+pub fn create(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError> {
+    match file(user) {
+        Err(KeyError::Missing) => {}
+        Err(KeyError::Io(error)) => return Err(error.into()),
+        _ => return Err(KeyError::Exists),
+    }
+    let mut seed = Zeroizing::new([0; KEY_BYTES]);
+    let (mut salt, mut nonce) = ([0; SALT_BYTES], [0; NONCE_BYTES]);
+    for bytes in [&mut seed[..], &mut salt[..], &mut nonce[..]] {
+        getrandom::fill(bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    }
+    let key = OperatorKey {
+        key: SigningKey::from_bytes(&seed),
+    };
+    let signer = key.signer();
+    let wrapping = wrapping_key(passphrase, &salt, MEMORY_KIB, PASSES)?;
+    let payload = Payload {
+        msg: &seed[..],
+        aad: signer.as_str().as_bytes(),
+    };
+    let sealed = XChaCha20Poly1305::new((&*wrapping).into())
+        .encrypt(XNonce::from_slice(&nonce), payload)
+        .map_err(|_| KeyError::Unreadable)?;
+    let made = KeyFile {
+        version: VERSION,
+        signer,
+        memory_kib: MEMORY_KIB,
+        passes: PASSES,
+        salt: hex(&salt),
+        nonce: hex(&nonce),
+        sealed: hex(&sealed),
+    };
+    let path = user.operator_key();
+    if let Some(dir) = path.parent() {
+        make_private_dir(dir)?;
+    }
+    let text = serde_json::to_vec_pretty(&made).map_err(io::Error::other)?;
+    write_private(&path, &text)?;
+    Ok(key)
+}
+
+/// Unlocks the key.
+///
+/// # Errors
+///
+/// When there is none, or the passphrase is not the one.
+pub fn unlock(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError> {
+    let file = file(user)?;
+    let (Some(salt), Some(nonce), Some(sealed)) =
+        (unhex(&file.salt), unhex(&file.nonce), unhex(&file.sealed))
+    else {
+        return Err(KeyError::Unreadable);
+    };
+    if nonce.len() != NONCE_BYTES
+        || file.memory_kib > MEMORY_KIB_MAX
+        || !(1..=PASSES_MAX).contains(&file.passes)
+    {
+        return Err(KeyError::Unreadable);
+    }
+    let wrapping = wrapping_key(passphrase, &salt, file.memory_kib, file.passes)?;
+    let payload = Payload {
+        msg: &sealed,
+        aad: file.signer.as_str().as_bytes(),
+    };
+    let seed = XChaCha20Poly1305::new((&*wrapping).into())
+        .decrypt(XNonce::from_slice(&nonce), payload)
+        .map_err(|_| KeyError::Wrong)?;
+    let seed = Zeroizing::new(seed);
+    let seed: &[u8; KEY_BYTES] = seed[..].try_into().map_err(|_| KeyError::Unreadable)?;
+    let key = OperatorKey {
+        key: SigningKey::from_bytes(seed),
+    };
+    // Sealed with it; a file put together of two is refused above.
+    match key.signer() == file.signer {
+        true => Ok(key),
+        false => Err(KeyError::Wrong),
+    }
+}
+
+/// Removes the key file.
+///
+/// # Errors
+///
+/// When there is none, or it cannot be removed.
+pub fn remove(user: &UserDirs) -> Result<(), KeyError> {
+    match std::fs::remove_file(user.operator_key()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(KeyError::Missing),
+        other => Ok(other?),
+    }
+}
+
+fn file(user: &UserDirs) -> Result<KeyFile, KeyError> {
+    let text = match read_private(&user.operator_key(), FILE_BYTES_MAX) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(KeyError::Missing),
+        Err(error) => return Err(error.into()),
+    };
+    match serde_json::from_slice::<KeyFile>(&text) {
+        Ok(file) if file.version == VERSION => Ok(file),
+        _ => Err(KeyError::Unreadable),
+    }
+}
+
+fn wrapping_key(
+    passphrase: &str,
+    salt: &[u8],
+    memory_kib: u32,
+    passes: u32,
+) -> Result<Zeroizing<[u8; 32]>, KeyError> {
+    let params = Params::new(memory_kib, passes, 1, Some(32)).map_err(|_| KeyError::Unreadable)?;
+    let mut key = Zeroizing::new([0; 32]);
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_into(passphrase.as_bytes(), salt, &mut key[..])
+        .map_err(|_| KeyError::Unreadable)?;
+    Ok(key)
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| {
+            digit
+                .to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok())
+        })
+        .collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    let pairs = digits.chunks_exact(2);
+    Some(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+impl OperatorKey {
+    /// The public half.
+    pub fn signer(&self) -> Signer {
+        Signer::new(self.key.verifying_key().as_bytes())
+    }
+
+    /// Signs a decision.
+    pub fn sign(&self, statement: &DecisionStatement<'_>) -> DecisionSignature {
+        DecisionSignature {
+            signer: self.signer(),
+            head: statement.head.to_owned(),
+            value: self.value(&statement.to_bytes()),
+        }
+    }
+
+    /// Announces itself.
+    pub fn notice(&self) -> SigningNotice {
+        let signer = self.signer();
+        let value = self.sign_change(&SigningStatement::On(&signer));
+        SigningNotice { signer, value }
+    }
+
+    /// Signs a change of signing; the value in hex.
+    pub fn sign_change(&self, statement: &SigningStatement<'_>) -> String {
+        self.value(&statement.to_bytes())
+    }
+
+    fn value(&self, bytes: &[u8]) -> String {
+        hex(&self.key.sign(bytes).to_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::testing::Place;
+
+    #[test]
+    fn a_key_is_unlocked_by_its_passphrase_alone_and_lies_nowhere_in_the_clear() {
+        let place = Place::new();
+        let user = &place.user;
+        assert!(matches!(read(user), Err(KeyError::Missing)));
+        let made = create(user, "correct horse").unwrap();
+        assert!(matches!(create(user, "another one"), Err(KeyError::Exists)));
+        let path = user.operator_key();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(&hex(made.key.as_bytes())));
+        assert!(!text.contains("horse"));
+
+        assert_eq!(read(user).unwrap(), made.signer());
+        let unlocked = unlock(user, "correct horse").unwrap();
+        assert_eq!(unlocked.signer(), made.signer());
+        assert!(unlocked.notice().is_right());
+        assert!(matches!(
+            unlock(user, "correct house"),
+            Err(KeyError::Wrong)
+        ));
+
+        // The public half of somebody else in our file.
+        let stranger = Signer::new(SigningKey::from_bytes(&[1; 32]).verifying_key().as_bytes());
+        std::fs::write(
+            &path,
+            text.replace(made.signer().as_str(), stranger.as_str()),
+        )
+        .unwrap();
+        assert!(matches!(
+            unlock(user, "correct horse"),
+            Err(KeyError::Wrong)
+        ));
+        // A file that would eat the machine.
+        std::fs::write(&path, text.replace("65536", "4294967295")).unwrap();
+        assert!(matches!(
+            unlock(user, "correct horse"),
+            Err(KeyError::Unreadable)
+        ));
+        remove(user).unwrap();
+        assert!(matches!(remove(user), Err(KeyError::Missing)));
+    }
+}
