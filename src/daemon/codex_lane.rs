@@ -47,6 +47,8 @@ pub struct CodexLane {
     /// What the turn that ended last died of.
     last_error: Option<String>,
     trouble: Option<String>,
+    /// It is in a conversation that was told nothing of its work yet.
+    is_untold: bool,
     /// Knows what Codex is and does, decides what goes out, and what is made of the answers.
     flow: CodexFlow,
 }
@@ -67,6 +69,7 @@ impl CodexLane {
             approvals: 0,
             last_error: None,
             trouble: None,
+            is_untold: false,
             flow: CodexFlow::default(),
         }
     }
@@ -174,6 +177,21 @@ impl CodexLane {
     /// Whether what was to be handed over once its row is written still is.
     pub(super) fn may_leave(&self, backlog: &Backlog, id: &EntryId, attempt: &AttemptId) -> bool {
         self.flow.may_leave(backlog, id, attempt)
+    }
+
+    /// No turn runs, and none is about to.
+    pub(super) fn is_between_turns(&self) -> bool {
+        self.state() == AgentState::Idle && self.is_quiet()
+    }
+
+    /// Its conversation is to be told of its work before the next turn.
+    pub(super) fn is_to_be_told(&mut self) {
+        self.is_untold = true;
+    }
+
+    /// Whether its conversation is to be told of its work: it counts as told then.
+    pub(super) fn take_untold(&mut self) -> bool {
+        std::mem::take(&mut self.is_untold)
     }
 
     /// Nothing is on its way.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::core::policy::{PolicyRules, SignOffMode};
 use crate::store::dirs::UserDirs;
-use crate::wire::config::{Config, Gate, ShareMode, policy};
+use crate::wire::config::{Config, Gate, OnStart, ShareMode, policy};
 
 /// What `config.json` says; its defaults until the builder has read it.
 #[derive(Debug, Default)]
@@ -66,6 +66,11 @@ impl Configuration {
     /// Whether an agent is reminded that it has not said for long what it is at.
     pub(super) fn reminds(&self) -> bool {
         self.config.continuity.remind
+    }
+
+    /// Whether an agent that begins is told what the record holds of its work.
+    pub(super) fn tells_at_start(&self) -> bool {
+        self.config.continuity.on_start == OnStart::Short
     }
 
     /// Whether each agent is given the rules of the files that it does not read.

@@ -17,7 +17,7 @@ use crate::adapters::git_facts::git_facts;
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
-use crate::core::entry::{ContinuityFact, Reload, ReloadStep};
+use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
 use crate::core::id::RuntimeSession;
 use crate::core::instructions::{SharedRules, read_by};
 use crate::core::redact::Redactor;
@@ -84,6 +84,10 @@ impl Daemon {
         let Some((order, then)) = self.reloads.take(number) else {
             return;
         };
+        if order.between_turns && !self.codex.is_between_turns() {
+            self.codex.is_to_be_told();
+            return then(self, None);
+        }
         let packet = self.packet(&order, facts.git.as_ref());
         let mut text = packet.map(|packet| packet.text).unwrap_or_default();
         let room = order
@@ -105,7 +109,20 @@ impl Daemon {
         self.offer(order, text, then);
     }
 
+    /// What joins the next prompt of an agent, or the next message to it, when it has not said for
+    /// long what it is at.
+    pub(super) fn reminder(&mut self, agent: Agent, pair: &RuntimeSession) -> Option<String> {
+        let reminds = self.configuration.reminds();
+        let state = self.recorder.world().state_of(agent, pair);
+        let state = state.filter(|_| reminds)?;
+        self.reminders.take(agent, pair, state)
+    }
+
     fn packet(&self, order: &ReloadOrder, git: Option<&GitFacts>) -> Option<Packet> {
+        let is_start = matches!(order.cause, ReloadCause::Started | ReloadCause::Resumed);
+        if is_start && !self.configuration.tells_at_start() {
+            return None;
+        }
         let at = jiff::Timestamp::from_millisecond(self.clock.now_ms()).unwrap_or_default();
         let terms = PacketTerms {
             agent: order.agent,

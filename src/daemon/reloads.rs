@@ -25,6 +25,8 @@ pub(super) struct ReloadOrder {
     pub(super) way: ReloadWay,
     /// The most of it, in characters.
     pub(super) chars_max: usize,
+    /// Codex's only: a turn that has begun meanwhile would be prolonged by it, so after that one.
+    pub(super) between_turns: bool,
 }
 
 impl ReloadOrder {

@@ -7,7 +7,8 @@ use crate::core::agent::Agent;
 use crate::core::continuity::{ContinuityState, reminder};
 use crate::core::id::RuntimeSession;
 
-/// Has every reminder said once: two prompts may come before the record holds a turn between.
+/// Has every reminder said once, with the first prompt or message that comes when it is due: two
+/// may come before the record holds a turn between, and turns of the human's own may be many.
 #[derive(Debug, Default)]
 pub(super) struct Reminders {
     /// How many turns the agent had begun. As many as the record has states.
@@ -22,9 +23,12 @@ impl Reminders {
         pair: &RuntimeSession,
         state: &ContinuityState,
     ) -> Option<String> {
-        let text = reminder(state.turns_since_written)?;
-        let before = self.said.insert((agent, pair.clone()), state.turns);
-        (before != Some(state.turns)).then_some(text)
+        let key = (agent, pair.clone());
+        let said = self.said.get(&key);
+        let since = said.map_or(u64::MAX, |said| state.turns.saturating_sub(*said));
+        let text = reminder(state.turns_since_written, since)?;
+        self.said.insert(key, state.turns);
+        Some(text)
     }
 }
 
@@ -48,5 +52,28 @@ mod tests {
         }
         let each = [8, 16].map(|turn| [(turn, Agent::Claude), (turn, Agent::Codex)]);
         assert_eq!(said, each.concat());
+    }
+
+    #[test]
+    fn one_that_nothing_came_by_for_is_said_later_and_none_after_a_word() {
+        let mut reminders = Reminders::default();
+        let pair = RuntimeSession::default();
+        let mut state = ContinuityState::default();
+        let mut due = |state: &ContinuityState| reminders.take(Agent::Codex, &pair, state);
+        for _ in 0..11 {
+            state.turn_began();
+        }
+        assert!(due(&state).is_some_and(|text| text.contains("11 turns")));
+        for _ in 0..7 {
+            state.turn_began();
+        }
+        assert_eq!(due(&state), None);
+        state.turns_since_written = 0;
+        for _ in 0..7 {
+            state.turn_began();
+        }
+        assert_eq!(due(&state), None);
+        state.turn_began();
+        assert!(due(&state).is_some());
     }
 }

@@ -16,6 +16,9 @@ use crate::support::wait::{timeout, wait_until};
 
 const PACKET: &str = "your context was compacted at";
 
+/// The beginning of the packet at a conversation's start.
+const BEGINS: &str = "you begin, ";
+
 /// A rule that only Claude's file has.
 const RULE: &str = "No pear is bruised.";
 
@@ -28,24 +31,27 @@ fn events(pair: &Pair, kind: &str) -> Vec<Value> {
 }
 
 #[track_caller]
-fn wait_status(pair: &Pair, status: &str, times: usize) {
+fn wait_packets(pair: &Pair, cause: &str, status: &str, times: usize) {
     wait_until(&format!("{times} packets {status}"), timeout(), || {
         let steps = events(pair, "context_reloaded").into_iter();
-        let of = steps.filter(|line| line["runtimeEvent"]["status"] == status);
+        let of = steps.filter(|line| {
+            let event = &line["runtimeEvent"];
+            event["reload"]["cause"] == cause && event["status"] == status
+        });
         (of.count() == times).then_some(())
     });
 }
 
-/// Waits until so many packets stand in Codex's own file of the thread. The record has an offered one
+/// Waits until so many such packets stand in Codex's own file of the thread. The record has an offered one
 /// before it leaves, and a prompt of that moment would be ahead of it.
 #[track_caller]
-fn wait_in_thread(pair: &Pair, times: usize) {
+fn wait_in_thread(pair: &Pair, packet: &str, times: usize) {
     let sessions = pair.codex_home.config().with_file_name("sessions");
     wait_until(&format!("{times} packets in the thread"), timeout(), || {
         let text = file_texts(&sessions).concat();
         let items = text
             .lines()
-            .filter(|line| line.contains(r#""type":"response_item""#) && line.contains(PACKET));
+            .filter(|line| line.contains(r#""type":"response_item""#) && line.contains(packet));
         (items.count() == times).then_some(())
     });
 }
@@ -100,7 +106,7 @@ fn compact(pair: &Pair, codex: &mut Pty, prompt: &str, times: usize) {
     wait_until("the compaction's entry", timeout(), || {
         (events(pair, "context_compacted").len() == times).then_some(())
     });
-    wait_in_thread(pair, times);
+    wait_in_thread(pair, PACKET, times);
     rests(codex, prompt, 2);
 }
 
@@ -140,7 +146,7 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
         assert_eq!(request.count_of(PACKET), 1, "packets pile up");
         let rules = [RULE, "Baskets are numbered."].map(|rule| request.count_of(rule));
         assert_eq!(rules, [1, 1], "the other's rule once, its own once");
-        wait_status(&pair, "given", times);
+        wait_packets(&pair, "compacted", "given", times);
         before = prompt;
     }
 }
@@ -175,7 +181,7 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
         .once()
         .reply(Reply::text("I have read what I was given.").filling(10_000));
     claude.tool("reply", json!({"text": "weigh them all"}));
-    wait_status(&pair, "offered", 1);
+    wait_packets(&pair, "compacted", "offered", 1);
     // What is asked of the adapter is done in its order: with this the packet has left.
     claude.tool("reply", json!({"text": "then count them"}));
     is_late.open();
@@ -186,7 +192,7 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
     assert_eq!(request.count_of(PACKET), 1);
-    wait_status(&pair, "given", 1);
+    wait_packets(&pair, "compacted", "given", 1);
     let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
     let answer = answer["messages"].to_string();
     assert!(answer.contains("All are weighed."), "{answer}");
@@ -239,6 +245,61 @@ fn compact_by_command(pair: &Pair) -> (String, u32) {
 }
 
 #[test]
+fn each_new_conversation_of_codexs_is_told_in_short_what_the_record_holds_and_the_others_rules() {
+    let Some(pair) = Pair::new() else { return };
+    pair.project
+        .write("CLAUDE.md", &format!("{RULE}\n\nBaskets are numbered.\n"));
+    let _daemon = pair.daemon();
+    state(&pair);
+    let mut codex = attached_codex(&pair);
+    for (times, prompt) in ["sort the pears", "count them"].into_iter().enumerate() {
+        wait_in_thread(&pair, BEGINS, times + 1);
+        pair.responses
+            .when(last_says(prompt))
+            .once()
+            .reply(Reply::text("The scale is set up."));
+        codex.submit(prompt);
+        let request = pair
+            .responses
+            .wait_for_request("its first request", |request| {
+                request.is_step() && request.last_text().contains(prompt)
+            });
+        assert_eq!(request.count_of(BEGINS), 1, "{request:#?}");
+        for words in STATED.into_iter().chain([RULE]) {
+            assert_eq!(request.count_of(words), 1, "{words}: {request:#?}");
+        }
+        wait_packets(&pair, "started", "given", times + 1);
+        rests(&mut codex, prompt, 1);
+        if times == 0 {
+            codex.submit("/new");
+        }
+    }
+    verify(&pair);
+}
+
+#[test]
+fn a_codex_that_says_nothing_of_its_work_is_reminded_with_a_message_after_eight_turns() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    for number in 1..=10 {
+        let text = format!("basket number {number} is here");
+        claude.tool("reply", json!({"text": text}));
+        let request = pair
+            .responses
+            .wait_for_request("the message", move |request| {
+                request.is_step() && request.last_text().contains(&text)
+            });
+        let reminders = usize::from(number >= 9);
+        assert_eq!(request.count_of("[ctxrelay: 8 turns since"), reminders);
+        wait_for_pair_status(&pair, "an idle Codex", |status| {
+            status["agents"]["codex"]["state"] == "idle"
+                && status["queue"]["codex"]["inFlight"] == 0
+        });
+    }
+}
+
+#[test]
 fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
@@ -263,7 +324,7 @@ fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
 
     let (said, code) = compact_by_command(&pair);
     assert_eq!(code, 0, "{said}");
-    wait_in_thread(&pair, 1);
+    wait_in_thread(&pair, PACKET, 1);
     rests(&mut codex, "sort the pears", 2);
     codex.submit("go on, please");
     let request = pair
@@ -273,7 +334,7 @@ fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
         });
     assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
     assert!(request.mentions(STATED[0]), "{request:#?}");
-    wait_status(&pair, "given", 1);
+    wait_packets(&pair, "compacted", "given", 1);
     let compacted = events(&pair, "context_compacted");
     assert_eq!(compacted.len(), 1, "{compacted:?}");
     assert_eq!(
@@ -311,6 +372,7 @@ fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet(
     deck.press(Key::Char('%'));
     deck.wait_for_text("Compact Codex's context?");
     deck.press(Key::Char('j'));
+    deck.press(Key::Char('j'));
     deck.press(Key::Enter);
     sums_up.wait_arrived();
     claude.tool("reply", json!({"text": "how many baskets are there?"}));
@@ -328,7 +390,7 @@ fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet(
     for words in STATED {
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
-    wait_status(&pair, "given", 1);
+    wait_packets(&pair, "compacted", "given", 1);
     assert_eq!(pair.responses.times_heard("how many baskets are there?"), 1);
     let compacted = events(&pair, "context_compacted");
     assert_eq!(compacted.len(), 1, "{compacted:?}");

@@ -10,9 +10,9 @@ pub const REMINDER_CHARS_MAX: usize = 200;
 const ASKS: &str = "turns since you noted what you are at; append_note (goal, plan, next_step, \
     decision, done) keeps it for after a compaction. Only if it changed; this asks for no reply]";
 
-/// The reminder that is due after so many turns without a word; none between.
-pub fn reminder(turns_since_written: u64) -> Option<String> {
-    let is_due = turns_since_written > 0 && turns_since_written.is_multiple_of(REMIND_TURNS);
+/// The reminder that is due after so many turns without a word, so many after the one before.
+pub fn reminder(turns_since_written: u64, turns_since_reminded: u64) -> Option<String> {
+    let is_due = turns_since_written.min(turns_since_reminded) >= REMIND_TURNS;
     is_due.then(|| format!("[ctxrelay: {turns_since_written} {ASKS}"))
 }
 
@@ -22,13 +22,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_comes_every_eight_turns_and_is_short() {
-        let due: Vec<u64> = (0..=24)
-            .filter(|turns| reminder(*turns).is_some())
-            .collect();
-        assert_eq!(due, [8, 16, 24]);
-        let longest = u64::MAX - u64::MAX % REMIND_TURNS;
-        let text = reminder(longest).unwrap();
+    fn it_comes_after_eight_turns_and_is_short() {
+        for (written, reminded) in [(0, u64::MAX), (7, u64::MAX), (8, 7), (100, 0)] {
+            assert_eq!(reminder(written, reminded), None);
+        }
+        assert!(reminder(8, 8).is_some());
+        let text = reminder(u64::MAX, u64::MAX).unwrap();
         assert!(text.chars().count() <= REMINDER_CHARS_MAX, "{text}");
     }
 }

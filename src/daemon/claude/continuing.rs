@@ -93,18 +93,11 @@ impl Daemon {
             cause,
             way: ReloadWay::Hook,
             chars_max,
+            between_turns: false,
         };
         let then: ThenReloaded =
             Box::new(move |daemon, packet| then(daemon, packet.map(|packet| packet.text)));
         self.reload(order, then);
-    }
-
-    /// What joins Claude's next prompt when it has not said for long what it is at.
-    pub(in crate::daemon) fn claudes_reminder(&mut self, pair: &RuntimeSession) -> Option<String> {
-        let reminds = self.configuration.reminds();
-        let state = self.recorder.world().state_of(Agent::Claude, pair);
-        let state = state.filter(|_| reminds)?;
-        self.reminders.take(Agent::Claude, pair, state)
     }
 
     /// Packets that a daemon of before was about to give: its hooks are gone, and nobody knows which

@@ -1,5 +1,5 @@
-//! How Codex goes on after its context was compacted: what the record holds of its work is put into
-//! its thread.
+//! How Codex goes on after its context was compacted, and how it begins: what the record holds of its
+//! work is put into its thread.
 //!
 //! Recorded first, then put in; *given* once the thread's rollout was seen to hold it and the model
 //! has answered after that.
@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::PACKET_CHARS_MAX;
+use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
@@ -49,6 +49,7 @@ impl Daemon {
             cause: ReloadCause::Compacted,
             way: ReloadWay::Inject,
             chars_max: PACKET_CHARS_MAX,
+            between_turns: false,
         };
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
@@ -56,6 +57,28 @@ impl Daemon {
             }
             // What is asked of the adapter from here on is done behind the packet.
             daemon.compaction_is_over();
+        };
+        self.reload(order, Box::new(then));
+    }
+
+    /// Codex is in another conversation than before, or begins: before its next turn it is told in
+    /// short what the record holds of its work, and the rules that it does not read by itself.
+    pub(in crate::daemon) fn tell_codex_at_start(&mut self) {
+        if !self.codex.is_between_turns() || !self.codex.take_untold() {
+            return;
+        }
+        let order = ReloadOrder {
+            agent: Agent::Codex,
+            pair: RuntimeSession::default(),
+            cause: ReloadCause::Started,
+            way: ReloadWay::Inject,
+            chars_max: SHORT_CHARS_MAX,
+            between_turns: true,
+        };
+        let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
+            if let Some(packet) = packet {
+                daemon.inject(packet);
+            }
         };
         self.reload(order, Box::new(then));
     }

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, OnBusy};
-use crate::core::id::{AttemptId, EntryId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::trace;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -39,7 +39,11 @@ impl Daemon {
         };
         let message = self.enveloped(&stored.entry, repeat);
         self.given.note(&message);
-        let text = message.text;
+        let mut text = message.text;
+        if let Some(reminder) = self.reminder(Agent::Codex, &RuntimeSession::default()) {
+            text.push_str("\n\n");
+            text.push_str(&reminder);
+        }
         let following = trace::attempt(&id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
         let asked = self

@@ -213,7 +213,11 @@ impl Daemon {
 
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
         let known = self.recorder.world().agent(Agent::Codex);
-        let changed = known.thread_id.as_ref() != Some(&thread_id) || !known.state.is_attached();
+        let is_another = known.thread_id.as_ref() != Some(&thread_id);
+        if is_another {
+            self.codex.is_to_be_told();
+        }
+        let changed = is_another || !known.state.is_attached();
         if changed {
             let pid = self.codex.server().map(|server| server.pid);
             let (state, why) = match self.codex.is_limited() {
@@ -276,6 +280,7 @@ impl Daemon {
                 },
             );
         }
+        self.tell_codex_at_start();
         self.status_changed();
     }
 

@@ -76,7 +76,7 @@ impl Daemon {
                 if self.limits.holds(Agent::Claude) {
                     asked.with_nothing();
                 } else {
-                    let reminder = self.claudes_reminder(pair);
+                    let reminder = self.reminder(Agent::Claude, pair);
                     let give = |daemon: &mut Self, handed: HookReply| {
                         asked.with(daemon, handed.followed_by(reminder));
                     };

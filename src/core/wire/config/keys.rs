@@ -144,8 +144,22 @@ pub struct ContinuityKeys {
     /// An agent that has not said for eight turns what it is at is reminded with its next prompt,
     /// and again every eight turns. No turn begins for it.
     pub remind: bool,
+    /// What an agent is told of its work when it begins or goes on with an earlier session.
+    pub on_start: OnStart,
     /// From how full a context on, in percent of its window, the deck has a row for it. 0: never.
     pub warn_percent: Percent,
+}
+
+/// What an agent is told of its work when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum OnStart {
+    /// In short what the record holds of it.
+    #[default]
+    Short,
+    /// Nothing.
+    Off,
 }
 
 /// Keys of `instructions`.
@@ -216,6 +230,7 @@ impl Default for ContinuityKeys {
     fn default() -> Self {
         Self {
             remind: true,
+            on_start: OnStart::Short,
             warn_percent: Bounded(80),
         }
     }

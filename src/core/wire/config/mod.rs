@@ -18,8 +18,8 @@ mod tests;
 
 pub use gate::{GATES_MAX, Gate, GateWhen, Isolation};
 pub use keys::{
-    Allowed, CodexKeys, Config, DeliveryKeys, InstructionKeys, OwnRule, RedactionKeys, Seconds,
-    ShareMode, StorageKeys, WatchdogKeys,
+    Allowed, CodexKeys, Config, DeliveryKeys, InstructionKeys, OnStart, OwnRule, RedactionKeys,
+    Seconds, ShareMode, StorageKeys, WatchdogKeys,
 };
 pub use migrate::{Migrated, is_contextrelay_3, migrate};
 pub use operator_keys::{OperatorKeys, SigningMode, signing_mode};
