@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
 use super::id::{EntryId, Seq};
-use super::signing::NotSigned;
+use super::signing::{NotSigned, Signer};
 
 /// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
 pub const META: &str = "alarm";
@@ -40,6 +40,12 @@ pub enum Alarm {
         /// Why it is not believed.
         why: NotSigned,
     },
+    /// The record no longer says that its decisions are signed by the key that is known outside of
+    /// the project.
+    SignerLost {
+        /// That key.
+        signer: Signer,
+    },
     /// The record has a change of signing that is not signed as it has to be.
     UnsignedChange {
         /// Its number.
@@ -52,7 +58,7 @@ impl Alarm {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::ForeignLines { .. } => ErrorCode::ForeignLines,
-            Self::RecordCut { .. } => ErrorCode::LedgerTouched,
+            Self::RecordCut { .. } | Self::SignerLost { .. } => ErrorCode::LedgerTouched,
             Self::UnsignedDecision { .. } | Self::UnsignedChange { .. } => {
                 ErrorCode::UnsignedDecision
             }
@@ -93,6 +99,11 @@ impl Alarm {
             Self::UnsignedDecision { seq, proposal, why } => format!(
                 "entry {seq} decides on proposal {proposal}, and {why}: somebody else's, it has no \
                  effect"
+            ),
+            Self::SignerLost { signer } => format!(
+                "the record does not say any more that the key {signer} signs its decisions, which \
+                 is known outside the project: it was rewritten or removed; do not trust the \
+                 decisions before this entry"
             ),
             Self::UnsignedChange { seq } => format!(
                 "entry {seq} changes who signs the decisions, and is not signed by the key that \

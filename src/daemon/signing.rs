@@ -2,9 +2,12 @@
 
 use super::owners::Daemon;
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, LifecycleEvent};
+use crate::core::alarm::{Alarm, AlarmSnapshot};
+use crate::core::entry::{Entry, ErrorCode, LifecycleEvent};
 use crate::core::id::Seq;
-use crate::core::signing::{META, SigningChange, SigningState};
+use crate::core::signing::{META, SigningChange, SigningNotice, SigningState};
+use crate::store::dirs::UserDirs;
+use crate::store::signer;
 use crate::wire::config::SigningMode;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -44,6 +47,52 @@ impl Daemon {
         let state = self.recorder.world().signing.as_ref()?;
         let notice = state.notice.clone();
         Some(self.signing_entry(Party::System, &SigningChange::On { notice }))
+    }
+
+    /// At a start: the record and what is known outside have to name the same key. Where the record
+    /// names none any more, that is an alarm, and the key that is known signs from here on; a record
+    /// that names one makes it known, which a crash may have kept it from.
+    pub(super) fn meet_signer(&mut self, user: &UserDirs) {
+        let id = self.dirs.instance_id();
+        let known = match signer::read(user, &id) {
+            Ok(known) => known,
+            Err(error) => {
+                tracing::warn!(%error, "which key signs the decisions cannot be read");
+                return;
+            }
+        };
+        let state = self.recorder.world().signing.as_ref();
+        let told = state.map(|state| state.notice.clone());
+        let Some(known) = known else {
+            self.keep_signer(user, told.as_ref());
+            return;
+        };
+        if told
+            .as_ref()
+            .is_some_and(|told| told.signer == known.signer)
+        {
+            return;
+        }
+        let alarm = Alarm::SignerLost {
+            signer: known.signer.clone(),
+        };
+        let is_told = |open: &AlarmSnapshot| open.alarm == alarm;
+        if !self.recorder.world().open_alarms().any(is_told) {
+            self.raise_alarm(alarm);
+        }
+        if told.is_none() {
+            let change = SigningChange::On { notice: known };
+            let entry = self.signing_entry(Party::System, &change);
+            self.record_mere_fact(entry);
+        }
+    }
+
+    /// Has the key known outside of the project, or forgotten there.
+    pub(super) fn keep_signer(&mut self, user: &UserDirs, notice: Option<&SigningNotice>) {
+        if let Err(error) = signer::write(user, &self.dirs.instance_id(), notice) {
+            let why = format!("which key signs the decisions could not be kept: {error}");
+            self.note_fact(Party::System, ErrorCode::TrustNotKept, why);
+        }
     }
 
     fn signing_entry(&self, by: Party, change: &SigningChange) -> Entry {

@@ -234,6 +234,13 @@ impl UserDirs {
         self.registry.join("operator.key")
     }
 
+    /// `signing/<instanceId>.json`: the key that signs a project's decisions.
+    pub fn signer(&self, instance_id: &str) -> PathBuf {
+        self.registry
+            .join("signing")
+            .join(format!("{instance_id}.json"))
+    }
+
     /// `worktrees/<instanceId>`: work trees that were made for a project.
     pub fn worktrees(&self, instance_id: &str) -> PathBuf {
         self.registry.join("worktrees").join(instance_id)

@@ -28,6 +28,7 @@ pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
+pub mod signer;
 pub mod trust;
 pub mod user_config;
 pub mod user_file;

@@ -185,6 +185,41 @@ fn who_can_write_the_project_its_record_and_the_head_outside_cannot_decide() {
     assert_eq!(state(&project, &second), "pending");
 }
 
+#[test]
+fn a_record_that_no_longer_says_that_it_is_signed_is_an_alarm_and_is_signed_again() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    make_key(&project);
+    let (code, screen) = switch(&project, "passphrase", PASSPHRASE);
+    assert_eq!(code, 0, "{screen}");
+    daemon.stop().expect_success();
+
+    // Cut before the switch-on, and the head outside made to vouch for the rest.
+    let path = record(&project);
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.contains("\"config_trusted\""))
+        .collect();
+    assert!(kept.len() < lines(&path));
+    fs::write(&path, kept.join("\n") + "\n").unwrap();
+    vouch(&project, &path, 0);
+    assert_eq!(verify(&project).0, 0);
+
+    let _daemon = project.daemon();
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    let params = json!({"proposalId": scene.proposal, "approve": true});
+    let refused = operator.call("finality/decide", params).unwrap_err();
+    assert_eq!(refused.data["code"], "not_signed");
+    let (code, report) = verify(&project);
+    assert_eq!(code, 6, "{report}");
+    let why = report["unsigned"][0]["why"].as_str().unwrap();
+    assert!(why.contains("does not say any more"), "{report}");
+    let (code, screen) = approve(&project, &scene.proposal, PASSPHRASE);
+    assert_eq!(code, 0, "{screen}");
+}
+
 /// The current session's file.
 fn record(project: &Project) -> PathBuf {
     let folder = project.root().join(".contextrelay/sessions");
@@ -225,6 +260,9 @@ fn vouch(project: &Project, path: &Path, before: usize) {
     let file = folder.join(head.unwrap());
     let mut head: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let text = fs::read_to_string(path).unwrap();
+    if before == 0 {
+        head["anchors"] = json!([]);
+    }
     for line in text.lines().skip(before) {
         let link = parse(line.as_bytes()).unwrap().link.unwrap();
         head["seq"] = json!(link.seq);

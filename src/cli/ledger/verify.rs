@@ -181,8 +181,11 @@ fn cut(report: &AlarmReport) -> Option<Value> {
 /// What is not signed as it has to be.
 fn unsigned(report: &AlarmReport) -> Option<Value> {
     let (seq, why) = match &report.alarm {
-        Alarm::UnsignedDecision { seq, why, .. } => (seq, why.to_string()),
-        Alarm::UnsignedChange { seq } => (seq, "it is not signed by the key in force".to_owned()),
+        Alarm::UnsignedDecision { seq, why, .. } => (Some(seq), why.to_string()),
+        Alarm::UnsignedChange { seq } => {
+            (Some(seq), "it is not signed by the key in force".to_owned())
+        }
+        Alarm::SignerLost { .. } => (None, report.alarm.text()),
         _ => return None,
     };
     Some(json!({"seq": seq, "why": why, "acknowledged": report.acknowledged}))

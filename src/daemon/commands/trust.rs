@@ -6,7 +6,7 @@ use crate::daemon::clock::now_ms;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::{config, trust};
-use crate::wire::config::signing_mode;
+use crate::wire::config::{SigningMode, signing_mode};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Daemon {
@@ -32,6 +32,11 @@ impl Daemon {
             Ok(signing) => signing,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
+        let changes_signing = signing.is_some();
+        if changes_signing && signing_mode(&power) == SigningMode::Off {
+            // Before it is recorded: after a crash the record says what is so.
+            self.keep_signer(&user, None);
+        }
         let keys: Vec<&str> = power.keys().map(String::as_str).collect();
         let text = if keys.is_empty() {
             "nothing in config.json is trusted any more".to_owned()
@@ -58,6 +63,11 @@ impl Daemon {
                     Err(refusal) => return answer(reply, Err(refusal.clone())),
                 };
                 let seq = stored[0].entry.seq;
+                let state = daemon.recorder.world().signing.as_ref();
+                let notice = state.map(|state| state.notice.clone());
+                if changes_signing && notice.is_some() {
+                    daemon.keep_signer(&user, notice.as_ref());
+                }
                 let id = daemon.dirs.instance_id();
                 if let Err(error) = trust::write(&user, &id, power, now_ms()) {
                     let why = format!("what was trusted could not be kept: {error}");

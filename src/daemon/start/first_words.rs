@@ -60,6 +60,7 @@ impl FirstWords {
         if self.is_new {
             daemon.start_session();
         }
+        daemon.meet_signer(&claimed.builder.user_dirs);
         if let Some((entries, unread)) = &self.adopted {
             daemon.adopt(*entries, unread);
         }
