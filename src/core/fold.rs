@@ -23,7 +23,7 @@ use super::snapshot::{
     TEXT_CHARS_MAX,
 };
 use acting::fold_activity;
-use approving::fold_approval;
+use approving::{fold_answer, fold_approval};
 use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
     withdraw,
@@ -58,6 +58,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Message(message) => {
             track(world, entry);
             open_question(world, entry, message);
+            fold_answer(world, entry, message);
             if let Some(decision) = &message.decision {
                 decision_is_told(world, decision, entry.receiver());
             }

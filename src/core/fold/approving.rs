@@ -2,7 +2,7 @@
 
 use super::cut;
 use crate::agent::Party;
-use crate::entry::{ApprovalRecord, ApprovalStep, Entry};
+use crate::entry::{ApprovalRecord, ApprovalStep, Entry, Message};
 use crate::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
 
 /// Takes a step in. What somebody says who may not has no effect: the daemon tells what is asked
@@ -35,6 +35,22 @@ pub(super) fn fold_approval(world: &mut Snapshot, entry: &Entry, record: &Approv
             world.open_approvals.remove(id);
         }
         _ => {}
+    }
+}
+
+/// The operator's answer to a question of `ask_user` ends it, whatever became of the entries behind
+/// it: the agent gets this one.
+pub(super) fn fold_answer(world: &mut Snapshot, entry: &Entry, message: &Message) {
+    let Some(id) = &message.in_reply_to else {
+        return;
+    };
+    let asked = world.open_approvals.get(id).filter(|asked| {
+        asked.request.is_user_question()
+            && entry.source == Party::Human
+            && entry.receiver() == Some(asked.agent)
+    });
+    if asked.is_some() {
+        world.open_approvals.remove(id);
     }
 }
 

@@ -99,8 +99,8 @@ impl Daemon {
         );
     }
 
-    /// The operator's answer to a question: the message with it first, so that a crash in between
-    /// leaves a question that is still there and no answer that reaches nobody.
+    /// The operator's answer to a question: the message with it first, which ends the question also
+    /// where a crash keeps the rest from the disk.
     pub(super) fn user_answer_entries(
         &self,
         asked: &ApprovalSnapshot,

@@ -3,9 +3,10 @@
 use serde_json::Map;
 
 use crate::agent::{Agent, Party};
+use crate::delivery::OnBusy;
 use crate::entry::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, Entry, EntryKind, LifecycleEvent,
+    ChoiceEffect, Entry, EntryKind, LifecycleEvent, Message,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, Seq, SessionId};
@@ -78,6 +79,46 @@ fn a_request_waits_until_its_end_is_told_also_when_the_operator_has_answered() {
     let end = ApprovalStep::Ended(ApprovalEnd::Answered);
     fold(&mut world, &step(3, Party::System, Agent::Codex, "a", end));
     assert!(world.open_approvals.is_empty());
+}
+
+#[test]
+fn the_operators_message_in_reply_to_a_question_ends_it_and_nobody_elses_does() {
+    let mut world = Snapshot::default();
+    let question = ApprovalRequest {
+        kind: ApprovalKind::UserQuestion,
+        ..request()
+    };
+    let claude = Party::Agent(Agent::Claude);
+    let ask = |seq, id, request| {
+        let asked = ApprovalStep::Asked(request);
+        step(seq, claude.clone(), Agent::Claude, id, asked)
+    };
+    fold(&mut world, &ask(1, "q", question));
+    fold(&mut world, &ask(2, "a", request()));
+    let said = |seq, by: Party, to: Agent, id: &str| {
+        let message = EntryKind::Message(Message {
+            on_busy: OnBusy::Queue,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: Some(EntryId::new(id)),
+            from_turn: None,
+            decision: None,
+        });
+        Entry {
+            target: Some(Party::Agent(to)),
+            ..entry(seq, by, message)
+        }
+    };
+    let both = world.open_approvals.clone();
+    let codex = Party::Agent(Agent::Codex);
+    fold(&mut world, &said(3, codex, Agent::Claude, "q"));
+    fold(&mut world, &said(4, Party::Human, Agent::Codex, "q"));
+    // A vendor's request hangs on its call.
+    fold(&mut world, &said(5, Party::Human, Agent::Claude, "a"));
+    assert_eq!(world.open_approvals, both);
+    fold(&mut world, &said(6, Party::Human, Agent::Claude, "q"));
+    let open: Vec<_> = world.open_approvals.keys().cloned().collect();
+    assert_eq!(open, [EntryId::new("a")]);
 }
 
 #[test]
