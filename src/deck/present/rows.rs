@@ -13,6 +13,7 @@ use crate::core::entry::{
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
+use crate::core::signing::{NotSigned, SignedProposal};
 use crate::deck::model::Model;
 use crate::deck::thread::belongs_to;
 use crate::deck::work::handoff_name;
@@ -24,7 +25,10 @@ const ROW_CHARS_MAX: usize = 400;
 /// The row of an entry; `is_cut`: there is more of its text than it holds.
 pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::TimelineRow {
     let cut: String = entry.content.chars().take(ROW_CHARS_MAX).collect();
-    let (kind, mark) = words(entry);
+    let (kind, mark) = match not_signed(model, entry) {
+        Some(_) => ("decision".to_owned(), Some("no effect".to_owned())),
+        None => words(entry),
+    };
     ui::TimelineRow {
         seq: entry.seq.0,
         id: entry.id.to_string(),
@@ -41,6 +45,25 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         bad_lines: None,
         folded: None,
     }
+}
+
+/// Why a decision has no effect while decisions are signed. Of one from before another key signed
+/// nothing is known here; the alarm of then stays in the record.
+fn not_signed(model: &Model, entry: &Entry) -> Option<NotSigned> {
+    let EntryKind::FinalityDecision(decision) = &entry.kind else {
+        return None;
+    };
+    let signing = model.world.signing.as_ref()?;
+    let signing = (entry.seq > signing.since).then_some(signing)?;
+    if decision.is_auto() {
+        return Some(NotSigned::Missing);
+    }
+    let proposal = model.world.proposal(&decision.proposal_id);
+    let proposal = proposal.map(|proposal| SignedProposal {
+        head: proposal.hash.as_deref(),
+        handles: &proposal.proposal.handles,
+    });
+    signing.check(decision, proposal).err()
 }
 
 /// The name of the handoff that an entry is, or belongs to. Of those that were closed only the
@@ -144,6 +167,8 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
             ui::OutcomeState::Attention,
             code.to_string().replace('_', " "),
         )),
+        EntryKind::FinalityDecision(_) => not_signed(model, entry)
+            .map(|why| ui::RowOutcome::new(ui::OutcomeState::Attention, format!("{why}"))),
         EntryKind::FinalityProposal(_) => {
             let decided = model
                 .world
@@ -152,6 +177,9 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
                 .find(|proposal| proposal.id == entry.id)
                 .and_then(|proposal| proposal.decision.as_ref());
             Some(match decided {
+                Some((decision, _)) if decision.is_auto() => {
+                    ui::RowOutcome::new(ui::OutcomeState::Done, "approved by its gates: mode auto")
+                }
                 Some((decision, _)) if decision.approved => {
                     ui::RowOutcome::new(ui::OutcomeState::Done, "approved by you")
                 }

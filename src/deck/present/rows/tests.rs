@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::core::id::Seq;
+use crate::core::signing::{Signer, SigningNotice, SigningState};
 use crate::deck::model::{self, DaemonLink};
 use crate::deck::run::DeckAbout;
 
@@ -117,4 +119,49 @@ fn a_row_names_the_handoff_that_it_belongs_to_also_after_it_was_answered() {
     assert!(model.world.open_handoffs.is_empty(), "it is answered");
     let h7 = || Some("h7".to_owned());
     assert_eq!(named, [h7(), None, h7(), h7()]);
+}
+
+#[test]
+fn a_row_says_who_approved_and_that_a_decision_without_its_signature_has_no_effect() {
+    let shown = |is_signed: bool, is_auto: bool| {
+        let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+        if is_signed {
+            let notice = SigningNotice {
+                signer: Signer::new(&[7; 32]),
+                value: String::new(),
+            };
+            model.world.signing = Some(SigningState {
+                notice,
+                since: Seq(1),
+                head: None,
+            });
+        }
+        let proposal =
+            json!({"source": "codex", "content": "done", "finality": {"summary": "done"}});
+        let proposal = entry(2, "p", "finality_proposal", &proposal);
+        assert!(model.append(&proposal));
+        let decision = json!({"source": "human", "content": "", "finality": {"proposalId": "p", "approved": true}});
+        let decision = entry(3, "d", "finality_decision", &decision);
+        assert!(model.append(&decision));
+        for decided in model.world.decided_proposals.iter_mut().filter(|_| is_auto) {
+            let (decision, _) = decided.decision.as_mut().unwrap();
+            decision.runs = vec![EntryId::new("run")];
+        }
+        [&proposal, &decision].map(|entry| {
+            let row = row(&model, entry, false);
+            let outcome = row.outcome.map(|outcome| outcome.text);
+            format!(
+                "{}: {}",
+                row.mark.unwrap_or_default(),
+                outcome.unwrap_or_default()
+            )
+        })
+    };
+    assert_eq!(shown(false, false), [": approved by you", "approved: "]);
+    assert_eq!(
+        shown(true, false),
+        [": waits for you", "no effect: it is not signed"]
+    );
+    let by_gates = shown(false, true);
+    assert_eq!(by_gates[0], ": approved by its gates: mode auto");
 }
