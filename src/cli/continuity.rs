@@ -38,6 +38,9 @@ pub enum Verb {
     /// Have the agents forget a file, or something that was said (operator)
     #[command(after_help = "Example: ctxrelay continuity forget src/old.rs")]
     Forget(ForgetArgs),
+    /// Have the agents forget all of what they are at; the record keeps it (operator)
+    #[command(after_help = "Example: ctxrelay continuity reset codex")]
+    Reset(ResetArgs),
     /// Compact an agent's context, between its turns; of Codex only (operator)
     #[command(after_help = "Example: ctxrelay continuity compact codex")]
     Compact(CompactContextArgs),
@@ -96,6 +99,14 @@ pub struct ForgetArgs {
     pub what: String,
 }
 
+/// Arguments of `continuity reset`.
+#[derive(Debug, clap::Args)]
+pub struct ResetArgs {
+    /// Whose; both without
+    #[arg(value_name = "AGENT", value_parser = agent_word())]
+    pub agent: Option<Agent>,
+}
+
 /// Arguments of `continuity compact`.
 #[derive(Debug, clap::Args)]
 pub struct CompactContextArgs {
@@ -111,6 +122,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Objective(args) => change::objective(context, args),
         Verb::Sync(args) => change::sync(context, &args),
         Verb::Forget(args) => change::forget(context, &args.what),
+        Verb::Reset(args) => change::reset(context, args.agent),
         Verb::Compact(args) => compact::run(context, args.agent),
     }
 }

@@ -197,6 +197,63 @@ fn a_file_sets_the_fields_and_what_is_forgotten_is_in_no_packet() {
 }
 
 #[test]
+fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let file = project.write(
+        "state.json",
+        r#"{"plan": "first the parser", "constraints": ["no unsafe"]}"#,
+    );
+    assert_eq!(
+        in_terminal(&project, &["sync", file.to_str().unwrap()]).0,
+        0
+    );
+    let pinned = ["objective", "nobody is logged out", "--pin"];
+    assert_eq!(in_terminal(&project, &pinned).0, 0);
+    let before = project.ledger().len();
+    let params = json!({"all": true});
+    for role in ["claude", "codex"] {
+        let refused = agent(&project, role).call("work/forget", params.clone());
+        assert_eq!(refused.unwrap_err().data["code"], "operator_only");
+    }
+    let asked = |args: &[&str], word: &str| {
+        let words = ["continuity", "reset"].into_iter();
+        let words = words.chain(args.iter().copied());
+        let mut pty = Pty::spawn(&project.ctxrelay(words));
+        pty.wait_for_text("Type `reset` to go on");
+        pty.submit(word);
+        pty.wait_exit()
+    };
+    assert_eq!(asked(&[], "yes"), 5);
+    assert_eq!(
+        texts(&shown(&project, "codex"), "plan"),
+        ["first the parser"]
+    );
+
+    assert_eq!(asked(&["codex"], "reset"), 0);
+    let told = shown(&project, "codex");
+    let packet = told["packet"].to_string();
+    // The other one's objective stands there as what is not its own.
+    for words in ["first the parser", "no unsafe"] {
+        assert!(!packet.contains(words), "{packet}");
+    }
+    for field in ["objective", "plan", "constraints"] {
+        assert_eq!(texts(&told, field), [""; 0], "{field}");
+    }
+    assert_eq!(
+        texts(&shown(&project, "claude"), "constraints"),
+        ["no unsafe"]
+    );
+    assert_eq!(asked(&[], "reset"), 0);
+    assert_eq!(texts(&shown(&project, "claude"), "objective"), [""; 0]);
+    assert_eq!(asked(&[], "reset"), 3, "nothing is left to forget");
+    let record = project.ledger();
+    assert!(record.len() > before);
+    let is_there = |line: &Value| line["content"] == "nobody is logged out";
+    assert!(record.iter().any(is_there));
+}
+
+#[test]
 fn an_agent_reads_all_of_its_own_work_page_by_page() {
     let project = Project::new();
     let _daemon = project.daemon();

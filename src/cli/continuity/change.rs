@@ -1,4 +1,4 @@
-//! The operator's word on what the agents are at: `objective`, `sync`, `forget`.
+//! The operator's word on what the agents are at: `objective`, `sync`, `forget`, `reset`.
 
 use serde_json::{Value, json};
 
@@ -55,12 +55,37 @@ pub(super) fn forget(context: &CliContext, name: &str) -> CliOutcome {
     let said = format!("forgotten: {what}");
     let params = ForgetWorkParams {
         what,
+        all: false,
+        agent: None,
         runtime_session_id: Some(context.setting.runtime_session.clone()),
     };
     state(context, Command::ForgetWork(params), &value, &said)
 }
 
-/// Nothing is lost by any of these, so that no word has to be typed.
+const RESET: &str = "No packet and no state tells the agents any more what they are at, what holds \
+    and what comes next, pinned or not. The record keeps every word of it.";
+
+pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
+    let command = Command::ForgetWork(ForgetWorkParams {
+        what: String::new(),
+        all: true,
+        agent,
+        runtime_session_id: Some(context.setting.runtime_session.clone()),
+    });
+    match runtime()?.block_on(operator::ask(context, command, RESET, "reset"))? {
+        Reply::Done => {
+            let said = format!(
+                "what {} at is forgotten, and in the record still",
+                is_at(agent)
+            );
+            let value = json!({"reset": true, "agent": agent});
+            context.out.report(Report::new(&value, said))
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Nothing is lost by any of the others, so that no word has to be typed.
 fn state(context: &CliContext, command: Command, value: &Value, said: &str) -> CliOutcome {
     runtime()?.block_on(async {
         operator::check(context, &command).await?;

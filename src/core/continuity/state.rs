@@ -203,6 +203,12 @@ impl ContinuityState {
         files.any(|file| file.path == what) || self.stated().any(|said| said.id.as_str() == what)
     }
 
+    /// Whether there is nothing of its work that could be forgotten.
+    pub fn is_blank(&self) -> bool {
+        let has_files = !(self.files.is_empty() && self.reads.is_empty());
+        !has_files && self.unfinished.is_empty() && self.stated().next().is_none()
+    }
+
     fn take_files(&mut self, entry: &Entry, files: &TurnFiles) {
         for (paths, kept, max) in [
             (&files.written, &mut self.files, WORKING_SET_MAX),

@@ -45,23 +45,34 @@ impl Daemon {
     ) {
         let session = self.runtime_session(conn, params.runtime_session_id);
         let world = self.recorder.world();
-        let know = Agent::ALL.into_iter().filter(|agent| {
+        let asked = Agent::ALL
+            .into_iter()
+            .filter(|agent| params.agent.is_none_or(|asked| asked == *agent));
+        let know = asked.filter(|agent| {
             let state = world.state_of(*agent, &session);
-            state.is_some_and(|state| state.knows(&params.what))
+            state.is_some_and(|state| match params.all {
+                true => !state.is_blank(),
+                false => state.knows(&params.what),
+            })
         });
         let forgotten = know.map(|agent| {
-            let what = Some(params.what.clone());
+            let what = (!params.all).then(|| params.what.clone());
+            let words = what.as_deref().unwrap_or("what it is at");
+            let content = format!("{} forgets {words}", agent.title());
             let kind = ContinuityFact::Forgotten { what }.of(agent);
-            let content = format!("{} forgets {}", agent.title(), params.what);
             self.entry(Party::Human, None, kind, content, Some(session.clone()))
         });
         let forgotten: Vec<Entry> = forgotten.collect();
         if forgotten.is_empty() {
             let what: String = params.what.chars().take(ID_CHARS_MAX).collect();
+            let what = match params.all {
+                true => "anything to be forgotten".to_owned(),
+                false => format!("`{what}`"),
+            };
             return answer(
                 reply,
                 Err(not_found(
-                    &format!("`{what}` in what the agents are at"),
+                    &format!("{what} in what the agents are at"),
                     "see `ctxrelay continuity show`",
                 )),
             );

@@ -39,6 +39,10 @@ pub struct StatedValue {
 pub struct ForgetWorkParams {
     /// A file's path as the state has it, or the id of the entry that said a value.
     pub what: String,
+    /// All of it instead. Said on its own, so that nothing that is left out comes to mean it.
+    pub all: bool,
+    /// Of whose work; `None`: of both.
+    pub agent: Option<Agent>,
     /// The pair; the connection's own when absent.
     pub runtime_session_id: Option<RuntimeSession>,
 }
