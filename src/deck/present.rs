@@ -17,7 +17,7 @@ use super::model::{DaemonLink, Model, session_name};
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{DeliveryResult, WorkTree};
-use crate::core::policy::RuleInForce;
+use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::ProposalSnapshot;
 use crate::wire::status::{ChainState, PolicyStatus};
 
@@ -260,6 +260,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             })
             .collect(),
         replaces: replaced(model, proposal),
+        sign_off: sign_off(model, proposal),
         commit: claimed.tree.as_ref().and_then(|tree| tree.commit.clone()),
         changed_files: claimed.tree.as_ref().map_or(0, |tree| small(tree.changed)),
         tree: claimed.tree.as_ref().map(|tree| tree.tree.clone()),
@@ -279,6 +280,24 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             claimed.summary.clone(),
         )
     }
+}
+
+/// How it is decided, where that is not by a key of the deck alone.
+fn sign_off(model: &Model, proposal: &ProposalSnapshot) -> Option<String> {
+    if let Some(signing) = &model.world.signing {
+        return Some(format!(
+            "Decisions are signed here, by the key {}. Decide in a terminal, which asks for its \
+             passphrase: ctxrelay finality approve {id}, or reject {id}.",
+            signing.notice.signer,
+            id = proposal.id.short()
+        ));
+    }
+    let is_auto = model.status.finality.mode == SignOffMode::Auto.as_str();
+    is_auto.then(|| {
+        "Mode auto: the gates approve it where all that it needs, at least one, are green on its \
+         very work tree and nothing else stands in the way. Else it waits for you."
+            .to_owned()
+    })
 }
 
 /// The proposals that waited until this one came.

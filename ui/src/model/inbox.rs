@@ -118,6 +118,8 @@ pub struct InboxCard {
     pub handles: Vec<String>,
     /// Earlier proposals that it took the place of, ready to read.
     pub replaces: Vec<String>,
+    /// How it is decided, where that is not by the deck's keys alone.
+    pub sign_off: Option<String>,
     /// Gates of the project; empty when the project has none or this version runs none.
     pub gates: Vec<GateRow>,
     /// What changed of that on which it depends what a gate comes to; `None`: nobody looked.
@@ -163,6 +165,7 @@ impl InboxCard {
             remaining_risk: String::new(),
             handles: Vec::new(),
             replaces: Vec::new(),
+            sign_off: None,
             gates: Vec::new(),
             changed_checks: None,
             commit: None,

@@ -117,6 +117,9 @@ impl CardSheet {
         document.extend(head(deck, card, columns));
         document.gap();
         document.text(&card.summary, ThemeRole::TextStrong);
+        if let Some(how) = &card.sign_off {
+            document.text(how, ThemeRole::Wait);
+        }
         if card.kind == InboxKind::Finality && columns >= TWO_COLUMNS {
             let left = (columns - 4) / 2;
             let mut checked = Document::new(deck, left);

@@ -55,6 +55,11 @@ pub fn gated() -> DeckView {
     let mut view = pair_at_work();
     view.inbox[0].gates = gates();
     view.inbox[0].changed_checks = Some(changed_checks());
+    view.inbox[0].sign_off = Some(
+        "Mode auto: the gates approve it where all that it needs, at least one, are green on its \
+         very work tree and nothing else stands in the way. Else it waits for you."
+            .to_owned(),
+    );
     view
 }
 
