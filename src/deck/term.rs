@@ -3,8 +3,8 @@
 
 use std::io::{self, Stdout, Write as _, stdout};
 use std::panic;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
@@ -194,10 +194,17 @@ const BACKGROUND_WAIT: Duration = Duration::from_millis(100);
 
 /// Whether the terminal says that its background is a light one. One that does not know the
 /// question (OSC 11) answers the next one first, which all of them know: nobody waits for it.
+///
+/// Asked once. A deck that comes back is answered from memory: the reader of the one before may be
+/// there still, and where it takes the terminal's answer away between the look whether there is one
+/// and the read, the read waits for the next key.
 pub fn is_light() -> bool {
-    let mut options = QueryOptions::default();
-    options.timeout = BACKGROUND_WAIT;
-    background_color(options).is_ok_and(|color| color.perceived_lightness() > 0.5)
+    static IS_LIGHT: OnceLock<bool> = OnceLock::new();
+    *IS_LIGHT.get_or_init(|| {
+        let mut options = QueryOptions::default();
+        options.timeout = BACKGROUND_WAIT;
+        background_color(options).is_ok_and(|color| color.perceived_lightness() > 0.5)
+    })
 }
 
 /// Gives the terminal back, once.

@@ -265,6 +265,9 @@ fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
     deck.press(Key::Enter);
     deck.wait_for_text("cannot take over");
     deck.wait_for_text("Timeline");
+    // The reader of the deck before could take the answer to a second question away.
+    let written = String::from_utf8_lossy(&deck.transcript()).into_owned();
+    assert_eq!(written.matches("\x1b]11;?").count(), 1);
     assert_eq!(pid(&status(&pair.project)), hosted);
     let now = agents(&pair);
     assert_eq!(now["codex"]["turnId"], before["codex"]["turnId"]);
