@@ -105,9 +105,10 @@ fn handoff_row(line: u64) -> HandoffRow {
     }
 }
 
-/// Rows of one page, and of what is kept.
+/// Lines of one page, and rows that are kept. As in the deck a page never pushes out a row of a
+/// window in which the cursor is near both ends: less than twice 60 rows.
 const PAGE: u64 = 70;
-const KEPT: usize = 160;
+const KEPT: usize = 200;
 
 struct World {
     view: DeckView,
@@ -147,8 +148,7 @@ impl World {
     fn settle(&mut self) {
         let mut rows: Vec<TimelineRow> = Vec::new();
         for line in (self.loaded.0..=self.loaded.1).filter(|line| self.shows(*line)) {
-            let run = run_of(line).filter(|first| !self.unfolded.contains(first));
-            match (run, rows.last_mut()) {
+            match (self.run_shown(line), rows.last_mut()) {
                 (Some(first), Some(last)) if last.seq == first => {
                     last.folded = Some(FoldedRows {
                         last: line,
@@ -197,9 +197,16 @@ impl World {
         }
     }
 
-    /// How many of the lines are shown: rows are kept, however far they lie apart.
+    /// How many rows these lines are: rows are kept, however many lines they stand for.
     fn kept(&self, from: u64, to: u64) -> usize {
-        (from..=to).filter(|line| self.shows(*line)).count()
+        let shown = (from..=to).filter(|line| self.shows(*line));
+        let rows = shown.filter(|line| self.run_shown(*line).is_none_or(|first| first == *line));
+        rows.count()
+    }
+
+    /// The first line of the run that this line is folded into.
+    fn run_shown(&self, line: u64) -> Option<u64> {
+        run_of(line).filter(|first| !self.unfolded.contains(first))
     }
 
     /// Gives what was asked for. Runs are never cut.
