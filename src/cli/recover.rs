@@ -2,7 +2,9 @@
 //! goes on. Reads only.
 
 mod contexts;
+mod prompt;
 mod standing;
+mod tree;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -17,16 +19,18 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::status;
 use super::words::{age, now_ms, short};
-use crate::adapters::git;
 use crate::core::agent::Agent;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus, WorkTree};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus};
 use crate::core::fold::fold;
 use crate::core::id::RuntimeSession;
-use crate::core::snapshot::{HandoffSnapshot, Snapshot};
+use crate::core::resume_command::resume_command;
+use crate::core::snapshot::Snapshot;
 use crate::store::ledger;
 use crate::wire::status::Status;
 use contexts::RecoveredContexts;
+use prompt::ResumePrompts;
 use standing::RecoveredState;
+use tree::RecoveredTree;
 
 /// How many failures and interrupted turns are told: the last ones are what one recovers from.
 const RECENT_MAX: usize = 10;
@@ -55,15 +59,18 @@ struct Past {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let past = past(context)?;
-    let tree = git::work_tree(&context.setting.dirs.root);
+    let tree = RecoveredTree::read(&context.setting.dirs.root);
+    let prompts = ResumePrompts::new(context, &past, &tree);
     if let Some(agent) = args.prompt {
-        let prompt = past.resume_prompt(agent, tree.as_ref());
+        let prompt = prompts.of(agent);
         let value = json!({"agent": agent, "prompt": prompt});
-        return context.out.report(Report::new(&value, prompt));
+        let mut text = ReportText::new();
+        text.block("", prompt);
+        return context.out.report(Report::new(&value, text));
     }
     let status = status::read(context)?;
-    let value = to_json(&status, &past, tree.as_ref());
-    let text = text(&status, &past, tree.as_ref());
+    let value = to_json(&status, &past, &tree, &prompts);
+    let text = text(&status, &past, &tree, &prompts);
     context.out.report(Report::new(&value, text))
 }
 
@@ -117,86 +124,14 @@ impl Past {
             })
             .collect()
     }
-
-    fn handoffs_to(&self, agent: Agent) -> impl Iterator<Item = &HandoffSnapshot> {
-        self.world
-            .open_handoffs
-            .values()
-            .filter(move |handoff| handoff.to.as_ref().and_then(|to| to.agent()) == Some(agent))
-    }
-
-    /// What the person types so that an agent's session goes on: Codex's thread is the daemon's,
-    /// Claude itself knows which conversation of this folder was the last.
-    fn resume_command(&self, agent: Agent) -> &'static str {
-        match agent {
-            Agent::Claude if self.world.agents.contains_key(&agent) => "ctxrelay claude --continue",
-            Agent::Claude => "ctxrelay claude",
-            Agent::Codex => "ctxrelay codex",
-        }
-    }
-
-    /// What to tell an agent so that it goes on where it stopped.
-    fn resume_prompt(&self, agent: Agent, tree: Option<&WorkTree>) -> String {
-        let mut text = String::from(
-            "Go on with the work of this project. Call read_context and task_state first; the \
-             record is the truth, your memory may be older.",
-        );
-        text.push_str(&self.standing.in_short(&self.world));
-        for handoff in self.handoffs_to(agent) {
-            text.push_str(&format!(
-                " Open handoff {} from {}: {}",
-                handoff.id,
-                handoff.from,
-                short(&handoff.ask, TEXT_CHARS)
-            ));
-        }
-        for question in self.world.open_questions.values() {
-            if question.to == agent {
-                text.push_str(&format!(
-                    " Question {} of {} that you have not answered: {}",
-                    question.id, question.from, question.text
-                ));
-            }
-        }
-        let waiting = self
-            .world
-            .unsettled
-            .values()
-            .filter(|message| message.to == agent && !message.is_proven())
-            .count();
-        if waiting > 0 {
-            let call = match agent {
-                Agent::Claude => "call get_messages",
-                Agent::Codex => "they come with your next turns",
-            };
-            text.push_str(&format!(
-                " Messages that you have not had: {waiting}; {call}."
-            ));
-        }
-        let state = self.world.state_of(agent, &self.pair);
-        for command in state.iter().flat_map(|state| &state.unfinished) {
-            text.push_str(&format!(
-                " No end was seen of this command, see what it did: {}",
-                short(command, TEXT_CHARS)
-            ));
-        }
-        if let Some(note) = self.world.notes.back() {
-            text.push_str(&format!(
-                " Last note, by {}: {}",
-                note.by,
-                short(&note.text, TEXT_CHARS)
-            ));
-        }
-        if tree.is_some_and(|tree| tree.changed > 0) {
-            text.push_str(
-                " The work tree has changes that are not committed: look at them before you edit.",
-            );
-        }
-        text
-    }
 }
 
-fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
+fn to_json(
+    status: &Status,
+    past: &Past,
+    tree: &RecoveredTree,
+    prompts: &ResumePrompts<'_>,
+) -> Value {
     let world = &past.world;
     let errors: Vec<_> = world.errors.iter().rev().take(RECENT_MAX).collect();
     let turns: Vec<Value> = past
@@ -221,14 +156,14 @@ fn to_json(status: &Status, past: &Past, tree: Option<&WorkTree>) -> Value {
         "openHandoffs": handoffs,
         "undelivered": past.undelivered(),
         "pendingProposals": world.pending_proposals.keys().collect::<Vec<_>>(),
-        "git": tree,
+        "git": tree.to_json(),
         "resume": {
-            "claude": past.resume_prompt(Agent::Claude, tree),
-            "codex": past.resume_prompt(Agent::Codex, tree),
+            "claude": prompts.of(Agent::Claude),
+            "codex": prompts.of(Agent::Codex),
         },
         "commands": {
-            "claude": past.resume_command(Agent::Claude),
-            "codex": past.resume_command(Agent::Codex),
+            "claude": resume_command(world, Agent::Claude),
+            "codex": resume_command(world, Agent::Codex),
         },
     });
     let parts = [
@@ -258,7 +193,12 @@ fn line(out: &mut ReportText, age_ms: i64, id: &str, text: &str) {
     out.spans(&[(Tone::Faint, &about), (Tone::Plain, text)]);
 }
 
-fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
+fn text(
+    status: &Status,
+    past: &Past,
+    tree: &RecoveredTree,
+    prompts: &ResumePrompts<'_>,
+) -> ReportText {
     let mut text = ReportText::new();
     let out = &mut text;
     let now = now_ms();
@@ -309,22 +249,14 @@ fn text(status: &Status, past: &Past, tree: Option<&WorkTree>) -> ReportText {
             field("state")
         ));
     }
-    out.spans(&[(Tone::Strong, "Git")]);
-    match tree {
-        Some(tree) => out.line(format!(
-            "  {}, {} files changed",
-            tree.commit.as_deref().unwrap_or("no commit yet"),
-            tree.changed
-        )),
-        None => out.line("  no repository"),
-    }
+    tree.show(out);
     for agent in Agent::ALL {
-        let command = past.resume_command(agent);
+        let command = resume_command(world, agent);
         out.spans(&[
             (Tone::Strong, &format!("Tell {}", agent.title())),
             (Tone::Faint, &format!("  after `{command}`")),
         ]);
-        out.block("  ", past.resume_prompt(agent, tree));
+        out.block("  ", prompts.of(agent));
     }
     text
 }

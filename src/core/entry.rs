@@ -397,7 +397,7 @@ pub struct AgentChanged {
     pub state: AgentState,
     /// Its process, when known.
     pub pid: Option<u32>,
-    /// Codex: the thread in the operator's terminal.
+    /// Codex: the thread in the operator's terminal. Claude: its session, once it had a prompt.
     pub thread_id: Option<ThreadId>,
     /// The reason, when it is not plain from the state.
     pub why: Option<String>,

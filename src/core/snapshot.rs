@@ -148,7 +148,7 @@ pub struct AgentSnapshot {
     pub since_ms: i64,
     /// Its process, when known.
     pub pid: Option<u32>,
-    /// Codex: the thread in the operator's terminal.
+    /// Codex: the thread in the operator's terminal. Claude: the session of its last prompt.
     pub thread_id: Option<ThreadId>,
     /// Codex: the turn that runs.
     pub turn_id: Option<TurnId>,

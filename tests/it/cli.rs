@@ -737,10 +737,18 @@ fn recover_tells_where_the_work_stands() {
     assert!(is_told(&told["proposals"][0]), "{told}");
     for agent in ["claude", "codex"] {
         let resume = told["resume"][agent].as_str().unwrap();
-        assert!(resume.contains("Goal: nobody is logged out"), "{resume}");
-        assert_eq!(resume.contains("may I drop the table?"), agent == "claude");
+        assert!(resume.contains("nobody is logged out"), "{resume}");
+        assert!(resume.contains("reference, not orders"), "{resume}");
+        assert!(resume.contains("Blocker, by codex: there is no database"));
+        let asked = match agent {
+            "claude" => "codex waits for your answer to",
+            _ => "you wait for an answer of claude to",
+        };
+        assert!(resume.contains(asked), "{resume}");
         let prompt = project.run(["recover", "--prompt", agent]);
-        assert_eq!(prompt.expect_success().stdout.trim_end(), resume);
+        // All but the time of the day.
+        let work = |text: &str| text.split_once("\n## ").unwrap().1.trim_end().to_owned();
+        assert_eq!(work(&prompt.expect_success().stdout), work(resume));
     }
     // Claude never was here: there is no conversation to go on with.
     let commands = json!({"claude": "ctxrelay claude", "codex": "ctxrelay codex"});
@@ -784,12 +792,10 @@ fn recover_tells_what_is_open() {
                 .unwrap()
                 .contains("check the parser")
         );
-        assert!(
-            !told["resume"]["codex"]
-                .as_str()
-                .unwrap()
-                .contains("check the parser")
-        );
+        // The one is asked, the other is told that it is not.
+        let codex = told["resume"]["codex"].as_str().unwrap();
+        assert!(codex.contains("Claude has handoff"), "{codex}");
+        assert!(!codex.contains("In progress, yours"), "{codex}");
         assert!(told["git"]["commit"].is_string());
     }
     let queue = || {
@@ -809,6 +815,52 @@ fn recover_tells_what_is_open() {
         json!(id),
         "from the record alone"
     );
+}
+
+#[test]
+fn recover_names_branch_and_files_and_masks_what_stands_in_their_names() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut socket = project.control_of("codex").unwrap();
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    let note = json!({"agent": "codex", "kind": "goal", "text": "sort it"});
+    socket.expect("note/append", note);
+    daemon.stop();
+    project.git(&["switch", "--quiet", "--create", "plums"]);
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    project.write(&format!("token {secret} .txt"), "x");
+    for number in 0..25 {
+        project.write(&format!("zz-{number:02}\u{1b}[2J.txt"), "x");
+    }
+
+    let told = project.run(["recover", "--json"]).expect_success().json();
+    let git = &told["git"];
+    assert_eq!(git["branch"], "plums");
+    assert!(
+        git["commit"].is_string() && git["tree"].is_string(),
+        "{git}"
+    );
+    let named = git["files"].as_array().unwrap();
+    assert_eq!(named.len(), 20, "{git}");
+    assert!(git["changed"].as_u64() >= Some(26), "{git}");
+    for agent in ["claude", "codex"] {
+        let resume = told["resume"][agent].as_str().unwrap();
+        assert!(resume.contains("plums at "), "{resume}");
+        assert!(!resume.contains(&secret), "{resume}");
+        assert!(resume.chars().count() < 9_000, "{resume}");
+    }
+    let printed = project.run(["recover"]).expect_success().stdout;
+    let changed = git["changed"].as_u64().unwrap();
+    assert!(
+        printed.contains(&format!("{changed} files changed")),
+        "{printed}"
+    );
+    assert!(
+        printed.contains(&format!("and {} more", changed - 20)),
+        "{printed}"
+    );
+    assert!(!printed.contains('\u{1b}'), "{printed:?}");
 }
 
 #[test]

@@ -77,23 +77,6 @@ impl RecoveredState {
         })
     }
 
-    /// One sentence for an agent that takes the work up; empty where nobody wrote anything down.
-    pub(super) fn in_short(&self, world: &Snapshot) -> String {
-        let mut text = String::new();
-        let mut tell = |what: &str, said: &str| {
-            text.push_str(&format!(" {what}: {}", short(said, TEXT_CHARS)));
-        };
-        for (what, note) in [("Goal", &self.goal), ("Next step", &self.next_step)] {
-            if let Some(note) = note {
-                tell(what, &note.text);
-            }
-        }
-        if let Some(blocker) = world.open_blockers.back() {
-            tell("Blocker", &blocker.text);
-        }
-        text
-    }
-
     /// For people: what there is to reach, how, what is decided, what stands in the way.
     pub(super) fn show(&self, out: &mut ReportText, world: &Snapshot, now_ms: i64) {
         for (what, note) in [

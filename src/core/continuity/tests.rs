@@ -195,6 +195,25 @@ fn turns_without_a_word_are_counted_and_files_are_the_latest() {
 }
 
 #[test]
+fn a_command_without_an_end_is_told_until_the_next_turn_and_not_from_elsewhere() {
+    let of = |command: &str| {
+        ContinuityFact::TurnFiles(TurnFiles {
+            unfinished: vec![command.to_owned()],
+            ..TurnFiles::default()
+        })
+    };
+    let told = |record: &Record| record.packet(PACKET_CHARS_MAX).map(|packet| packet.text);
+    let mut record = Record::default();
+    record.fact(claude(), of("cargo bench"));
+    record.fact(claude(), of("make ship"));
+    let text = told(&record).unwrap();
+    assert!(text.contains("no end was seen of the command: make ship"));
+    assert!(!text.contains("cargo bench"), "{text}");
+    record.world.foreign_through = Seq(2);
+    assert!(told(&record).is_none_or(|text| !text.contains("make ship")));
+}
+
+#[test]
 fn nobody_speaks_of_another_agents_context() {
     let mut record = Record::default();
     let compaction = ContinuityFact::Compacted(Compaction {

@@ -83,7 +83,8 @@ impl Daemon {
                     self.context_for(pair, HookPoint::Prompt, give);
                 }
                 self.tell_ladder(pair, LadderInput::TurnBegan);
-                return self.claude_hears(ClaudeInput::TurnBegan);
+                self.claude_hears(ClaudeInput::TurnBegan);
+                return self.claude_converses(params.claude_session_id.as_deref());
             }
             "PostToolUse" => {
                 if !self.is_in_turn(pair) {

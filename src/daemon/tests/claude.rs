@@ -155,3 +155,44 @@ async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
     child.wait().unwrap();
     assert_eq!(rig.daemon.agent_processes.living(), [std::process::id()]);
 }
+
+#[tokio::test]
+async fn the_conversation_of_claudes_last_prompt_is_recorded_once() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let told = |event: &str, claude_pid: u32, session: &str| {
+        Command::Hook(HookParams {
+            event: event.to_owned(),
+            claude_pid: Some(claude_pid),
+            claude_session_id: Some(session.to_owned()),
+            ..HookParams::default()
+        })
+    };
+    let hears = [
+        // Nothing was said in it yet.
+        ("SessionStart", 7_000_000, "empty", None),
+        ("UserPromptSubmit", 7_000_000, "first; id", None),
+        ("UserPromptSubmit", 7_000_000, "first", Some("first")),
+        ("Stop", 7_000_000, "first", Some("first")),
+        ("UserPromptSubmit", 7_000_000, "first", Some("first")),
+        // A second Claude of the pair is not the one that is taken up.
+        ("UserPromptSubmit", 7_000_001, "other", Some("first")),
+        // After `/clear`.
+        ("UserPromptSubmit", 7_000_000, "second", Some("second")),
+    ];
+    for (event, process, session, known) in hears {
+        rig.call(&hook, told(event, process, session))
+            .await
+            .unwrap();
+        rig.settle().await;
+        let claude = rig.daemon.recorder.world().agent(Agent::Claude);
+        let thread = claude.thread_id.as_ref().map(|id| id.as_str());
+        assert_eq!(thread, known, "{event} of {session}");
+        assert!(claude.state.is_attached() && claude.pid == Some(7_000_000));
+    }
+    let recorded = rig.daemon.recorder.recent().iter();
+    let named = recorded.filter(|stored| stored.entry.content.starts_with("Claude converses"));
+    assert_eq!(named.count(), 2);
+}

@@ -1,0 +1,75 @@
+//! [`ResumePrompts`]: what to tell an agent so that it goes on where it stopped.
+
+use super::tree::RecoveredTree;
+use super::{Past, TEXT_CHARS};
+use crate::cli::context::CliContext;
+use crate::cli::words::{now_ms, short, time};
+use crate::core::agent::Agent;
+use crate::core::continuity::{PACKET_CHARS_MAX, Packet, PacketTerms};
+use crate::core::entry::ReloadCause;
+use crate::core::redact::Redactor;
+use crate::store::config;
+
+/// What stands before the packet: an operator says it, who sends it.
+const GO_ON: &str = "Go on with the work of this project. Call read_context and task_state first; \
+    the record is the truth, your memory may be older.";
+
+/// The prompts of both agents, as of one reading.
+pub(super) struct ResumePrompts<'a> {
+    past: &'a Past,
+    tree: &'a RecoveredTree,
+    redactor: Redactor,
+    /// When, in words for the agent.
+    at: String,
+}
+
+impl<'a> ResumePrompts<'a> {
+    pub(super) fn new(context: &CliContext, past: &'a Past, tree: &'a RecoveredTree) -> Self {
+        let setting = &context.setting;
+        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+        let now = now_ms();
+        Self {
+            past,
+            tree,
+            // The record is masked; names of files and subjects of commits come from git.
+            redactor: Redactor::with(loaded.rules),
+            at: time(now, now),
+        }
+    }
+
+    /// A sentence to go on by, what stands in the way, and the packet that a resumed conversation
+    /// would be given, whole: [`PACKET_CHARS_MAX`] characters and a few hundred.
+    pub(super) fn of(&self, agent: Agent) -> String {
+        let world = &self.past.world;
+        let mut text = GO_ON.to_owned();
+        // As in the packet: what is somebody else's record, nobody asked for.
+        let ours = world.foreign_through;
+        let blocker = world.open_blockers.back();
+        if let Some(blocker) = blocker.filter(|blocker| blocker.seq > ours) {
+            let said = one_line(&blocker.text);
+            text.push_str(&format!("\nBlocker, by {}: {said}", blocker.by));
+        }
+        if let Some(note) = world.notes.back().filter(|note| note.seq > ours) {
+            let said = one_line(&note.text);
+            text.push_str(&format!("\nLast note, by {}: {said}", note.by));
+        }
+        let terms = PacketTerms {
+            agent,
+            pair: &self.past.pair,
+            cause: &ReloadCause::Resumed,
+            at: &self.at,
+            chars_max: PACKET_CHARS_MAX,
+        };
+        if let Some(packet) = Packet::of(world, self.tree.facts.as_ref(), terms) {
+            text.push_str("\n\n");
+            text.push_str(packet.text.trim_end());
+        }
+        self.redactor.redact_text(&text).0.into_owned()
+    }
+}
+
+/// Somebody's words, as one line that no heading of ours can be taken for.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    short(&words.join(" "), TEXT_CHARS)
+}

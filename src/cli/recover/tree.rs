@@ -1,0 +1,76 @@
+//! [`RecoveredTree`]: what lies in the work tree.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::adapters::git::TreeReading;
+use crate::adapters::git_facts::git_facts;
+use crate::cli::output::Tone;
+use crate::cli::report::ReportText;
+use crate::cli::words::{count, short};
+use crate::core::continuity::GitFacts;
+
+/// How many files that are not committed are named.
+const FILES_MAX: usize = 20;
+
+/// How much of a file's name is told, in characters.
+const NAME_CHARS: usize = 200;
+
+/// As git tells it; nothing where there is no repository.
+pub(super) struct RecoveredTree {
+    reading: Option<TreeReading>,
+    pub(super) facts: Option<GitFacts>,
+}
+
+impl RecoveredTree {
+    /// Of this project, as it lies there now.
+    pub(super) fn read(root: &Path) -> Self {
+        Self {
+            reading: TreeReading::of(root),
+            facts: git_facts(root),
+        }
+    }
+
+    fn branch(&self) -> Option<&str> {
+        self.facts.as_ref()?.branch.as_deref()
+    }
+
+    /// For a program; `null` where there is no repository. `changed` counts also those that
+    /// `files` does not name.
+    pub(super) fn to_json(&self) -> Value {
+        let Some(reading) = &self.reading else {
+            return Value::Null;
+        };
+        let mut told = json!(reading.tree);
+        told["branch"] = json!(self.branch());
+        told["files"] = reading.files().collect();
+        told
+    }
+
+    /// For people.
+    pub(super) fn show(&self, out: &mut ReportText) {
+        out.spans(&[(Tone::Strong, "Git")]);
+        let Some(reading) = &self.reading else {
+            return out.line("  no repository");
+        };
+        let branch = self.branch().unwrap_or("no branch");
+        let commit = reading.tree.commit.as_deref().unwrap_or("no commit yet");
+        let changed = count(reading.tree.changed, "file", "files");
+        out.line(format!("  {branch} at {commit}, {changed} changed"));
+        for file in reading.files() {
+            out.line(format!("    {file}"));
+        }
+        let more = reading.differing.len().saturating_sub(FILES_MAX);
+        if more > 0 {
+            out.line(format!("    and {more} more"));
+        }
+    }
+}
+
+impl TreeReading {
+    fn files(&self) -> impl Iterator<Item = String> {
+        let named = self.differing.iter().take(FILES_MAX);
+        named.map(|name| short(name, NAME_CHARS))
+    }
+}

@@ -1,0 +1,81 @@
+//! [`resume_command`]: what a person types so that an agent's conversation goes on.
+
+use crate::agent::Agent;
+use crate::snapshot::Snapshot;
+
+/// The longest id of a conversation that is written into a command, in characters. Claude's are
+/// UUIDs of 36.
+const ID_CHARS_MAX: usize = 64;
+
+/// The command line that takes an agent's last conversation up again.
+///
+/// Codex's is the daemon's own: it resumes the thread of the record wherever that is loaded.
+/// Claude's is named where the record knows it, since the last one of the folder may be another
+/// than that of the pair; where it does not, Claude chooses the last one.
+pub fn resume_command(world: &Snapshot, agent: Agent) -> String {
+    let known = world.agents.get(&agent);
+    match (agent, known) {
+        (Agent::Codex, _) => "ctxrelay codex".to_owned(),
+        (Agent::Claude, None) => "ctxrelay claude".to_owned(),
+        (Agent::Claude, Some(claude)) => {
+            match claude.thread_id.as_ref().filter(|id| is_plain(id.as_str())) {
+                Some(id) => format!("ctxrelay claude --resume {id}"),
+                None => "ctxrelay claude --continue".to_owned(),
+            }
+        }
+    }
+}
+
+/// Whether an id means nothing to a shell and is no option. It was told by a hook, or stands in a
+/// record of somebody else's.
+pub fn is_plain(id: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !id.is_empty() && id.len() <= ID_CHARS_MAX && !id.starts_with('-') && id.bytes().all(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ThreadId;
+    use crate::snapshot::AgentSnapshot;
+
+    fn command(agent: Agent, thread: Option<&str>) -> String {
+        let known = AgentSnapshot {
+            thread_id: thread.map(ThreadId::new),
+            ..AgentSnapshot::default()
+        };
+        let mut world = Snapshot::default();
+        world.agents.insert(agent, known);
+        resume_command(&world, agent)
+    }
+
+    #[test]
+    fn the_conversation_of_the_record_is_named() {
+        let id = "0b6f3c1e-7d52-4a0e-9a55-1f6f0c2f9d11";
+        let named = format!("ctxrelay claude --resume {id}");
+        assert_eq!(command(Agent::Claude, Some(id)), named);
+        assert_eq!(command(Agent::Claude, None), "ctxrelay claude --continue");
+        assert_eq!(command(Agent::Codex, Some("t1")), "ctxrelay codex");
+        let nobody = Snapshot::default();
+        assert_eq!(resume_command(&nobody, Agent::Claude), "ctxrelay claude");
+        assert_eq!(resume_command(&nobody, Agent::Codex), "ctxrelay codex");
+    }
+
+    #[test]
+    fn an_id_that_would_be_more_than_a_word_is_not_written() {
+        let long = "a".repeat(ID_CHARS_MAX + 1);
+        for id in [
+            "",
+            "a b",
+            "a;id",
+            "$(id)",
+            "--settings",
+            "a\u{1b}[2J",
+            "ü",
+            &long,
+        ] {
+            let said = command(Agent::Claude, Some(id));
+            assert_eq!(said, "ctxrelay claude --continue", "{id:?}");
+        }
+    }
+}
